@@ -1,0 +1,98 @@
+import type { Static, TSchema } from 'typebox'
+import type { Caller } from '#core/account/caller.ts'
+import type { Permission } from '#core/account/permission.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/**
+ * Who may call. `public`: anyone (the caller may be null). `user`: any signed-in caller. A permission: callers that hold it.
+ * `cookie: true` also takes the `auth_token` cookie, for pictures and files that an <img> asks for; only for GET.
+ */
+export interface Allow {
+  who: 'public' | 'user' | Permission
+  cookie?: boolean
+}
+
+/** What every handler is given besides its own parameters. `services` is the composition root's bag, see api/services.ts. */
+export interface Call<Services> {
+  /** Null only on public routes. */
+  caller: Caller | null
+  services: Services
+  requestId: string
+  /** Address of the client, through trusted proxies only. */
+  address: string
+  /** Aborts when the client goes away or the server gives up waiting. */
+  signal: AbortSignal
+  /** Path of the request without the query, and its raw query, for pagination links. */
+  path: string
+  rawQuery: string
+}
+
+type Read<S> = S extends TSchema ? Static<S> : undefined
+
+/** A JSON route as a value. `run` is one call into core: it returns the reply's body; refusals are thrown with `refuse`. */
+export interface Endpoint<
+  Services,
+  P extends TSchema | undefined = undefined,
+  Q extends TSchema | undefined = undefined,
+  B extends TSchema | undefined = undefined,
+  R extends TSchema | undefined = undefined,
+> {
+  kind: 'endpoint'
+  method: Method
+  /** Restify path, e.g. `/api/v1/books/:bookId`. */
+  path: string
+  summary: string
+  tag: string
+  allow: Allow
+  /** Success status: 200 unless said. 204 sends nothing. */
+  status?: 200 | 201 | 202 | 204
+  params?: P
+  query?: Q
+  body?: B
+  /** Schema of the success body, for OpenAPI and for the contract tests. */
+  reply?: R
+  run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q>; body: Read<B> }) => Promise<Read<R> | undefined>
+}
+
+/** What a stream route answers with. The sender in api/http/send.ts does ranges, conditional requests and HEAD. */
+export type StreamReply =
+  | {
+      kind: 'bytes'
+      bytes: Uint8Array
+      mediaType: string
+      /** Strong ETag without quotes. */
+      etag?: string
+      lastModified?: Date
+      cacheControl: string
+      status?: 200 | 503
+      headers?: Record<string, string>
+    }
+  | {
+      kind: 'file'
+      /** Absolute path of a regular file; served with Range and conditional requests. */
+      path: string
+      mediaType: string
+      etag: string
+      cacheControl: string
+      /** When given, `Content-Disposition: attachment` with this name (RFC 6266). */
+      attachmentName?: string
+    }
+
+/** A route that answers with bytes instead of JSON. */
+export interface Stream<Services, P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined> {
+  kind: 'stream'
+  method: 'GET'
+  path: string
+  summary: string
+  tag: string
+  allow: Allow
+  params?: P
+  query?: Q
+  /** Media types it may answer with, for OpenAPI. */
+  mediaTypes: string[]
+  run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: routes of every shape stand in one array; each was checked by endpoint() or stream()
+export type Route<Services> = Endpoint<Services, any, any, any, any> | Stream<Services, any, any>

@@ -1,0 +1,20 @@
+import type { Knex } from 'knex'
+import type { Accounts } from '#core/account/accounts.ts'
+import type { PageReader } from '#core/book/read-page.ts'
+import type { Scans } from '#core/library/scans.ts'
+import type { Log } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+import type { TaskQueue } from '#core/task/task.ts'
+
+/** Everything a route may call, put together once by main.ts. */
+export interface Services {
+  settings: Settings
+  log: Log
+  database: Knex
+  accounts: Accounts
+  tasks: TaskQueue
+  scans: Scans
+  pageReader: PageReader
+  /** Whether the worker pool takes work; for /health. */
+  poolHealthy: () => boolean
+}

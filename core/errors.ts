@@ -1,0 +1,46 @@
+/**
+ * The one table of errors a caller can meet. `kind` says what sort of refusal it is (api/errors.ts maps kinds to
+ * HTTP statuses; core knows none), `message` is the text used when the thrower has nothing better to say.
+ */
+export const ERRORS = {
+  unauthorized: { kind: 'unauthenticated', message: 'Sign in first: send a bearer token or an API key.' },
+  forbidden: { kind: 'forbidden', message: 'Your account may not do this.' },
+  not_found: { kind: 'absent', message: 'There is nothing here, or you may not see it.' },
+  method_not_allowed: { kind: 'method', message: 'This address does not answer that method.' },
+  invalid_request: { kind: 'malformed', message: 'The request is malformed.' },
+  invalid_value: { kind: 'rule', message: 'A value breaks a rule.' },
+  not_paged: { kind: 'rule', message: 'This book has no page images.' },
+  page_unreadable: { kind: 'rule', message: 'The bytes of this page are damaged or cannot be shown.' },
+  not_analyzed: { kind: 'conflict', message: 'This book has not been analysed yet.' },
+  conflict: { kind: 'conflict', message: 'This clashes with the present state.' },
+  scan_running: { kind: 'conflict', message: 'A scan of this library is already waiting or running.' },
+  payload_too_large: { kind: 'too_large', message: 'The request body is too large.' },
+  unsupported_media_type: { kind: 'media_type', message: 'The body must be plain, uncompressed JSON.' },
+  range_not_satisfiable: { kind: 'range', message: 'The requested range lies outside the file.' },
+  rate_limit_exceeded: { kind: 'rate', message: 'Too many requests.' },
+  unavailable: { kind: 'unavailable', message: 'The server cannot do this at the moment; try again shortly.' },
+  internal: { kind: 'internal', message: 'Something went wrong on our side. Quote the request id to the administrator.' },
+} as const
+
+export type ErrorCode = keyof typeof ERRORS
+export type ErrorKind = (typeof ERRORS)[ErrorCode]['kind']
+
+/** A refusal with a code from the table. `message` is for the caller; `cause` stays in the log. */
+export class CarrelError extends Error {
+  readonly code: ErrorCode
+  readonly details: unknown
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message?: string, more: { details?: unknown; cause?: unknown; retryAfterSeconds?: number } = {}) {
+    super(message ?? ERRORS[code].message, more.cause === undefined ? undefined : { cause: more.cause })
+    this.name = 'CarrelError'
+    this.code = code
+    this.details = more.details
+    this.retryAfterSeconds = more.retryAfterSeconds
+  }
+}
+
+/** Throws a {@link CarrelError}; reads as one word at the place of refusal. */
+export function refuse(code: ErrorCode, message?: string, more?: { details?: unknown; cause?: unknown; retryAfterSeconds?: number }): never {
+  throw new CarrelError(code, message, more)
+}

@@ -1,0 +1,37 @@
+/** What the server runs with: read once at start, validated, frozen and handed down. */
+export interface Settings {
+  /** Absolute path of the folder that holds everything the server writes. */
+  dataFolder: string
+  /** Absolute paths given with --library; created as libraries at start when they are not known yet. */
+  libraryFolders: readonly string[]
+  host: string
+  /** 0 = any free port. */
+  port: number
+  /** Threads of the analysis pool. */
+  workers: number
+  /** A PostgreSQL of one's own; null = the embedded one in the data folder. */
+  databaseUrl: string | null
+  /** Made at start when there is no user yet. */
+  firstAdmin: { username: string; password: string } | null
+  rateLimit: {
+    enabled: boolean
+    anonymous: { perSecond: number; burst: number }
+    authenticated: { perSecond: number; burst: number }
+  }
+  /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[]
+  /** HS256 key, at least 32 bytes; null = made at first start and kept in the data folder with mode 0600. */
+  tokenKey: string | null
+  accessTokenSeconds: number
+  refreshTokenDays: number
+  /** Marks the auth cookie Secure: switch on behind TLS. */
+  cookieSecure: boolean
+  /** Upper bound of the cache of rendered and extracted pages. */
+  pageCacheBytesMax: number
+  /** Time one file may take in analysis. */
+  analysisDeadlineMs: number
+  /** Heap limit of one analysis thread. */
+  workerMemoryMbMax: number
+  log: { level: 'debug' | 'info' | 'warn' | 'error' | 'silent'; format: 'pretty' | 'json' }
+  compatibility: { legacyNames: boolean }
+}

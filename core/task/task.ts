@@ -1,0 +1,59 @@
+/**
+ * Background work as the rest of the code sees it. The queue itself (pg-boss) stands in task-queue.ts; everything long is a
+ * task with progress, cancel, retry and a history that a person can read.
+ */
+
+/** Default priorities, higher first. */
+export const TASK_PRIORITY = {
+  scan_library: 1000,
+  purge_deleted: 900,
+  analyze_book: 800,
+} as const
+export type TaskType = keyof typeof TASK_PRIORITY
+
+export interface TaskReference {
+  libraryId?: string
+  seriesId?: string
+  bookId?: string
+}
+
+export interface NewTask extends TaskReference {
+  /** Chosen by the caller when another row must carry the same id (a scan). */
+  id?: string
+  type: TaskType
+  params?: Record<string, unknown>
+  /** Two waiting tasks of one type with one key are one task. Must name every identity member. */
+  dedupeKey: string
+  priority?: number
+}
+
+/** What a handler is given for one task. `signal` aborts on cancel and on shutdown; check it between steps. */
+export interface TaskRun extends TaskReference {
+  id: string
+  type: TaskType
+  params: Record<string, unknown>
+  /** 1 for the first try. */
+  attempt: number
+  signal: AbortSignal
+  /** Remembered and shown to people; cheap to call often (written at most a few times a second). */
+  progress(current: number, total: number, message?: string): void
+}
+
+/** Does the work; what it returns is the task's result (JSON). Throwing means another try with back-off, until the tries are used up. */
+export type TaskHandler = (run: TaskRun) => Promise<unknown>
+
+export interface TaskQueue {
+  /** Adds a task; `created` is false when one with the same key already waits, whose id is then answered where it is known. */
+  add(task: NewTask): Promise<{ taskId: string; created: boolean }>
+  /** Adds many at once (one statement per thousand); answers how many were new. */
+  addMany(tasks: readonly NewTask[]): Promise<number>
+  /** Registers the one handler of a type; `concurrency` tasks of it run at a time. Call before start(). */
+  handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void
+  start(): Promise<void>
+  /** Takes no new work, aborts what runs, gives it back to the queue unharmed, and returns when nothing runs any more. */
+  stop(): Promise<void>
+  /** Cancels a waiting or running task: its signal aborts at once, on whichever node it runs. False when it had already ended or is unknown. */
+  cancel(taskId: string): Promise<boolean>
+  /** Puts a failed or cancelled task back in line. False when it is neither. */
+  retry(taskId: string): Promise<boolean>
+}

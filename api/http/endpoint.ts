@@ -11,6 +11,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export interface Allow {
   who: 'public' | 'user' | Permission
   cookie?: boolean
+  /** Also takes HTTP Basic, for e-readers that know nothing else (feeds, compatibility API). */
+  basic?: boolean
 }
 
 /** What every handler is given besides its own parameters. `services` is the composition root's bag, see api/services.ts. */
@@ -50,6 +52,8 @@ export interface Endpoint<
   params?: P
   query?: Q
   body?: B
+  /** Largest request body in bytes; 1 MB unless said. */
+  bodyBytesMax?: number
   /** Schema of the success body, for OpenAPI and for the contract tests. */
   reply?: R
   run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q>; body: Read<B> }) => Promise<Read<R> | undefined>
@@ -92,6 +96,22 @@ export interface Stream<Services, P extends TSchema | undefined = undefined, Q e
   /** Media types it may answer with, for OpenAPI. */
   mediaTypes: string[]
   run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>
+}
+
+type Shape = TSchema | undefined
+
+/** Binds {@link Endpoint} to one bag of services; the result infers params, query, body and reply from their schemas. */
+export function endpointOf<Services>() {
+  return <P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined, R extends Shape = undefined>(
+    route: Omit<Endpoint<Services, P, Q, B, R>, 'kind'>,
+  ): Endpoint<Services, P, Q, B, R> => ({ kind: 'endpoint', ...route })
+}
+
+/** Binds {@link Stream} to one bag of services; the result infers params and query from their schemas. */
+export function streamOf<Services>() {
+  return <P extends Shape = undefined, Q extends Shape = undefined>(
+    route: Omit<Stream<Services, P, Q>, 'kind' | 'method'>,
+  ): Stream<Services, P, Q> => ({ kind: 'stream', method: 'GET', ...route })
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: routes of every shape stand in one array; each was checked by endpoint() or stream()

@@ -1,0 +1,111 @@
+import Type from 'typebox'
+import type { Static, TSchema } from 'typebox'
+
+/** Served when the client names none (spec 8). */
+export const PAGE_SIZE_DEFAULT = 50
+/** More is served as this many (spec 8): one page stays a few hundred kilobytes. */
+export const PAGE_SIZE_MAX = 500
+
+/** Query members of every paginated list; spread them into the query schema of the route. */
+export const pageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Page to answer, from 1; 1 unless said.' })),
+  pageSize: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: `Items per page; ${PAGE_SIZE_DEFAULT} unless said. More than ${PAGE_SIZE_MAX} is served as ${PAGE_SIZE_MAX}.`,
+    }),
+  ),
+}
+
+/** The window a list has to read: `limit` rows from `offset`. */
+export interface PageWindow {
+  page: number
+  pageSize: number
+  offset: number
+  limit: number
+}
+
+/** Turns the validated query members into the window to read; applies the default and the maximum. */
+export function readPage(query: { page?: number; pageSize?: number }): PageWindow {
+  const page = query.page ?? 1
+  const pageSize = Math.min(query.pageSize ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
+  // PostgreSQL takes OFFSET as bigint; past 2^53 the product would no longer be a whole number in JSON either.
+  return { page, pageSize, offset: Math.min((page - 1) * pageSize, Number.MAX_SAFE_INTEGER), limit: pageSize }
+}
+
+/** Navigation links: request paths with their query (spec 2.7). */
+export const Links = Type.Object({
+  self: Type.String(),
+  first: Type.String(),
+  last: Type.String(),
+  next: Type.Union([Type.String(), Type.Null()]),
+  prev: Type.Union([Type.String(), Type.Null()]),
+})
+
+/** Schema of one page of `item` (spec 2.7). */
+export const Paginated = <const T extends TSchema>(item: T) =>
+  Type.Object({
+    data: Type.Array(item),
+    links: Links,
+    page: Type.Integer({ minimum: 1 }),
+    pageSize: Type.Integer({ minimum: 1 }),
+    total: Type.Integer({ minimum: 0 }),
+    totalPages: Type.Integer({ minimum: 0 }),
+  })
+
+/** One page of items with its links. */
+export interface Page<T> {
+  data: T[]
+  links: Static<typeof Links>
+  page: number
+  pageSize: number
+  total: number
+  totalPages: number
+}
+
+/**
+ * Wraps the rows of one page with counts and links. Links name page and pageSize first and keep every other parameter of the request.
+ * @param list.total rows of the whole list
+ */
+export function paginate<T>(list: {
+  call: { path: string; rawQuery: string }
+  page: number
+  pageSize: number
+  total: number
+  data: T[]
+}): Page<T> {
+  const { call, page, pageSize, total, data } = list
+  const totalPages = Math.ceil(total / pageSize)
+  const last = Math.max(totalPages, 1)
+  const others = new URLSearchParams(call.rawQuery)
+  others.delete('page')
+  others.delete('pageSize')
+  const rest = others.toString()
+  const link = (number: number) => `${call.path}?page=${number}&pageSize=${pageSize}${rest === '' ? '' : `&${rest}`}`
+  return {
+    data,
+    links: {
+      self: link(page),
+      first: link(1),
+      last: link(last),
+      next: page < last ? link(page + 1) : null,
+      // From beyond the end the way back leads to the last page that exists.
+      prev: page > 1 ? link(Math.min(page - 1, last)) : null,
+    },
+    page,
+    pageSize,
+    total,
+    totalPages,
+  }
+}
+
+/** The same links as an RFC 8288 `Link` header, in the order first, prev, self, next, last. */
+export function linkHeader(links: Static<typeof Links>): string {
+  const parts: string[] = []
+  for (const relation of ['first', 'prev', 'self', 'next', 'last'] as const) {
+    const target = links[relation]
+    if (target !== null) parts.push(`<${target}>; rel="${relation}"`)
+  }
+  return parts.join(', ')
+}

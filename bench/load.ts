@@ -1,0 +1,93 @@
+import { connect } from 'node:net'
+import { performance } from 'node:perf_hooks'
+
+export interface Load {
+  requestsPerSecond: number
+  p50Ms: number
+  p99Ms: number
+  bytesPerSecond: number
+  /** Answers whose status was not 200. */
+  failures: number
+}
+
+/**
+ * Sends GET requests over `connections` keep-alive sockets for `seconds`, one at a time on each. Raw sockets, because a full
+ * HTTP client would cost more than the server under test; it reads status and Content-Length and counts the rest.
+ */
+export async function loadHttp(options: {
+  port: number
+  paths: readonly string[]
+  headers: Record<string, string>
+  connections: number
+  seconds: number
+}): Promise<Load> {
+  const { port, paths, headers, connections, seconds } = options
+  const headerLines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+  const latencies: number[] = []
+  let bytes = 0
+  let failures = 0
+  let next = 0
+  const startedAt = performance.now()
+  const endsAt = startedAt + seconds * 1000
+
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      await new Promise<void>((resolve, reject) => {
+        let head = ''
+        let remaining = -1
+        let sentAt = 0
+        const send = () => {
+          if (performance.now() >= endsAt) {
+            socket.end()
+            resolve()
+            return
+          }
+          const path = paths[next++ % paths.length] as string
+          sentAt = performance.now()
+          socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${headerLines}\r\n`)
+        }
+        const finish = () => {
+          latencies.push(performance.now() - sentAt)
+          remaining = -1
+          head = ''
+          send()
+        }
+        socket.on('connect', send)
+        socket.on('error', reject)
+        socket.on('close', resolve)
+        socket.on('data', (chunk: Buffer) => {
+          if (remaining >= 0) {
+            bytes += chunk.length
+            remaining -= chunk.length
+            if (remaining <= 0) finish()
+            return
+          }
+          const end = chunk.indexOf('\r\n\r\n')
+          head += chunk.toString('latin1', 0, end < 0 ? chunk.length : end)
+          if (end < 0) return
+          if (!head.startsWith('HTTP/1.1 200')) failures += 1
+          const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
+          const body = chunk.length - end - 4
+          bytes += body
+          remaining = length - body
+          if (remaining <= 0) finish()
+        })
+      })
+    }),
+  )
+  const elapsed = (performance.now() - startedAt) / 1000
+  latencies.sort((a, b) => a - b)
+  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  return {
+    requestsPerSecond: latencies.length / elapsed,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    bytesPerSecond: bytes / elapsed,
+    failures,
+  }
+}
+
+export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

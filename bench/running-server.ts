@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+export const ADMIN = { username: 'bench', password: 'Bench-password-1' }
+
+export interface RunningServer {
+  url: string
+  port: number
+  pid: number
+  /** Bearer header of the first admin. */
+  headers: Record<string, string>
+  get<T>(path: string): Promise<T>
+  post<T>(path: string, body?: unknown): Promise<T>
+  /** Largest resident set of the server process so far, in MB (PostgreSQL is other processes). */
+  peakRssMb(): number
+  stop(): Promise<void>
+}
+
+/** Starts the real server as its own process on a free port, with rate limiting off so that the bench measures the work. */
+export async function startServer(options: { dataFolder: string; args?: string[]; env?: Record<string, string> }): Promise<RunningServer> {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [`${root}api/main.ts`, '--data-dir', options.dataFolder, '--port', '0', ...(options.args ?? [])],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...process.env,
+        UV_THREADPOOL_SIZE: '6',
+        CARREL_ADMIN_USERNAME: ADMIN.username,
+        CARREL_ADMIN_PASSWORD: ADMIN.password,
+        CARREL_RATE_LIMIT: 'false',
+        ...options.env,
+      },
+    },
+  )
+  const url = await new Promise<string>((resolve, reject) => {
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      const match = /https?:\/\/127\.0\.0\.1:\d+/.exec(output)
+      if (match) resolve(match[0])
+    })
+    child.once('exit', (code) => reject(new Error(`the server ended with code ${code} before it listened:\n${output}`)))
+    sleep(60_000).then(() => reject(new Error(`the server did not listen within 60 s:\n${output}`)))
+  })
+  const call = async <T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as T
+  }
+  const { accessToken } = await call<{ accessToken: string }>('POST', '/api/v1/auth/login', ADMIN)
+  const headers = { authorization: `Bearer ${accessToken}` }
+  return {
+    url,
+    port: Number(new URL(url).port),
+    pid: child.pid as number,
+    headers,
+    get: (path) => call('GET', path, undefined, headers),
+    post: (path, body) => call('POST', path, body, headers),
+    peakRssMb: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
+    stop: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+export interface ScanState {
+  status: string
+  filesTotal: number
+  filesProcessed: number
+  booksFound: number
+  pendingAnalysis: number
+  startedAt: string
+  completedAt?: string | null
+  errors: string[]
+}
+
+/** Waits until the scan has ended and, with `analysed`, until no book waits for analysis. */
+export async function awaitScan(
+  server: RunningServer,
+  libraryId: string,
+  options: { analysed: boolean; timeoutMs: number; pollMs?: number; since?: string },
+): Promise<ScanState> {
+  const deadline = Date.now() + options.timeoutMs
+  for (;;) {
+    const state = await server.get<ScanState>(`/api/v1/libraries/${libraryId}/scan-status`)
+    const ended = ['completed', 'failed', 'cancelled'].includes(state.status) && (!options.since || state.startedAt >= options.since)
+    if (ended && (!options.analysed || state.pendingAnalysis === 0)) return state
+    if (Date.now() > deadline) throw new Error(`the scan did not end in ${options.timeoutMs} ms: ${JSON.stringify(state)}`)
+    await sleep(options.pollMs ?? 100)
+  }
+}

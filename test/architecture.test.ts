@@ -1,0 +1,77 @@
+import { readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { findViolations, readSources } from '#test/support/architecture.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const FOLDERS = ['core', 'plugins', 'workers', 'api', 'migrations', 'test', 'bench', 'plugin-sdk']
+const TOP_LEVEL = new Set([
+  ...FOLDERS,
+  ...['web', 'docs', '.ci', '.git', 'node_modules', 'data', '.cache', '.tap'],
+  ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', '.taprc', '.editorconfig', '.gitignore', 'LICENSE', 'README.md'],
+])
+
+function sourcePaths(): string[] {
+  const paths: string[] = []
+  for (const folder of FOLDERS) {
+    for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
+      if (entry.isFile() && /\.(ts|mjs)$/.test(entry.name) && !entry.parentPath.includes('node_modules')) {
+        paths.push(relative(root, join(entry.parentPath, entry.name)))
+      }
+    }
+  }
+  return paths.sort()
+}
+
+t.test('the house keeps its rules', async (t) => {
+  const paths = sourcePaths()
+  t.ok(paths.length > 20, 'the walk finds the code')
+  const violations = findViolations(readSources(root, paths))
+  t.same(violations, [], 'no rule of layout, naming or imports is broken')
+})
+
+t.test('the top level stays as it is', async (t) => {
+  const strangers = readdirSync(root).filter((name) => !TOP_LEVEL.has(name))
+  t.same(strangers, [], 'nothing new stands at the top level')
+})
+
+t.test('every test mirrors a source file', async (t) => {
+  const sources = sourcePaths()
+  const topics = new Set(sources.filter((path) => !path.startsWith('test/')).map((path) => path.replace(/\.(ts|mjs)$/, '')))
+  // Suites that cross the whole house rather than one file of it.
+  const crossing = /^test\/(architecture|end-to-end|bad-input|crash|restricted-user)(-[a-z-]+)?\.test\.ts$/
+  const orphans = sources
+    .filter((path) => path.endsWith('.test.ts') && !crossing.test(path))
+    .filter((path) => {
+      const topic = path.slice('test/'.length, -'.test.ts'.length)
+      return !topics.has(topic) && ![...topics].some((source) => source.startsWith(`${topic}/`) || topic.startsWith(`${source}-`))
+    })
+  t.same(orphans, ['test/api/lifecycle.test.ts', 'test/workers/corpus-documents.test.ts', 'test/workers/corpus.test.ts'].filter((path) => orphans.includes(path)))
+})
+
+t.test('the rules bite', async (t) => {
+  const cases: [path: string, text: string, complaint: RegExp][] = [
+    ['core/book/book.ts', `import { x } from '#api/main.ts'`, /core\/ may import nothing of ours/],
+    ['core/book/book.ts', `import { x } from '../../workers/zip.ts'`, /core\/ may import nothing of ours/],
+    ['core/book/book.ts', `import knex from 'knex'`, /only .* may/],
+    ['api/routes/books.ts', `import { openPool } from '#workers/pool.ts'`, /api\/ may import core, plugins/],
+    ['workers/zip.ts', `import sharp from 'sharp'`, /only .* may/],
+    ['workers/zip.ts', `const s = await import('sharp')`, /only .* may/],
+    ['plugin-sdk/index.ts', `export * from '#core/errors.ts'`, /plugin-sdk\/ may import nothing of ours/],
+    ['core/book/book-helper.ts', '', /the name says nothing/],
+    ['core/utils/text.ts', '', /the name says nothing/],
+    ['core/book/book.ts', 'const home = process.env.HOME', /reads process\.env/],
+    ['core/book/book.ts', '\n'.repeat(500), /a wall is missing/],
+  ]
+  for (const [path, text, complaint] of cases) t.match(findViolations([{ path, text }]).join('; '), complaint, `${path}: ${text.trim().slice(0, 50)}`)
+
+  const fine: [path: string, text: string][] = [
+    ['core/book/book-store.ts', `import knex from 'knex'`],
+    ['core/book/record.ts', `import type { Knex } from 'knex'`],
+    ['api/main.ts', `import { openPool } from '#workers/pool.ts'`],
+    ['workers/image.ts', `import sharp from 'sharp'`],
+    ['api/routes/books.ts', `import { x } from '#core/book/book.ts'\nimport { readFile } from 'node:fs/promises'`],
+  ]
+  for (const [path, text] of fine) t.same(findViolations([{ path, text }]), [], `${path} may`)
+})

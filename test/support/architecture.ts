@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, posix } from 'node:path'
+
+/** One import as the code spells it. */
+export interface Import {
+  /** Repository path of the importing file. */
+  from: string
+  specifier: string
+}
+
+export interface SourceFile {
+  path: string
+  text: string
+}
+
+/** Which of our folders each folder may import. */
+const FOLDERS: Record<string, readonly string[]> = {
+  'plugin-sdk': [],
+  core: [],
+  workers: ['core'],
+  plugins: ['core', 'plugin-sdk'],
+  api: ['core', 'plugins'],
+  migrations: [],
+  test: ['api', 'bench', 'core', 'migrations', 'plugins', 'plugin-sdk', 'workers'],
+  bench: ['api', 'core', 'migrations', 'plugins', 'plugin-sdk', 'test', 'workers'],
+}
+
+/** Packages that only some files may import. Everything outside test and bench that is not named here is free for its folder. */
+const SOLE_IMPORTERS: Record<string, RegExp> = {
+  knex: /^core\/.*(database|-store|-query)\.ts$|^migrations\//,
+  pg: /^core\/.*(database|-store|-query)\.ts$/,
+  'pg-boss': /^core\/task\/task-queue\.ts$/,
+  piscina: /^workers\/pool\.ts$/,
+  unzipper: /^workers\/zip.*\.ts$/,
+  'node-unrar-js': /^workers\/rar.*\.ts$/,
+  'pdfjs-dist': /^workers\/pdf.*\.ts$/,
+  '@napi-rs/canvas': /^workers\/pdf.*\.ts$/,
+  'fast-xml-parser': /^workers\/xml\.ts$/,
+  sharp: /^workers\/image\.ts$/,
+  'image-size': /^workers\/image\.ts$/,
+  restify: /^api\//,
+  passport: /^api\//,
+  'passport-custom': /^api\//,
+  'passport-http': /^api\//,
+  'passport-headerapikey': /^api\//,
+  'isolated-vm': /^plugins\/sandbox\.ts$/,
+}
+
+/** The composition root (and what it is split into) is the one place of api that knows the worker pool. */
+const COMPOSITION = /^api\/(main|composition)\.ts$/
+
+const FORBIDDEN_WORDS = /(^|[-_./])(utils?|helpers?|common|misc|base|services?|manager|processor|dto|impl)([-_./]|$)/
+/** The bag that routes are given; the one name with that word. */
+const NAMED_ON_PURPOSE = new Set(['api/services.ts'])
+
+const LINES_MAX = 400
+
+export function importsOf(file: SourceFile): Import[] {
+  // A regular expression is enough: imports stand at line starts in this code base, which the formatter guarantees.
+  const pattern = /^(?:import|export)\s(?:[^'";]*?\sfrom\s)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
+  return [...file.text.matchAll(pattern)].map((match) => ({ from: file.path, specifier: (match[1] ?? match[2]) as string }))
+}
+
+const packageOf = (specifier: string) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+
+function violation({ from, specifier }: Import, typeOnly: boolean): string | null {
+  const folder = from.split('/')[0] as string
+  const allowed = FOLDERS[folder]
+  if (allowed === undefined) return `${from}: the folder "${folder}" has no import rule`
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return null
+
+  let target: string | null = null
+  if (specifier.startsWith('#')) target = specifier.slice(1)
+  else if (specifier.startsWith('.')) target = posix.normalize(posix.join(dirname(from), specifier))
+  if (target !== null) {
+    const targetFolder = target.split('/')[0] as string
+    if (targetFolder === folder || allowed.includes(targetFolder)) return null
+    if (!targetFolder.includes('.') && targetFolder === 'workers' && COMPOSITION.test(from)) return null
+    if (target === 'package.json') return null
+    return `${from} imports ${specifier}: ${folder}/ may import ${allowed.join(', ') || 'nothing of ours'}`
+  }
+  if (folder === 'test' || folder === 'bench') return null
+  const owner = SOLE_IMPORTERS[packageOf(specifier)]
+  if (owner && !owner.test(from) && !typeOnly) return `${from} imports ${specifier}: only ${owner.source} may`
+  return null
+}
+
+/** Every broken rule of layout, naming and direction of imports, as sentences. */
+export function findViolations(files: readonly SourceFile[]): string[] {
+  const found: string[] = []
+  for (const file of files) {
+    for (const imported of importsOf(file)) {
+      const typeOnly = new RegExp(`^import type [^;]*?['"]${imported.specifier.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"]`, 'm').test(file.text)
+      const broken = violation(imported, typeOnly)
+      if (broken) found.push(broken)
+    }
+    if (FORBIDDEN_WORDS.test(file.path.replace(/\.ts$/, '')) && !NAMED_ON_PURPOSE.has(file.path)) {
+      found.push(`${file.path}: the name says nothing; name the thing it is about`)
+    }
+    const lines = file.text.split('\n').length
+    if (lines > LINES_MAX) found.push(`${file.path}: ${lines} lines; over ${LINES_MAX} a wall is missing`)
+    if (/\bprocess\.env\b/.test(file.text) && !/^(api\/(main|launch|cli\/.*)|test\/.*|bench\/.*)\.(ts|mjs)$/.test(file.path)) {
+      found.push(`${file.path}: reads process.env; settings are read once in api/main.ts and handed down`)
+    }
+  }
+  return found
+}
+
+export function readSources(root: string, paths: readonly string[]): SourceFile[] {
+  return paths.map((path) => ({ path, text: readFileSync(`${root}/${path}`, 'utf8') }))
+}

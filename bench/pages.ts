@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Load, loadHttp, median } from '#bench/load.ts'
 import { jpegOfSize } from '#bench/page-pictures.ts'
-import { awaitScan, startServer } from '#bench/running-server.ts'
+import { awaitScan, startServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '4' } } })

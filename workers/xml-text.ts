@@ -11,11 +11,11 @@ const ENCODING_LABEL = /^\s*<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([A-Za-z0-9._
  * is what such files turn out to be. Line ends become `\n`, leading white space and trailing NULs go.
  */
 export function decodeXmlText(bytes: Uint8Array): string {
-  const text = decode(bytes)
-  return text
-    .replace(/^[\uFEFF\s]+/, '')
-    .replace(/\r\n?/g, '\n')
-    .replace(/[\0\s]+$/, '')
+  const text = decode(bytes).trimStart().replace(/\r\n?/g, '\n')
+  // A loop, not /[\0\s]+$/: that expression takes quadratic time on a megabyte of blanks.
+  let end = text.length
+  while (end > 0 && text.charCodeAt(end - 1) <= 0x20) end--
+  return text.slice(0, end)
 }
 
 function decode(bytes: Uint8Array): string {
@@ -88,6 +88,9 @@ function findDoctype(text: string): number {
 const REFERENCE = /&(#x[0-9a-f]{1,6}|#[0-9]{1,7}|[a-z][\w.-]{0,60});/gi
 const REFERENCE_HERE = /&(?:#x[0-9a-f]{1,6}|#[0-9]{1,7}|[a-z_][\w.-]{0,60});/iy
 
+/** A text with more stray ampersands than this is no text: mending a megabyte of them takes seconds. */
+const STRAYS_MAX = 20_000
+
 /**
  * Writes `&amp;` for every ampersand that begins no reference ("Salt & Pepper"), outside CDATA and comments. Such files are
  * common, what they mean is plain, and a strict parser would throw the whole file away.
@@ -95,6 +98,7 @@ const REFERENCE_HERE = /&(?:#x[0-9a-f]{1,6}|#[0-9]{1,7}|[a-z_][\w.-]{0,60});/iy
 export function mendAmpersands(text: string): string {
   let mended = ''
   let kept = 0
+  let strays = 0
   let nextSpan = findLiteralSpan(text, 0)
   for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
     while (nextSpan !== undefined && nextSpan.end <= at) nextSpan = findLiteralSpan(text, nextSpan.end)
@@ -104,6 +108,8 @@ export function mendAmpersands(text: string): string {
     }
     REFERENCE_HERE.lastIndex = at
     if (REFERENCE_HERE.test(text)) continue
+    strays++
+    if (strays > STRAYS_MAX) break
     mended += text.slice(kept, at) + '&amp;'
     kept = at + 1
   }

@@ -4,7 +4,8 @@ import { cutDoctype, decodeXmlText, mendAmpersands, resolveReferences } from '#w
 /** The file is not XML that we read; `message` says why in words fit for a book's problem. */
 export class XmlError extends Error {
   constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
+    // The parser quotes what it met, which may be a megabyte of it.
+    super(message.length > 200 ? message.slice(0, 199) + '…' : message, options)
     this.name = 'XmlError'
   }
 }

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-export const ADMIN = { username: 'bench', password: 'Bench-password-1' }
+const root = fileURLToPath(new URL('../..', import.meta.url))
+export const ADMIN = { username: 'ada', password: 'Correct-horse-1' }
 
 export interface RunningServer {
   url: string
@@ -16,16 +16,21 @@ export interface RunningServer {
   post<T>(path: string, body?: unknown): Promise<T>
   /** Largest resident set of the server process so far, in MB (PostgreSQL is other processes). */
   peakRssMb(): number
-  stop(): Promise<void>
+  /** SIGTERM, and the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL to the server process alone: PostgreSQL and everything else stays as it was. */
+  kill(): Promise<void>
+  /** Everything it printed so far. */
+  output(): string
 }
 
-/** Starts the real server as its own process on a free port, with rate limiting off so that the bench measures the work. */
+/** Starts the real server as its own process on a free port, with rate limiting off: what runs against it measures or probes the work. */
 export async function startServer(options: { dataFolder: string; args?: string[]; env?: Record<string, string> }): Promise<RunningServer> {
   const child: ChildProcess = spawn(
     process.execPath,
     [`${root}api/main.ts`, '--data-dir', options.dataFolder, '--port', '0', ...(options.args ?? [])],
     {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
         UV_THREADPOOL_SIZE: '6',
@@ -36,12 +41,15 @@ export async function startServer(options: { dataFolder: string; args?: string[]
       },
     },
   )
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
-    let output = ''
     child.stdout?.on('data', (chunk: Buffer) => {
       output += chunk.toString()
       const match = /https?:\/\/127\.0\.0\.1:\d+/.exec(output)
       if (match) resolve(match[0])
+    })
+    child.stderr?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
     })
     child.once('exit', (code) => reject(new Error(`the server ended with code ${code} before it listened:\n${output}`)))
     sleep(60_000).then(() => reject(new Error(`the server did not listen within 60 s:\n${output}`)))
@@ -66,10 +74,17 @@ export async function startServer(options: { dataFolder: string; args?: string[]
     post: (path, body) => call('POST', path, body, headers),
     peakRssMb: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
     stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+      if (child.exitCode !== null) return child.exitCode
       child.kill('SIGTERM')
+      return ended
+    },
+    kill: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGKILL')
       await ended
     },
+    output: () => output,
   }
 }
 

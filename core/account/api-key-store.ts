@@ -1,0 +1,133 @@
+import type { Knex } from 'knex'
+import type { ApiKey } from '#core/account/api-key.ts'
+import type { Permission } from '#core/account/permission.ts'
+import { readUser } from '#core/account/user-store.ts'
+import type { User } from '#core/account/user.ts'
+
+const COLUMNS = [
+  'id',
+  'user_id',
+  'name',
+  'key_prefix',
+  'permissions',
+  'is_active',
+  'expires_at',
+  'last_used_at',
+  'created_at',
+  'updated_at',
+]
+
+interface ApiKeyRow {
+  id: string
+  user_id: string
+  name: string
+  key_prefix: string
+  permissions: Permission[]
+  is_active: boolean
+  expires_at: Date | null
+  last_used_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+function readApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    name: row.name,
+    keyPrefix: row.key_prefix,
+    permissions: row.permissions,
+    isActive: row.is_active,
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    lastUsedAt: row.last_used_at?.toISOString() ?? null,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}
+
+export async function insertApiKey(
+  database: Knex,
+  key: { userId: string; name: string; keyPrefix: string; keyHash: Uint8Array; permissions: readonly Permission[]; expiresAt: string | null },
+): Promise<ApiKey> {
+  const [row] = await database('api_keys').insert(
+    {
+      user_id: key.userId,
+      name: key.name,
+      key_prefix: key.keyPrefix,
+      key_hash: key.keyHash,
+      permissions: key.permissions,
+      expires_at: key.expiresAt,
+    },
+    COLUMNS,
+  )
+  return readApiKey(row)
+}
+
+/** A key with its hash and its owner, for checking a credential; stays inside core/account. */
+export interface ApiKeyProof {
+  key: ApiKey
+  keyHash: Uint8Array
+  user: User
+}
+
+export async function findApiKeyByPrefix(database: Knex, keyPrefix: string): Promise<ApiKeyProof | null> {
+  const row = await database('api_keys').first(...COLUMNS, 'key_hash').where({ key_prefix: keyPrefix })
+  if (!row) return null
+  const user = await database('users').first('*').where({ id: row.user_id })
+  return user ? { key: readApiKey(row), keyHash: row.key_hash, user: readUser(user) } : null
+}
+
+export async function findApiKey(database: Knex, id: string): Promise<ApiKey | null> {
+  const row = await database<ApiKeyRow>('api_keys').first(COLUMNS).where({ id })
+  return row ? readApiKey(row) : null
+}
+
+/** The keys of one user, oldest first. */
+export async function listApiKeys(
+  database: Knex,
+  { userId, offset, limit }: { userId: string; offset: number; limit: number },
+): Promise<{ total: number; keys: ApiKey[] }> {
+  const [{ count } = { count: 0 }] = await database('api_keys').where({ user_id: userId }).count('* AS count')
+  const rows: ApiKeyRow[] = await database('api_keys')
+    .select(COLUMNS)
+    .where({ user_id: userId })
+    .orderBy(['created_at', 'id'])
+    .offset(offset)
+    .limit(limit)
+  return { total: Number(count), keys: rows.map(readApiKey) }
+}
+
+/** @returns null when it has gone */
+export async function updateApiKey(
+  database: Knex,
+  id: string,
+  change: { name?: string; permissions?: readonly Permission[]; isActive?: boolean; expiresAt?: string | null },
+): Promise<ApiKey | null> {
+  const [row] = await database('api_keys')
+    .where({ id })
+    .update(
+      {
+        ...(change.name !== undefined && { name: change.name }),
+        ...(change.permissions !== undefined && { permissions: change.permissions }),
+        ...(change.isActive !== undefined && { is_active: change.isActive }),
+        ...(change.expiresAt !== undefined && { expires_at: change.expiresAt }),
+        updated_at: new Date(),
+      },
+      COLUMNS,
+    )
+  return row ? readApiKey(row) : null
+}
+
+export async function deleteApiKey(database: Knex, id: string): Promise<void> {
+  await database('api_keys').where({ id }).delete()
+}
+
+/** Notes when keys were last used, all in one statement. */
+export async function recordApiKeyUses(database: Knex, uses: ReadonlyMap<string, Date>): Promise<void> {
+  if (uses.size === 0) return
+  await database.raw(
+    `UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at)
+     FROM unnest(?::uuid[], ?::timestamptz[]) AS used(id, at) WHERE api_keys.id = used.id`,
+    [[...uses.keys()], [...uses.values()].map((at) => at.toISOString())],
+  )
+}

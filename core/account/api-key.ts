@@ -1,0 +1,71 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import Type from 'typebox'
+import type { Static } from 'typebox'
+import { PERMISSIONS } from '#core/account/permission.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+/** 64 bits find the row without ever colliding in practice; they are no secret. */
+const PREFIX_BYTES = 8
+/** 256 bits cannot be guessed, so one fast hash is enough: a slow one would only cost every request. */
+const SECRET_BYTES = 32
+const KEY = /^(carrel_[0-9a-f]{16})_[0-9a-f]{64}$/
+
+/** An API key without its secret. */
+export const ApiKey = Type.Object({
+  id: Uuid,
+  userId: Uuid,
+  name: Type.String(),
+  keyPrefix: Type.String(),
+  permissions: Type.Array(OneOf(PERMISSIONS)),
+  isActive: Type.Boolean(),
+  expiresAt: Nullable(Timestamp),
+  lastUsedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export type ApiKey = Static<typeof ApiKey>
+
+/** The answer to making a key: the only time that the key itself is seen. */
+export const NewApiKeyAnswer = Type.Object({ ...ApiKey.properties, key: Type.String() })
+export type NewApiKeyAnswer = Static<typeof NewApiKeyAnswer>
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+/** Permissions as people write them; `findPermission` reads every spelling. */
+const Wanted = Type.Array(Type.String(), { maxItems: 100 })
+
+export const NewApiKey = Type.Object({
+  name: Name,
+  permissions: Type.Optional(Nullable(Wanted)),
+  expiresAt: Type.Optional(Nullable(Timestamp)),
+})
+export type NewApiKey = Static<typeof NewApiKey>
+
+/** Null clears `expiresAt`; elsewhere it keeps. */
+export const ApiKeyEdit = Type.Object({
+  name: Type.Optional(Nullable(Name)),
+  permissions: Type.Optional(Nullable(Wanted)),
+  isActive: Type.Optional(Nullable(Type.Boolean())),
+  expiresAt: Type.Optional(Nullable(Timestamp)),
+})
+export type ApiKeyEdit = Static<typeof ApiKeyEdit>
+
+/** Makes a key; only prefix and hash are kept. */
+export function makeApiKey(): { key: string; keyPrefix: string; keyHash: Uint8Array } {
+  const keyPrefix = `carrel_${randomBytes(PREFIX_BYTES).toString('hex')}`
+  const key = `${keyPrefix}_${randomBytes(SECRET_BYTES).toString('hex')}`
+  return { key, keyPrefix, keyHash: hashApiKey(key) }
+}
+
+/** The prefix of a text that has the form of a key, or null. */
+export function findKeyPrefix(text: string): string | null {
+  return KEY.exec(text)?.[1] ?? null
+}
+
+/** Whether a key has this hash, in a time that does not depend on where they differ. */
+export function isApiKey(key: string, keyHash: Uint8Array): boolean {
+  return timingSafeEqual(hashApiKey(key), keyHash)
+}
+
+function hashApiKey(key: string): Uint8Array {
+  return createHash('sha256').update(key).digest()
+}

@@ -1,0 +1,75 @@
+import type { Knex } from 'knex'
+import { readUser } from '#core/account/user-store.ts'
+import type { User } from '#core/account/user.ts'
+
+/** Makes a session with its first refresh token. @returns the id of the session */
+export async function insertSession(
+  database: Knex,
+  { userId, tokenHash, expiresAt }: { userId: string; tokenHash: Uint8Array; expiresAt: Date },
+): Promise<string> {
+  return database.transaction(async (transaction) => {
+    const [session] = await transaction('sessions').insert({ user_id: userId, expires_at: expiresAt }, ['id'])
+    await transaction('refresh_tokens').insert({ token_hash: tokenHash, session_id: session.id, expires_at: expiresAt })
+    return session.id as string
+  })
+}
+
+/** The user of a session that is alive, whether active or not; null when it was revoked, has expired, or is not theirs. */
+export async function findSessionUser(database: Knex, { sessionId, userId }: { sessionId: string; userId: string }): Promise<User | null> {
+  const row = await database('sessions')
+    .join('users', 'users.id', 'sessions.user_id')
+    .first('users.*')
+    .where({ 'sessions.id': sessionId, 'sessions.user_id': userId })
+    .whereNull('sessions.revoked_at')
+    .where('sessions.expires_at', '>', new Date())
+  return row ? readUser(row) : null
+}
+
+export type Rotation =
+  | { outcome: 'rotated'; sessionId: string; user: User }
+  /** Unknown, expired, or of a session that has ended. */
+  | { outcome: 'refused' }
+  /** Used before: somebody has a copy. The session is revoked. */
+  | { outcome: 'reused'; sessionId: string; userId: string }
+
+/** Trades a refresh token for the next one of its family. Each works once; the second use ends the session. */
+export async function rotateRefreshToken(
+  database: Knex,
+  { tokenHash, nextHash, expiresAt }: { tokenHash: Uint8Array; nextHash: Uint8Array; expiresAt: Date },
+): Promise<Rotation> {
+  return database.transaction(async (transaction) => {
+    const now = new Date()
+    const token = await transaction('refresh_tokens').first('session_id', 'used_at', 'expires_at').where({ token_hash: tokenHash }).forUpdate()
+    if (!token) return { outcome: 'refused' }
+    const sessionId: string = token.session_id
+    const session = await transaction('sessions').first('user_id', 'revoked_at', 'expires_at').where({ id: sessionId }).forUpdate()
+    if (!session || session.revoked_at !== null || session.expires_at <= now || token.expires_at <= now) return { outcome: 'refused' }
+    if (token.used_at !== null) {
+      await transaction('sessions').where({ id: sessionId }).update({ revoked_at: now })
+      return { outcome: 'reused', sessionId, userId: session.user_id }
+    }
+    const user = readUser(await transaction('users').first('*').where({ id: session.user_id }))
+    if (!user.isActive) return { outcome: 'refused' }
+    await transaction('refresh_tokens').where({ token_hash: tokenHash }).update({ used_at: now })
+    await transaction('refresh_tokens').insert({ token_hash: nextHash, session_id: sessionId, expires_at: expiresAt })
+    await transaction('sessions').where({ id: sessionId }).update({ expires_at: expiresAt })
+    return { outcome: 'rotated', sessionId, user }
+  })
+}
+
+export async function revokeSession(database: Knex, sessionId: string): Promise<void> {
+  await database('sessions').where({ id: sessionId }).whereNull('revoked_at').update({ revoked_at: new Date() })
+}
+
+export async function revokeSessionsOfUser(database: Knex, userId: string): Promise<void> {
+  await database('sessions').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: new Date() })
+}
+
+/** Forgets sessions that ended and refresh tokens that expired. @returns how many sessions */
+export async function purgeSessions(database: Knex, endedBefore: Date): Promise<number> {
+  await database('refresh_tokens').where('expires_at', '<', endedBefore).delete()
+  return database('sessions')
+    .where('expires_at', '<', endedBefore)
+    .orWhere((ended) => ended.whereNotNull('revoked_at').where('revoked_at', '<', endedBefore))
+    .delete()
+}

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { errors, jwtVerify, SignJWT } from 'jose'
+import type { Role } from '#core/account/permission.ts'
+
+/** HS256 wants a key at least as long as its output (RFC 7518, 3.2). */
+const KEY_BYTES_MIN = 32
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** What an access token says: whose it is and of which session. */
+export interface TokenClaims {
+  userId: string
+  sessionId: string
+}
+
+/** Makes and checks access tokens: JWT, HS256. */
+export interface Tokens {
+  sign(claims: TokenClaims & { role: Role }): Promise<string>
+  /** Null when the token is not ours, is altered, or has expired. */
+  verify(token: string): Promise<TokenClaims | null>
+}
+
+/** @param key HS256 key; at least 32 bytes */
+export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetimeSeconds: number }): Tokens {
+  if (key.length < KEY_BYTES_MIN) {
+    throw new Error(`The token key has ${key.length} bytes; it needs at least ${KEY_BYTES_MIN}. Give a longer one or none, then one is made.`)
+  }
+  return {
+    sign({ userId, sessionId, role }) {
+      const now = Math.floor(Date.now() / 1000)
+      return new SignJWT({ role, sid: sessionId })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .setSubject(userId)
+        .setJti(randomUUID())
+        .setIssuedAt(now)
+        .setExpirationTime(now + lifetimeSeconds)
+        .sign(key)
+    },
+    async verify(token) {
+      try {
+        const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'], requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'] })
+        const { sub, sid } = payload
+        if (typeof sub !== 'string' || typeof sid !== 'string' || !UUID.test(sub) || !UUID.test(sid)) return null
+        return { userId: sub, sessionId: sid }
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return null
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,200 @@
+import type { Knex } from 'knex'
+import type { Permission, Role } from '#core/account/permission.ts'
+import type { SharingGrant, User } from '#core/account/user.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
+
+const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at']
+const UNIQUE_VIOLATION = '23505'
+
+interface UserRow {
+  id: string
+  username: string
+  email: string
+  role: Role
+  permissions: Permission[]
+  is_active: boolean
+  last_login_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+/** A user with the hash of the password; stays inside core/account. */
+export interface UserWithHash {
+  user: User
+  passwordHash: string
+}
+
+export interface UserFields {
+  username: string
+  email: string
+  passwordHash: string
+  role: Role
+  permissions: Permission[]
+  isActive: boolean
+}
+
+/** Which rows `list` answers. */
+export interface UserFilter {
+  role?: Role
+  /** Name of a sharing tag that the user has a grant for. */
+  sharingTag?: string
+  sharingTagMode?: 'allow' | 'deny'
+}
+
+export function readUser(row: UserRow): User {
+  return {
+    id: row.id,
+    username: row.username,
+    email: row.email,
+    role: row.role,
+    permissions: row.permissions,
+    isActive: row.is_active,
+    lastLoginAt: row.last_login_at?.toISOString() ?? null,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}
+
+export async function hasUsers(database: Knex): Promise<boolean> {
+  return (await database('users').first('id')) !== undefined
+}
+
+export async function findUser(database: Knex, id: string): Promise<User | null> {
+  const row = await database<UserRow>('users').first(COLUMNS).where({ id })
+  return row ? readUser(row) : null
+}
+
+/** Finds by user name or e-mail address, ignoring case. */
+export async function findUserByLogin(database: Knex, login: string): Promise<UserWithHash | null> {
+  const column = login.includes('@') ? 'email' : 'username'
+  const row = await database('users').first(...COLUMNS, 'password_hash').whereRaw('lower(??) = lower(?)', [column, login])
+  return row ? { user: readUser(row), passwordHash: row.password_hash } : null
+}
+
+export async function listUsers(
+  database: Knex,
+  { filter, offset, limit }: { filter: UserFilter; offset: number; limit: number },
+): Promise<{ total: number; users: User[] }> {
+  const wanted = database('users').modify((query) => {
+    if (filter.role) query.where('users.role', filter.role)
+    if (filter.sharingTag === undefined && filter.sharingTagMode === undefined) return
+    query.whereExists((grants) => {
+      grants
+        .from('user_sharing_grants AS g')
+        .join('sharing_tags AS t', 't.id', 'g.sharing_tag_id')
+        .select(database.raw('1'))
+        .whereRaw('g.user_id = users.id')
+      if (filter.sharingTag !== undefined) grants.whereRaw('lower(t.name) = lower(?)', [filter.sharingTag])
+      if (filter.sharingTagMode !== undefined) grants.where('g.access_mode', filter.sharingTagMode)
+    })
+  })
+  const [{ count } = { count: 0 }] = await wanted.clone().count('* AS count')
+  const rows: UserRow[] = await wanted.select(COLUMNS).orderByRaw('lower(username), id').offset(offset).limit(limit)
+  return { total: Number(count), users: rows.map(readUser) }
+}
+
+/** Oldest grant first. */
+export async function listSharingGrants(database: Knex, userId: string): Promise<SharingGrant[]> {
+  const rows: { id: string; sharing_tag_id: string; name: string; access_mode: 'allow' | 'deny'; created_at: Date }[] = await database(
+    'user_sharing_grants AS g',
+  )
+    .join('sharing_tags AS t', 't.id', 'g.sharing_tag_id')
+    .select('g.id', 'g.sharing_tag_id', 't.name', 'g.access_mode', 'g.created_at')
+    .where('g.user_id', userId)
+    .orderBy(['g.created_at', 'g.id'])
+  return rows.map((row) => ({
+    id: row.id,
+    sharingTagId: row.sharing_tag_id,
+    sharingTagName: row.name,
+    accessMode: row.access_mode,
+    createdAt: row.created_at.toISOString(),
+  }))
+}
+
+/** @throws conflict when the name or the address is taken */
+export async function insertUser(database: Knex, fields: UserFields): Promise<User> {
+  const [row] = await database<UserRow>('users').insert(toRow(fields), COLUMNS).catch(refuseTaken)
+  return readUser(row as UserRow)
+}
+
+/**
+ * Inserts the user only when there is none at all, however many try at once.
+ * @returns null when somebody was there already
+ */
+export async function insertFirstUser(database: Knex, fields: UserFields): Promise<User | null> {
+  return database.transaction(async (transaction) => {
+    await transaction.raw('LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE')
+    return (await hasUsers(transaction)) ? null : insertUser(transaction, fields)
+  })
+}
+
+/**
+ * Changes a user. The callback sees the row under lock and answers the fields to change, so nothing can slip between check and write.
+ * @throws not_found, conflict (name or address taken; no active administrator would be left)
+ */
+export async function updateUser(
+  database: Knex,
+  id: string,
+  decide: (current: User) => Partial<UserFields>,
+): Promise<{ before: User; after: User }> {
+  return database.transaction(async (transaction) => {
+    const admins = await lockAdmins(transaction)
+    const row = await transaction<UserRow>('users').first(COLUMNS).where({ id }).forUpdate()
+    if (!row) refuse('not_found', 'There is no such user.')
+    const before = readUser(row)
+    const change = decide(before)
+    const loses = (change.role !== undefined && change.role !== 'admin') || change.isActive === false
+    if (loses) keepOneAdmin(admins, id)
+    const [after] = await transaction<UserRow>('users')
+      .where({ id })
+      .update({ ...toRow(change), updated_at: new Date() }, COLUMNS)
+      .catch(refuseTaken)
+    return { before, after: readUser(after as UserRow) }
+  })
+}
+
+/** @throws not_found, conflict (no active administrator would be left), and what `check` throws */
+export async function deleteUser(database: Knex, id: string, check: (current: User) => void): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const admins = await lockAdmins(transaction)
+    const row = await transaction<UserRow>('users').first(COLUMNS).where({ id }).forUpdate()
+    if (!row) refuse('not_found', 'There is no such user.')
+    check(readUser(row))
+    keepOneAdmin(admins, id)
+    await transaction('users').where({ id }).delete()
+  })
+}
+
+export async function recordLogin(database: Knex, id: string): Promise<void> {
+  await database('users').where({ id }).update({ last_login_at: new Date() })
+}
+
+/** Always in the order of ids and always before any other row of users, so that two changes cannot wait for each other. */
+async function lockAdmins(transaction: Knex.Transaction): Promise<string[]> {
+  return transaction('users').where({ role: 'admin', is_active: true }).orderBy('id').forUpdate().pluck('id')
+}
+
+function keepOneAdmin(admins: readonly string[], id: string): void {
+  if (admins.length === 1 && admins[0] === id) {
+    refuse('conflict', 'This is the last active administrator; make another one first.')
+  }
+}
+
+function toRow(fields: Partial<UserFields>): Partial<UserRow> & { password_hash?: string } {
+  return {
+    ...(fields.username !== undefined && { username: fields.username }),
+    ...(fields.email !== undefined && { email: fields.email }),
+    ...(fields.passwordHash !== undefined && { password_hash: fields.passwordHash }),
+    ...(fields.role !== undefined && { role: fields.role }),
+    ...(fields.permissions !== undefined && { permissions: fields.permissions }),
+    ...(fields.isActive !== undefined && { is_active: fields.isActive }),
+  }
+}
+
+function refuseTaken(error: unknown): never {
+  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION && 'constraint' in error) {
+    if (error.constraint === 'users_username') throw new CarrelError('conflict', 'This user name is taken.', { cause: error })
+    if (error.constraint === 'users_email') throw new CarrelError('conflict', 'This e-mail address belongs to another user.', { cause: error })
+  }
+  throw error
+}

@@ -1,0 +1,88 @@
+import Type from 'typebox'
+import type { Static } from 'typebox'
+import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+/** NIST SP 800-63B: at least 8 characters, no rules of composition. */
+export const PASSWORD_LENGTH_MIN = 8
+/** Long enough for any phrase, short enough that hashing stays about the password and not about its length. */
+export const PASSWORD_LENGTH_MAX = 1024
+
+/**
+ * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP
+ * Basic; no control characters; no white space at the ends.
+ */
+export const Username = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\s@:\\u0000-\\u001f\\u007f]([^@:\\u0000-\\u001f\\u007f]*[^\\s@:\\u0000-\\u001f\\u007f])?$' })
+/** 254: the longest address that SMTP carries (RFC 5321). */
+export const Email = Type.String({ format: 'email', maxLength: 254 })
+export const Password = Type.String({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
+
+/** A user as administrators see one. `permissions` are those given beyond the role. */
+export const User = Type.Object({
+  id: Uuid,
+  username: Type.String(),
+  email: Type.String(),
+  role: OneOf(ROLES),
+  permissions: Type.Array(OneOf(PERMISSIONS)),
+  isActive: Type.Boolean(),
+  lastLoginAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export type User = Static<typeof User>
+
+/** One rule of what a user may see: series with this tag are allowed or denied. */
+export const SharingGrant = Type.Object({
+  id: Uuid,
+  sharingTagId: Uuid,
+  sharingTagName: Type.String(),
+  accessMode: OneOf(['allow', 'deny']),
+  createdAt: Timestamp,
+})
+export type SharingGrant = Static<typeof SharingGrant>
+
+export const UserDetail = Type.Object({ ...User.properties, sharingTags: Type.Array(SharingGrant) })
+export type UserDetail = Static<typeof UserDetail>
+
+/** The signed-in user as clients see themselves. `permissions` are all that the user holds, the role's included. */
+export const UserInfo = Type.Object({
+  id: Uuid,
+  username: Type.String(),
+  email: Type.String(),
+  role: OneOf(ROLES),
+  emailVerified: Type.Boolean(),
+  permissions: Type.Array(OneOf(PERMISSIONS)),
+})
+export type UserInfo = Static<typeof UserInfo>
+
+/** Members that a person sets when making a user. */
+export const NewUser = Type.Object({
+  username: Username,
+  email: Email,
+  password: Password,
+  role: Type.Optional(Nullable(OneOf(ROLES))),
+  permissions: Type.Optional(Nullable(Type.Array(Type.String(), { maxItems: 100 }))),
+})
+export type NewUser = Static<typeof NewUser>
+
+/** Members that a person may change. Null keeps, except for `permissions`, where it takes all of them away. */
+export const UserEdit = Type.Object({
+  username: Type.Optional(Nullable(Username)),
+  email: Type.Optional(Nullable(Email)),
+  password: Type.Optional(Nullable(Password)),
+  role: Type.Optional(Nullable(OneOf(ROLES))),
+  permissions: Type.Optional(Nullable(Type.Array(Type.String(), { maxItems: 100 }))),
+  isActive: Type.Optional(Nullable(Type.Boolean())),
+})
+export type UserEdit = Static<typeof UserEdit>
+
+/** Everything a user may do: the role's permissions and their own. */
+export function permissionsOf(user: { role: User['role']; permissions: readonly Permission[] }): ReadonlySet<Permission> {
+  return new Set([...ROLE_PERMISSIONS[user.role], ...user.permissions])
+}
+
+/** What the signed-in user sees of themselves. There is no confirmation of addresses, so every address counts as verified. */
+export function userInfo(user: User): UserInfo {
+  const { id, username, email, role } = user
+  return { id, username, email, role, emailVerified: true, permissions: [...permissionsOf(user)] }
+}

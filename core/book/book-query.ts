@@ -1,0 +1,206 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import type { BookFormat } from '#core/book/analysis.ts'
+import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/book/book.ts'
+import { refuse } from '#core/errors.ts'
+import { readSort, type Sort } from '#core/sort.ts'
+
+/** A book with what its series and library add, as {@link selectBooks} reads it. Numbers wider than a double's integers come as text. */
+interface BookRow {
+  id: string
+  library_id: string
+  library_name: string
+  series_id: string
+  series_name: string
+  title: string
+  title_sort: string | null
+  path: string
+  file_format: BookFormat
+  file_size: string | number
+  file_hash: string | null
+  reader_hash: string | null
+  state: 'pending' | 'analyzed' | 'failed'
+  page_count: number
+  number: string | number | null
+  volume: number | null
+  chapter: string | number | null
+  analysis_error: string | null
+  deleted_at: Date | null
+  reading_direction: Book['readingDirection']
+  created_at: Date
+  updated_at: Date
+}
+
+/** The natural order of titles; spelled exactly as the index books_title, or it would not be used. */
+const TITLE = 'coalesce(books.title_sort, books.title) COLLATE carrel_natural'
+const SERIES_TITLE = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
+
+/** Reading order inside a series: number, then title, then file name. */
+export const READING_ORDER = `books.number ASC NULLS LAST, ${TITLE}, books.title COLLATE carrel_natural, books.file_name COLLATE carrel_natural, books.id`
+
+type BookSortField = 'title' | 'series' | 'created' | 'number' | 'size' | 'file' | 'pages'
+
+/** Accepted spellings of the sort fields. */
+const BOOK_SORT_NAMES: Record<string, BookSortField> = {
+  title: 'title',
+  series: 'series',
+  created_at: 'created',
+  date_added: 'created',
+  chapter_number: 'number',
+  number: 'number',
+  file_size: 'size',
+  filename: 'file',
+  page_count: 'pages',
+}
+
+/** ORDER BY of each field. All end with the id, turned with the rest so that one index serves both directions. */
+const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => string> = {
+  title: (d) => `${TITLE} ${d}, books.id ${d}`,
+  // The series' own id keeps two series of one name apart; inside a series the reading order never turns round.
+  series: (d) => `${SERIES_TITLE} ${d}, series.id ${d}, ${READING_ORDER}`,
+  created: (d) => `books.created_at ${d}, books.id ${d}`,
+  number: (d) => `books.number ${d} NULLS LAST, books.id ${d}`,
+  size: (d) => `books.file_size ${d}, books.id ${d}`,
+  file: (d) => `books.file_name COLLATE carrel_natural ${d}, books.id ${d}`,
+  pages: (d) => `books.page_count ${d}, books.id ${d}`,
+}
+
+export type BookSort = Sort<BookSortField>
+
+/** @throws invalid_request for an unknown field */
+export const readBookSort = (text: string | undefined): BookSort => readSort<BookSortField>(text, BOOK_SORT_NAMES, { field: 'title', direction: 'asc' })
+
+export interface BookFilter {
+  libraryId?: string | undefined
+  seriesId?: string | undefined
+  /** Books whose file has gone are left out unless asked for. */
+  includeDeleted?: boolean | undefined
+}
+
+/** One page of the books the caller may see, and how many there are. */
+export async function listBooks(
+  database: Knex,
+  caller: Caller,
+  list: { filter: BookFilter; sort: BookSort; offset: number; limit: number },
+): Promise<{ items: Book[]; total: number }> {
+  const order = BOOK_ORDER[list.sort.field](list.sort.direction === 'asc' ? 'ASC' : 'DESC')
+  const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(list.filter))
+  // The window is cut on narrow rows, so a deep offset does not join and carry what it throws away.
+  const window = matching.clone().select('books.id').orderByRaw(order).offset(list.offset).limit(list.limit)
+  if (list.sort.field === 'series') window.join('series', 'series.id', 'books.series_id')
+  const [rows, counted] = await Promise.all([
+    selectBooks(database)
+      .join(window.as('page_window'), 'page_window.id', 'books.id')
+      .orderByRaw(order) as Promise<BookRow[]>,
+    matching.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+  ])
+  return { items: rows.map(bookOf), total: Number(counted.total) }
+}
+
+/** A book by id, deleted or not. @throws not_found when there is none or the caller may not see it */
+export async function getBook(database: Knex, caller: Caller, bookId: string): Promise<Book> {
+  const [row] = (await selectBooks(database).where('books.id', bookId).modify(visibleTo(caller, 'books.series_id'))) as BookRow[]
+  return row ? bookOf(row) : refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+}
+
+/** Books by id, in no particular order. The caller of this has already decided that they are visible. */
+export async function listBooksByIds(database: Knex, ids: readonly string[]): Promise<Map<string, Book>> {
+  if (ids.length === 0) return new Map()
+  const rows = (await selectBooks(database).whereRaw('books.id = ANY(?::uuid[])', [[...ids]])) as BookRow[]
+  return new Map(rows.map((row) => [row.id, bookOf(row)]))
+}
+
+/** All in one answer, since the interface knows no pages here: more than this is asked for through the paginated list. */
+export const SERIES_BOOKS_MAX = 10_000
+
+/** The books of one series in reading order. @throws not_found for a hidden or unknown series */
+export async function listSeriesBooks(
+  database: Knex,
+  caller: Caller,
+  series: { seriesId: string; includeDeleted: boolean },
+): Promise<Book[]> {
+  const found = await database('series').where('series.id', series.seriesId).modify(visibleTo(caller, 'series.id')).first('id')
+  if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
+  const rows = (await selectBooks(database)
+    .modify(matches(series))
+    .orderByRaw(READING_ORDER)
+    .limit(SERIES_BOOKS_MAX + 1)) as BookRow[]
+  if (rows.length > SERIES_BOOKS_MAX) {
+    refuse('invalid_value', `This series holds more than ${SERIES_BOOKS_MAX} books: read them with /api/v1/books?seriesId=${series.seriesId}.`)
+  }
+  return rows.map(bookOf)
+}
+
+/** The books before and after this one in its series, in reading order; deleted ones are stepped over. */
+export async function findAdjacentBooks(database: Knex, caller: Caller, bookId: string): Promise<AdjacentBooks> {
+  const self = await database('books').where('books.id', bookId).modify(visibleTo(caller, 'books.series_id')).first('series_id')
+  if (!self) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  const { rows } = (await database.raw(
+    `SELECT prev, next FROM (
+       SELECT books.id, lag(books.id) OVER w AS prev, lead(books.id) OVER w AS next FROM books
+       WHERE books.series_id = :seriesId AND (books.deleted_at IS NULL OR books.id = :bookId)
+       WINDOW w AS (ORDER BY ${READING_ORDER})
+     ) AS ordered WHERE id = :bookId`,
+    { seriesId: self.series_id, bookId },
+  )) as { rows: { prev: string | null; next: string | null }[] }
+  const { prev = null, next = null } = rows[0] ?? {}
+  const books = await listBooksByIds(database, [prev, next].filter((id) => id !== null))
+  return { prev: (prev && books.get(prev)) || null, next: (next && books.get(next)) || null }
+}
+
+/** Adds the filter to a query of books. */
+export function matches(filter: BookFilter): (query: Knex.QueryBuilder) => void {
+  return (query) => {
+    if (filter.libraryId !== undefined) query.where('books.library_id', filter.libraryId)
+    if (filter.seriesId !== undefined) query.where('books.series_id', filter.seriesId)
+    if (filter.includeDeleted !== true) query.whereNull('books.deleted_at')
+  }
+}
+
+/** Books with the columns of {@link BookRow}. */
+function selectBooks(database: Knex): Knex.QueryBuilder {
+  return database('books')
+    .join('series', 'series.id', 'books.series_id')
+    .join('libraries', 'libraries.id', 'books.library_id')
+    .select(
+      ...['id', 'library_id', 'series_id', 'title', 'title_sort', 'path', 'file_format', 'file_size', 'file_hash', 'reader_hash'].map(
+        (column) => `books.${column}`,
+      ),
+      ...['state', 'page_count', 'number', 'volume', 'chapter', 'deleted_at', 'created_at', 'updated_at'].map((column) => `books.${column}`),
+      'libraries.name AS library_name',
+      'series.title AS series_name',
+      database.raw('coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction'),
+      database.raw(`CASE WHEN books.state = 'failed' THEN (SELECT e.message FROM book_errors e
+        WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`),
+    )
+}
+
+function bookOf(row: BookRow): Book {
+  return {
+    id: row.id,
+    libraryId: row.library_id,
+    libraryName: row.library_name,
+    seriesId: row.series_id,
+    seriesName: row.series_name,
+    title: row.title,
+    titleSort: row.title_sort,
+    filePath: row.path,
+    fileFormat: row.file_format,
+    fileSize: Number(row.file_size),
+    fileHash: fileHashOf({ id: row.id, fileHash: row.file_hash }),
+    readerHash: row.reader_hash,
+    pageCount: row.page_count,
+    number: wholeNumber(row.number === null ? null : Number(row.number)),
+    volume: row.volume,
+    chapter: row.chapter === null ? null : Number(row.chapter),
+    analyzed: row.state === 'analyzed',
+    analysisError: row.analysis_error,
+    deleted: row.deleted_at !== null,
+    // Nothing records progress yet, so there is none to show.
+    readProgress: null,
+    readingDirection: row.reading_direction,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}

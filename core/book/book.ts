@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import Type from 'typebox'
+import type { Static } from 'typebox'
+import { BOOK_ERROR_TYPES, BOOK_FORMATS } from '#core/book/analysis.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+export const READING_DIRECTIONS = ['ltr', 'rtl', 'ttb', 'webtoon'] as const
+
+const INT32 = { minimum: -2147483648, maximum: 2147483647 }
+const Int32 = Type.Integer(INT32)
+const Count = Type.Integer({ minimum: 0 })
+
+/** What the current user has read of a book. */
+export const ReadProgress = Type.Object({
+  id: Uuid,
+  userId: Uuid,
+  bookId: Uuid,
+  currentPage: Type.Integer({ minimum: 1 }),
+  progressPercentage: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+  completed: Type.Boolean(),
+  startedAt: Timestamp,
+  updatedAt: Timestamp,
+  completedAt: Type.Optional(Nullable(Timestamp)),
+})
+
+/** A book as lists and records show it (spec 2.1). */
+export const Book = Type.Object({
+  id: Uuid,
+  libraryId: Uuid,
+  libraryName: Type.String(),
+  seriesId: Uuid,
+  seriesName: Type.String(),
+  title: Type.String(),
+  titleSort: Nullable(Type.String()),
+  filePath: Type.String(),
+  fileFormat: OneOf(BOOK_FORMATS),
+  fileSize: Count,
+  fileHash: Type.String({ minLength: 1, description: 'SHA-256 of the file, lower-case hex; `unhashed:<id>` until the file has been hashed.' }),
+  readerHash: Nullable(Type.String({ description: 'Partial MD5 by which e-readers know the file.' })),
+  koreaderHash: Type.Optional(Nullable(Type.String({ description: 'Same as readerHash; only with compatibility.legacyNames.' }))),
+  pageCount: Type.Integer({ minimum: 0, maximum: 2147483647 }),
+  number: Nullable(Type.Integer({ ...INT32, description: 'Null when the book has no number or a fractional one.' })),
+  volume: Nullable(Int32),
+  chapter: Nullable(Type.Number()),
+  analyzed: Type.Boolean(),
+  analysisError: Nullable(Type.String()),
+  deleted: Type.Boolean(),
+  readProgress: Nullable(ReadProgress),
+  readingDirection: Nullable(OneOf(READING_DIRECTIONS)),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export type Book = Static<typeof Book>
+
+/** One page of a book, as clients list them. */
+export const BookPage = Type.Object({
+  id: Uuid,
+  bookId: Uuid,
+  pageNumber: Type.Integer({ minimum: 1 }),
+  fileName: Type.String(),
+  fileFormat: Type.String({ description: 'Subtype of the media type, such as jpeg or png.' }),
+  fileSize: Count,
+  width: Nullable(Int32),
+  height: Nullable(Int32),
+})
+export type BookPage = Static<typeof BookPage>
+
+/** Neighbours of a book in its series; null at the ends. */
+export const AdjacentBooks = Type.Object({ prev: Nullable(Book), next: Nullable(Book) })
+export type AdjacentBooks = Static<typeof AdjacentBooks>
+
+export const BookErrorType = OneOf(BOOK_ERROR_TYPES)
+
+export const BookError = Type.Object({
+  errorType: BookErrorType,
+  message: Type.String(),
+  details: Type.Optional(Type.Unknown()),
+  occurredAt: Timestamp,
+})
+export type BookError = Static<typeof BookError>
+
+/** Books that carry errors, in one group per error type (spec 2.6). */
+export const BooksWithErrors = Type.Object({
+  errorCounts: Type.Record(Type.String(), Count),
+  groups: Type.Array(
+    Type.Object({
+      errorType: BookErrorType,
+      label: Type.String(),
+      count: Count,
+      books: Type.Array(Type.Object({ book: Book, errors: Type.Array(BookError) })),
+    }),
+  ),
+  page: Count,
+  pageSize: Count,
+  totalBooksWithErrors: Count,
+  totalPages: Count,
+})
+export type BooksWithErrors = Static<typeof BooksWithErrors>
+
+/**
+ * The number as the wire knows it, where it is an integer. A book 1.5 has none: rounding would give two books one number.
+ * Its exact place shows in `chapter` and in the order of the series.
+ */
+export function wholeNumber(number: number | null): number | null {
+  return number !== null && Number.isInteger(number) && Math.abs(number) <= 2147483647 ? number : null
+}
+
+/** `fileHash` promises never to be empty, so a file that has not been hashed yet is named by its book: no two such books look like duplicates. */
+export function fileHashOf(book: { id: string; fileHash: string | null }): string {
+  return book.fileHash ?? `unhashed:${book.id}`
+}
+
+/** The id of a page: a name-based UUID (RFC 9562, version 5) of book and number, so it needs no row and never changes. */
+export function pageId(bookId: string, pageNumber: number): string {
+  const digest = createHash('sha1').update(Buffer.from(bookId.replaceAll('-', ''), 'hex')).update(String(pageNumber)).digest()
+  digest[6] = ((digest[6] as number) & 0x0f) | 0x50
+  digest[8] = ((digest[8] as number) & 0x3f) | 0x80
+  const hex = digest.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+}
+
+/** `image/svg+xml` is `svg`, `image/x-ms-bmp` is `ms-bmp`, `image/jpeg` is `jpeg`. */
+export function formatOfMediaType(mediaType: string): string {
+  const subtype = mediaType.slice(mediaType.indexOf('/') + 1)
+  return subtype.split(/[+;]/)[0]?.replace(/^x-/, '') ?? subtype
+}

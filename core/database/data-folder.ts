@@ -1,0 +1,202 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { chmod, chown, link, mkdir, readFile, readlink, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NOBODY } from '#core/database/postgres-binaries.ts'
+
+/** How often the holder of a folder shows that it lives, for those who cannot see its process (another container or machine). */
+const HEARTBEAT_MS = 2_000
+/** Long enough that a living holder, even a busy one, has shown itself; short enough to wait at a restart. */
+const HEARTBEAT_PATIENCE_MS = 9_000
+const KEY_BYTES = 48
+/** HS256 wants at least its own output's length. */
+export const KEY_BYTES_MIN = 32
+
+/** Why somebody holds the folder: a server stays, a command is soon done. */
+export type Purpose = 'server' | 'command'
+
+interface Holder {
+  pid: number
+  purpose: Purpose
+  host: string
+  /** Which /proc the pid belongs to. */
+  pidNamespace: string
+  startedAt: string
+}
+
+export interface DataFolder {
+  /** Absolute, links resolved. */
+  path: string
+  /** Gives the folder free for the next start. */
+  close(): Promise<void>
+}
+
+/** The folder is in use; `pid` is null when that could not be read. */
+export class FolderInUse extends Error {
+  readonly pid: number | null
+  readonly purpose: Purpose | null
+
+  constructor(folder: string, holder: Holder | null) {
+    const who =
+      holder === null
+        ? 'another Carrel'
+        : `a Carrel ${holder.purpose} with pid ${holder.pid}${holder.host === os.hostname() ? '' : ` on ${holder.host}`}`
+    super(`The data folder ${folder} is in use by ${who}. Stop that one first, or give this one another --data-dir.`)
+    this.name = 'FolderInUse'
+    this.pid = holder?.pid ?? null
+    this.purpose = holder?.purpose ?? null
+  }
+}
+
+/** Makes the folder when it is absent: closed to others, except that root lets PostgreSQL's unprivileged user pass through. */
+export async function makeDataFolder(folder: string): Promise<string> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const found = await stat(folder)
+    if (process.getuid?.() === 0 && found.uid === 0 && (found.mode & 0o077) === 0) {
+      await chown(folder, 0, NOBODY)
+      await chmod(folder, 0o710)
+    }
+    return await realpath(folder)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    if (code === 'EEXIST' || code === 'ENOTDIR')
+      throw new Error(`--data-dir ${folder} is not a folder. Give it the name of a folder, new or old.`, { cause })
+    throw new Error(
+      `The data folder ${folder} cannot be made (${code}). Make it yourself, owned by the user who runs Carrel, or choose another --data-dir.`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * Makes the data folder when new and takes it for this process alone, until close() or the end of the process, however it ends.
+ * @throws FolderInUse when another process holds it
+ */
+export async function openDataFolder(folder: string, purpose: Purpose): Promise<DataFolder> {
+  const real = await makeDataFolder(folder)
+  const file = path.join(real, 'carrel.lock')
+  const guard = await holdName(real)
+  try {
+    const before = await readHolder(file)
+    if (guard === null || (before !== null && (await isAlive(file, before)))) throw new FolderInUse(real, before)
+    const holder: Holder = {
+      pid: process.pid,
+      purpose,
+      host: os.hostname(),
+      pidNamespace: await pidNamespace(),
+      startedAt: new Date().toISOString(),
+    }
+    await writeFile(`${file}.new`, JSON.stringify(holder), { mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
+      throw new Error(
+        `The data folder ${real} cannot be written (${cause.code}). Give its user the right to, or choose another --data-dir.`,
+        { cause },
+      )
+    })
+    await rename(`${file}.new`, file)
+  } catch (error) {
+    guard?.close()
+    throw error
+  }
+  const heartbeat = setInterval(() => {
+    const now = new Date()
+    utimes(file, now, now).catch(() => {})
+  }, HEARTBEAT_MS).unref()
+  return {
+    path: real,
+    async close() {
+      clearInterval(heartbeat)
+      await rm(file, { force: true })
+      guard.close()
+    },
+  }
+}
+
+/** Who holds the folder now, or null. Takes nothing. */
+export async function findHolder(folder: string): Promise<{ pid: number; purpose: Purpose } | null> {
+  const real = await realpath(folder).catch(() => null)
+  if (real === null) return null
+  const guard = await holdName(real)
+  guard?.close()
+  const file = path.join(real, 'carrel.lock')
+  const holder = await readHolder(file)
+  if (holder === null) return null
+  return guard === null || (await isAlive(file, holder)) ? holder : null
+}
+
+/**
+ * The lock proper: a name in the kernel (an abstract socket) that exactly one process holds and that dies with it. A lock file alone
+ * would have to be judged stale and replaced, which two starts can do at the same moment. Null when somebody holds it.
+ */
+async function holdName(real: string): Promise<net.Server | null> {
+  const { dev, ino } = await stat(real)
+  const name = createHash('sha256').update(`carrel ${dev} ${ino}`).digest('hex')
+  const server = net.createServer((socket) => socket.destroy()).unref()
+  return await new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(null) : reject(error)))
+    server.listen(process.platform === 'linux' ? `\0carrel-${name}` : path.join(os.tmpdir(), `carrel-${name.slice(0, 16)}.sock`), () =>
+      resolve(server),
+    )
+  })
+}
+
+async function readHolder(file: string): Promise<Holder | null> {
+  try {
+    const found = JSON.parse(await readFile(file, 'utf8')) as Holder
+    return Number.isInteger(found.pid) && typeof found.purpose === 'string' ? found : null
+  } catch {
+    return null
+  }
+}
+
+/** Asked only when nobody here holds the kernel's name: then only a holder in another container or on another machine can live. */
+async function isAlive(file: string, holder: Holder): Promise<boolean> {
+  if (holder.host === os.hostname() && holder.pidNamespace === (await pidNamespace())) return false
+  const before = (await stat(file).catch(() => null))?.mtimeMs
+  const until = Date.now() + HEARTBEAT_PATIENCE_MS
+  while (Date.now() < until) {
+    await sleep(HEARTBEAT_MS / 4)
+    const now = (await stat(file).catch(() => null))?.mtimeMs
+    if (now === undefined) return false
+    if (now !== before) return true
+  }
+  return false
+}
+
+async function pidNamespace(): Promise<string> {
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')
+  return `${boot.trim()} ${await readlink('/proc/self/ns/pid').catch(() => '')}`
+}
+
+/** The key that signs tokens: made at the first start, kept with mode 0600. */
+export async function tokenKey(folder: string): Promise<string> {
+  const file = path.join(folder, 'token.key')
+  const read = async () => {
+    const key = (await readFile(file, 'utf8')).trim()
+    if (Buffer.byteLength(key) < KEY_BYTES_MIN)
+      throw new Error(
+        `${file} is damaged: it holds fewer than ${KEY_BYTES_MIN} bytes. Delete it to have a new one made; everybody then signs in again.`,
+      )
+    // It may have been restored from a backup that forgot its mode.
+    await chmod(file, 0o600)
+    return key
+  }
+  try {
+    return await read()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const fresh = `${file}.${process.pid}.new`
+  await writeFile(fresh, `${randomBytes(KEY_BYTES).toString('base64url')}\n`, { mode: 0o600 })
+  try {
+    await link(fresh, file)
+  } catch (error) {
+    // Another process was first: its key is the key.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await rm(fresh, { force: true })
+  }
+  return await read()
+}

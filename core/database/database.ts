@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import knexFactory, { type Knex } from 'knex'
+import pg from 'pg'
+import type { Log } from '#core/log.ts'
+
+/** One statement longer than this is stuck or wrong; migrations and maintenance lift it for themselves. */
+const STATEMENT_TIMEOUT_MS = 120_000
+/** A request that cannot get a connection in this time is better refused than kept waiting. */
+const ACQUIRE_TIMEOUT_MS = 30_000
+/** Any constant of our own: whoever holds this advisory lock migrates. */
+const MIGRATION_LOCK = 7_201_884_313
+const MIGRATIONS = new URL('../../migrations/', import.meta.url)
+
+const OID_INT8 = 20
+const OID_NUMERIC = 1700
+
+/** A bigint as a number when a double holds it exactly, else its decimal text (nanosecond times: select them as `::text`). */
+export function parseBigint(text: string): number | string {
+  const number = Number(text)
+  return Number.isSafeInteger(number) ? number : text
+}
+
+/** A numeric as a number when its digits fit a double (15 do always), else its decimal text. */
+export function parseNumeric(text: string): number | string {
+  const digits = text.replace(/^-?0*\.?0*/, '').replace('.', '')
+  if (digits.length <= 15 && Number.isFinite(Number(text))) return Number(text)
+  return /^-?\d+$/.test(text) ? parseBigint(text) : text
+}
+
+// Per connection, not pg.types.setTypeParser: that would change the parsers of every other user of pg in the process.
+const types = {
+  getTypeParser(oid: number, format: string) {
+    if (format !== 'binary' && oid === OID_INT8) return parseBigint
+    if (format !== 'binary' && oid === OID_NUMERIC) return parseNumeric
+    return pg.types.getTypeParser(oid, format as 'text')
+  },
+}
+
+/**
+ * Opens a pool on a PostgreSQL. Connections are made when first needed, so this succeeds even when the server is away:
+ * call {@link checkDatabase} to know.
+ * @param options.poolMax most connections at once (at least 2: migrating holds one while it uses another)
+ */
+export function openDatabase(options: { url: string; poolMax: number; log: Log; statementTimeoutMs?: number }): Knex {
+  const { url, log } = options
+  return knexFactory({
+    client: 'pg',
+    connection: (): Knex.PgConnectionConfig => ({
+      connectionString: url,
+      types,
+      application_name: 'carrel',
+      statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+    }),
+    pool: { min: 0, max: Math.max(2, options.poolMax) },
+    acquireConnectionTimeout: ACQUIRE_TIMEOUT_MS,
+    log: {
+      warn: (message: unknown) => log.warn({}, `database: ${String(message)}`),
+      error: (message: unknown) => log.error({}, `database: ${String(message)}`),
+      deprecate: (message: unknown) => log.debug({}, `database: ${String(message)}`),
+      debug: (message: unknown) => log.debug({}, `database: ${String(message)}`),
+    },
+  })
+}
+
+/** Ends the pool; running statements finish first. */
+export async function closeDatabase(database: Knex): Promise<void> {
+  await database.destroy()
+}
+
+/** The server's version number (180004 = 18.4) and database name; throws when it cannot be reached. */
+export async function checkDatabase(database: Knex): Promise<{ version: number; name: string }> {
+  const { rows } = await database.raw(`SELECT current_setting('server_version_num')::int AS version, current_database() AS name`)
+  return rows[0]
+}
+
+/** Names of the migrations this code brings, in the order they run. */
+export async function listMigrations(): Promise<string[]> {
+  const files = await readdir(MIGRATIONS)
+  return files.filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort()
+}
+
+/** Changes when any migration changes: names the template database of the tests. */
+export async function hashMigrations(): Promise<string> {
+  const hash = createHash('sha256')
+  for (const name of await listMigrations()) hash.update(name).update(await readFile(new URL(name, MIGRATIONS)))
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** Migrations that the database has not seen yet. */
+export async function pendingMigrations(database: Knex): Promise<string[]> {
+  const known = await appliedMigrations(database)
+  return (await listMigrations()).filter((name) => !known.has(name))
+}
+
+async function appliedMigrations(database: Knex): Promise<Set<string>> {
+  if (!(await database.schema.hasTable('knex_migrations'))) return new Set()
+  return new Set(await database('knex_migrations').pluck('name'))
+}
+
+/**
+ * Brings the tables up to date; answers the names it ran. Safe to run twice and from several processes at once: one works, the others wait.
+ * @throws Error when the database was made by a newer Carrel, or when a migration fails (that one is rolled back)
+ */
+export async function migrate(database: Knex): Promise<string[]> {
+  const own = await listMigrations()
+  // The lock dies with its connection, so that a killed process cannot leave it behind as knex' own lock row would stay.
+  return await database.transaction(async (holder) => {
+    await holder.raw('SET LOCAL statement_timeout = 0')
+    await holder.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
+    const newer = [...(await appliedMigrations(database))].filter((name) => !own.includes(name))
+    if (newer.length > 0)
+      throw new Error(
+        `This database was written by a newer Carrel (it knows ${newer.join(', ')}). Start that version, or restore a backup.`,
+      )
+    await database.migrate.forceFreeMigrationsLock()
+    const [, ran] = await database.migrate.latest({
+      migrationSource: {
+        getMigrations: async () => own,
+        getMigrationName: (name: string) => name,
+        getMigration: async (name: string) => await import(new URL(name, MIGRATIONS).href),
+      },
+    })
+    return ran as string[]
+  })
+}
+
+/** Creates the database `name` on the server of `url` when it is not there yet. */
+export async function createDatabase(options: { url: string; name: string; log: Log }): Promise<void> {
+  const { name } = options
+  const database = openDatabase({ url: options.url, poolMax: 2, log: options.log })
+  try {
+    const { rows } = await database.raw('SELECT 1 FROM pg_database WHERE datname = ?', [name])
+    if (rows.length === 0) await database.raw('CREATE DATABASE ??', [name])
+  } finally {
+    await closeDatabase(database)
+  }
+}

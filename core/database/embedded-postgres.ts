@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chown, lchown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createDatabase } from '#core/database/database.ts'
+import { findPostgresRunner, type PostgresRunner } from '#core/database/postgres-binaries.ts'
+import { readPostmasterFile, stopOrphan, stopPostmaster } from '#core/database/postmaster.ts'
+import type { Log } from '#core/log.ts'
+
+/** The name of our database in the cluster. */
+const DATABASE = 'carrel'
+const PORT = 5432
+/** sun_path holds 107 bytes and a NUL; "/.s.PGSQL.5432.lock" is the longest name PostgreSQL makes in the folder. */
+const SOCKET_FOLDER_BYTES_MAX = 107 - '/.s.PGSQL.5432.lock'.length
+/** Recovery after a power cut replays the log: minutes on a slow disk, but then it says so in its own log. */
+const START_PATIENCE_MS = 300_000
+const POLL_MS = 10
+/** Enough of PostgreSQL's last words to see why it died. */
+const LAST_LINES_MAX = 30
+
+const SETTINGS: Record<string, string> = {
+  listen_addresses: '',
+  port: String(PORT),
+  // Our statements are short; compiling them costs more than it saves.
+  jit: 'off',
+  shared_buffers: '64MB',
+  // The pool of the server, that of the queue, and a few commands beside them.
+  max_connections: '40',
+  // The default of 1000 MB is much for a small disk.
+  max_wal_size: '512MB',
+  log_timezone: 'UTC',
+  timezone: 'UTC',
+}
+
+export interface EmbeddedPostgres {
+  /** Of Carrel's own database. */
+  url: string
+  urlOf(database: string): string
+  pid: number
+  /** Fast shutdown; returns when it has ended. Later calls wait for the same end. */
+  close(): Promise<void>
+}
+
+/** Connection URL of a database behind a Unix socket. */
+export function socketUrl(socketFolder: string, database: string): string {
+  return `postgresql://postgres@/${database}?host=${encodeURIComponent(socketFolder)}&port=${PORT}&sslmode=disable`
+}
+
+/** URL of the PostgreSQL that runs on `cluster` now, or null. */
+export async function findRunningUrl(cluster: string): Promise<string | null> {
+  const found = await readPostmasterFile(cluster)
+  return found?.ready ? socketUrl(found.socketFolder, DATABASE) : null
+}
+
+/**
+ * Starts a PostgreSQL of our own on `<folder>/postgres`, made when new, reached by a Unix socket only. The caller must hold the
+ * lock of the folder: whatever still runs on it is taken for left over and stopped.
+ * @param options.settings more server settings, for tests
+ * @param options.onExit called when it ends without close()
+ */
+export async function openEmbeddedPostgres(options: {
+  folder: string
+  log: Log
+  onExit: (reason: string) => void
+  settings?: Record<string, string>
+}): Promise<EmbeddedPostgres> {
+  const { folder, log } = options
+  const cluster = path.join(folder, 'postgres')
+  const runner = await findPostgresRunner(folder)
+  const orphan = await stopOrphan(cluster)
+  if (orphan !== null) log.warn({ pid: orphan }, 'Stopped the PostgreSQL that an earlier, killed start left running')
+  const left = await readPostmasterFile(cluster)
+  if (left) await removeSocketFolder(folder, left.socketFolder)
+
+  if (!(await stat(path.join(cluster, 'PG_VERSION')).catch(() => null))) {
+    log.info({}, 'Creating the database')
+    await createCluster({ cluster, runner })
+  }
+  await checkOwner(cluster, runner)
+
+  const socketFolder = await makeSocketFolder(folder, runner)
+  const settings = { ...SETTINGS, unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`, ...options.settings }
+  const args = ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const server = launch(runner, 'postgres', args)
+  const lastLines = followOutput(server, log)
+
+  let closing = false
+  // Without this a process.exit() anywhere would leave the server running.
+  const stopAtExit = () => server.kill('SIGINT')
+  process.once('exit', stopAtExit)
+  const ended = new Promise<string>((resolve) => {
+    server.once('error', (error) => resolve(`it could not be started: ${error.message}`))
+    server.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}`))
+  }).then(async (reason) => {
+    process.off('exit', stopAtExit)
+    await removeSocketFolder(folder, socketFolder)
+    return reason
+  })
+
+  await waitUntilReady({ cluster, server, ended, lastLines })
+  const urlOf = (database: string) => socketUrl(socketFolder, database)
+  const close = async () => {
+    closing = true
+    if (server.exitCode === null && server.signalCode === null) await stopPostmaster(server.pid!)
+    await ended
+  }
+  try {
+    await createDatabase({ url: urlOf('postgres'), name: DATABASE, log })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  void ended.then((reason) => {
+    if (!closing) options.onExit(`PostgreSQL is gone: ${reason}\n${lastLines().join('\n')}`)
+  })
+  return { url: urlOf(DATABASE), urlOf, pid: server.pid!, close }
+}
+
+/** In its own session, so that Ctrl-C in the terminal reaches us alone and we stop it when nobody needs it any more. */
+function launch(runner: PostgresRunner, program: string, args: readonly string[]): ChildProcess {
+  const [command, ...rest] = [...runner.prefix, path.join(runner.binFolder, program), ...args]
+  return spawn(command!, rest, {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+    ...(runner.uid === undefined ? {} : { uid: runner.uid, gid: runner.gid }),
+  })
+}
+
+/** Its lines go to our log as details; the last ones are kept for the message when it dies. */
+function followOutput(child: ChildProcess, log: Log): () => string[] {
+  const lines: string[] = []
+  let rest = ''
+  const take = (chunk: Buffer) => {
+    const parts = (rest + chunk.toString()).split('\n')
+    rest = parts.pop()!.slice(-4096)
+    for (const line of parts) {
+      lines.push(line)
+      if (lines.length > LAST_LINES_MAX) lines.shift()
+      if (/ (FATAL|PANIC): /.test(line)) log.warn({ postgres: line }, `PostgreSQL: ${line}`)
+      else log.debug({ postgres: line }, 'PostgreSQL')
+    }
+  }
+  child.stdout!.on('data', take)
+  child.stderr!.on('data', take)
+  return () => (rest ? [...lines, rest] : lines)
+}
+
+async function waitUntilReady(start: {
+  cluster: string
+  server: ChildProcess
+  ended: Promise<string>
+  lastLines: () => string[]
+}): Promise<void> {
+  let reason: string | null = null
+  void start.ended.then((text) => {
+    reason = text
+  })
+  const until = Date.now() + START_PATIENCE_MS
+  while (Date.now() < until) {
+    if (reason !== null) throw new Error(`PostgreSQL did not start: ${reason}\n${start.lastLines().join('\n')}`)
+    const found = await readPostmasterFile(start.cluster)
+    if (found?.pid === start.server.pid && found?.ready) return
+    await sleep(POLL_MS)
+  }
+  await stopPostmaster(start.server.pid!)
+  throw new Error(`PostgreSQL was not ready after ${START_PATIENCE_MS / 1000} s.\n${start.lastLines().join('\n')}`)
+}
+
+/** Built beside its place and renamed: a start that is killed half-way leaves no half database. */
+async function createCluster({ cluster, runner }: { cluster: string; runner: PostgresRunner }): Promise<void> {
+  const half = `${cluster}.new`
+  const fixed = ['-D', half, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-instructions']
+  // Same order and letters on every machine, whatever locales it has; natural order comes from ICU collations by name.
+  const builtin = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--lc-collate=C', '--lc-messages=C']
+  // Trigram search asks the C library what a letter is; C.UTF-8 is not on every machine, and C knows ASCII only.
+  for (const letters of ['C.UTF-8', 'C']) {
+    await rm(half, { recursive: true, force: true })
+    await mkdir(half, { mode: 0o700 })
+    if (runner.owner !== undefined) await chown(half, runner.owner, runner.owner)
+    const child = launch(runner, 'initdb', [...fixed, ...builtin, `--lc-ctype=${letters}`])
+    const output: string[] = []
+    child.stdout!.on('data', (chunk: Buffer) => output.push(chunk.toString()))
+    child.stderr!.on('data', (chunk: Buffer) => output.push(chunk.toString()))
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', resolve)
+    })
+    if (code === 0) {
+      await rename(half, cluster)
+      return
+    }
+    if (letters === 'C') throw new Error(`The database could not be created in ${cluster}:\n${output.join('')}`)
+  }
+}
+
+/** A folder may have been used by root under other circumstances, or copied: PostgreSQL insists on owning it. */
+async function checkOwner(cluster: string, runner: PostgresRunner): Promise<void> {
+  const version = (await readFile(path.join(cluster, 'PG_VERSION'), 'utf8')).trim()
+  if (version !== '18')
+    throw new Error(`${cluster} was written by PostgreSQL ${version}; this Carrel brings 18. Dump it there and load it here.`)
+  const found = await stat(cluster)
+  const us = process.getuid?.()
+  if (runner.owner === undefined) {
+    if (us !== undefined && found.uid !== us)
+      throw new Error(
+        `${cluster} belongs to user ${found.uid}, but Carrel runs as user ${us}. Run it as that user, or: chown -R ${us} '${cluster}'`,
+      )
+    return
+  }
+  if (found.uid === runner.owner) return
+  for (const entry of await readdir(cluster, { recursive: true })) await lchown(path.join(cluster, entry), runner.owner, runner.owner)
+  await chown(cluster, runner.owner, runner.owner)
+}
+
+/** `<folder>/run`, or a private folder under the system's temporary one where that path is too long for a socket. */
+async function makeSocketFolder(folder: string, runner: PostgresRunner): Promise<string> {
+  let socketFolder = path.join(folder, 'run')
+  if (Buffer.byteLength(socketFolder) > SOCKET_FOLDER_BYTES_MAX) socketFolder = await mkdtemp(path.join(temporaryFolder(), 'carrel-'))
+  else {
+    await rm(socketFolder, { recursive: true, force: true })
+    await mkdir(socketFolder, { mode: 0o700 })
+  }
+  if (runner.owner !== undefined) await chown(socketFolder, runner.owner, runner.owner)
+  return socketFolder
+}
+
+/** TMPDIR itself may be a long path. */
+function temporaryFolder(): string {
+  return Buffer.byteLength(os.tmpdir()) + '/carrel-XXXXXX'.length <= SOCKET_FOLDER_BYTES_MAX ? os.tmpdir() : '/tmp'
+}
+
+/** Only ever one that {@link makeSocketFolder} made: the name in a pid file is not trusted further than that. */
+async function removeSocketFolder(folder: string, socketFolder: string): Promise<void> {
+  const ours = socketFolder === path.join(folder, 'run') || /^carrel-[A-Za-z0-9]{6}$/.test(path.relative(temporaryFolder(), socketFolder))
+  if (ours) await rm(socketFolder, { recursive: true, force: true })
+}

@@ -1,0 +1,14 @@
+import Type from 'typebox'
+import type { TSchema } from 'typebox'
+
+/** An identifier. */
+export const Uuid = Type.String({ format: 'uuid' })
+
+/** A point in time, ISO 8601 in UTC. */
+export const Timestamp = Type.String({ format: 'date-time' })
+
+/** A member that may be null. */
+export const Nullable = <const T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** One of the given words. */
+export const OneOf = <const T extends readonly string[]>(words: T) => Type.Enum(words)

@@ -1,0 +1,131 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { READING_ORDER } from '#core/book/book-query.ts'
+import { refuse } from '#core/errors.ts'
+import { type Series, seriesFolder } from '#core/series/series.ts'
+import { readSort, type Sort } from '#core/sort.ts'
+
+interface SeriesRow {
+  id: string
+  library_id: string
+  library_name: string
+  library_path: string
+  path: string
+  title: string
+  title_sort: string | null
+  book_count: string | number
+  max_volume: number | null
+  max_chapter: string | number | null
+  volumes_owned: string | number
+  created_at: Date
+  updated_at: Date
+}
+
+/** Spelled exactly as the index series_order. */
+const NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
+/** The books that are there; the library is named too because the index books_present begins with it. */
+const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND books.series_id = series.id AND books.deleted_at IS NULL'
+/** A series without a book that is there would be an empty shelf; lists leave it out. */
+const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
+const BOOK_COUNT = `(SELECT count(*) ${PRESENT_BOOKS})`
+
+type SeriesSortField = 'name' | 'created' | 'updated' | 'books'
+
+const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
+  name: 'name',
+  date_added: 'created',
+  created_at: 'created',
+  date_updated: 'updated',
+  updated_at: 'updated',
+  book_count: 'books',
+}
+
+const SERIES_ORDER: Record<SeriesSortField, string> = {
+  name: NAME,
+  created: 'series.created_at',
+  updated: 'series.updated_at',
+  books: BOOK_COUNT,
+}
+
+export type SeriesSort = Sort<SeriesSortField>
+
+/** @throws invalid_request for an unknown field */
+export const readSeriesSort = (text: string | undefined): SeriesSort =>
+  readSort<SeriesSortField>(text, SERIES_SORT_NAMES, { field: 'name', direction: 'asc' })
+
+/** One page of the series the caller may see, and how many there are. */
+export async function listSeries(
+  database: Knex,
+  caller: Caller,
+  list: { filter: { libraryId?: string | undefined }; sort: SeriesSort; offset: number; limit: number },
+): Promise<{ items: Series[]; total: number }> {
+  const direction = list.sort.direction === 'asc' ? 'ASC' : 'DESC'
+  const order = `${SERIES_ORDER[list.sort.field]} ${direction}, series.id ${direction}`
+  const matching = database('series').modify(visibleTo(caller, 'series.id')).whereRaw(HAS_BOOKS)
+  if (list.filter.libraryId !== undefined) matching.where('series.library_id', list.filter.libraryId)
+  const window = matching.clone().select('series.id').orderByRaw(order).offset(list.offset).limit(list.limit)
+  const [rows, counted] = await Promise.all([
+    selectSeries(database)
+      .join(window.as('page_window'), 'page_window.id', 'series.id')
+      .orderByRaw(order) as Promise<SeriesRow[]>,
+    matching.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+  ])
+  return { items: rows.map(seriesOf), total: Number(counted.total) }
+}
+
+/** A series by id, also one whose books have all gone. @throws not_found when there is none or the caller may not see it */
+export async function getSeries(database: Knex, caller: Caller, seriesId: string): Promise<Series> {
+  const [row] = (await selectSeries(database).where('series.id', seriesId).modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
+  return row ? seriesOf(row) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+}
+
+/** The book whose cover stands for the series: the first in reading order that has one; null when none has. @throws not_found */
+export async function findSeriesCoverBook(database: Knex, caller: Caller, seriesId: string): Promise<string | null> {
+  const series = await database('series').where('series.id', seriesId).modify(visibleTo(caller, 'series.id')).first('id')
+  if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+  const book = await database('books')
+    .where('books.series_id', seriesId)
+    .whereNotNull('books.cover_hash')
+    .whereNull('books.deleted_at')
+    .orderByRaw(READING_ORDER)
+    .first('id')
+  return book?.id ?? null
+}
+
+/** Series with the columns of {@link SeriesRow}: the facts of the books are gathered once per shown series, in the same statement. */
+function selectSeries(database: Knex): Knex.QueryBuilder {
+  return database('series')
+    .join('libraries', 'libraries.id', 'series.library_id')
+    .joinRaw(
+      `CROSS JOIN LATERAL (SELECT count(*) AS book_count, max(books.volume) AS max_volume, max(books.chapter) AS max_chapter,
+         count(DISTINCT books.volume) AS volumes_owned
+       ${PRESENT_BOOKS}) AS owned`,
+    )
+    .select(
+      ...['id', 'library_id', 'path', 'title', 'title_sort', 'created_at', 'updated_at'].map((column) => `series.${column}`),
+      'libraries.name AS library_name',
+      'libraries.path AS library_path',
+      ...['book_count', 'max_volume', 'max_chapter', 'volumes_owned'].map((column) => `owned.${column}`),
+    )
+}
+
+function seriesOf(row: SeriesRow): Series {
+  const bookCount = Number(row.book_count)
+  return {
+    id: row.id,
+    libraryId: row.library_id,
+    libraryName: row.library_name,
+    title: row.title,
+    titleSort: row.title_sort,
+    path: seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }),
+    bookCount,
+    // Nothing records progress yet, so every book is unread.
+    unreadCount: bookCount,
+    localMaxVolume: row.max_volume,
+    localMaxChapter: row.max_chapter === null ? null : Number(row.max_chapter),
+    volumesOwned: Number(row.volumes_owned),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}

@@ -1,0 +1,29 @@
+import { join } from 'node:path'
+import Type from 'typebox'
+import type { Static } from 'typebox'
+import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+
+/** A series as lists and records show it. Counts leave out books whose file has gone. */
+export const Series = Type.Object({
+  id: Uuid,
+  libraryId: Uuid,
+  libraryName: Type.String(),
+  title: Type.String(),
+  titleSort: Nullable(Type.String()),
+  path: Nullable(Type.String({ description: 'Folder of the series, or the file itself of a one-shot; absolute.' })),
+  bookCount: Count,
+  unreadCount: Nullable(Count),
+  localMaxVolume: Nullable(Type.Integer({ description: 'Highest volume number among the books.' })),
+  localMaxChapter: Nullable(Type.Number({ description: 'Highest chapter number among the books.' })),
+  volumesOwned: Nullable(Type.Integer({ minimum: 0, description: 'How many different volumes the books make up.' })),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export type Series = Static<typeof Series>
+
+/** Where a series lies on disk; the table keeps it relative to the library. */
+export function seriesFolder(place: { libraryPath: string; seriesPath: string }): string {
+  return join(place.libraryPath, place.seriesPath)
+}

@@ -1,0 +1,182 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import t from 'tap'
+import { makeDataFolder } from '#core/database/data-folder.ts'
+import { checkDatabase, closeDatabase, openDatabase } from '#core/database/database.ts'
+import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres, socketUrl } from '#core/database/embedded-postgres.ts'
+import { findPostgresFolder, findPostgresRunner, NOBODY, reachableByNobody, readPostgresVersion } from '#core/database/postgres-binaries.ts'
+import { findPostmaster, readPostmasterFile, stopOrphan } from '#core/database/postmaster.ts'
+import { silentLog } from '#core/log.ts'
+
+/** These tests start PostgreSQL without fsync: what they look at is processes and folders. */
+const FAST = { fsync: 'off' }
+const asRoot = process.getuid?.() === 0
+
+async function makeRoom(t: Test): Promise<string> {
+  const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-postgres-test-'))
+  await chmod(room, 0o755)
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  return room
+}
+
+async function open(t: Test, folder: string, onExit: (reason: string) => void = () => {}): Promise<EmbeddedPostgres> {
+  const postgres = await openEmbeddedPostgres({ folder: await makeDataFolder(folder), log: silentLog, onExit, settings: FAST })
+  t.teardown(() => postgres.close())
+  return postgres
+}
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const database = openDatabase({ url, poolMax: 2, log: silentLog })
+  try {
+    return (await database.raw(sql)).rows
+  } finally {
+    await closeDatabase(database)
+  }
+}
+
+// One cluster for the tests that only start and stop it: making one takes a second.
+const shared = path.join(await makeRoom(t), 'data')
+
+t.test('made, stopped, started again', async (t) => {
+  const folder = shared
+  const first = await open(t, folder)
+  t.equal(await findRunningUrl(path.join(folder, 'postgres')), first.url)
+  await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n')
+  t.match(await query(first.url, `SELECT current_setting('listen_addresses') AS tcp, current_setting('jit') AS jit`), [
+    { tcp: '', jit: 'off' },
+  ])
+  await query(first.url, 'CREATE EXTENSION pg_trgm')
+  t.same(
+    await query(first.url, `SELECT lower('ÄÉ') AS lower, 'é' COLLATE "und-x-icu" < 'f' AS icu, show_trgm('日本é') <> '{}' AS letters`),
+    [{ lower: 'äé', icu: true, letters: true }],
+    'letters beyond ASCII are letters',
+  )
+  await first.close()
+  await first.close()
+  t.equal(await findRunningUrl(path.join(folder, 'postgres')), null)
+  t.equal(await stat(path.join(folder, 'run')).catch(() => null), null, 'the socket is gone')
+
+  const second = await open(t, folder)
+  t.same(await query(second.url, 'SELECT n FROM kept'), [{ n: 7 }])
+})
+
+t.test('a half-made cluster is made anew', async (t) => {
+  const folder = path.join(await makeRoom(t), 'data')
+  await mkdir(path.join(await makeDataFolder(folder), 'postgres.new', 'base'), { recursive: true })
+  const postgres = await open(t, folder)
+  t.equal((await query(postgres.url, 'SELECT 1 AS one')).length, 1)
+  t.equal(await stat(path.join(folder, 'postgres.new')).catch(() => null), null)
+})
+
+t.test('folders with spaces, quotes, commas and long names', async (t) => {
+  const room = await makeRoom(t)
+  for (const name of [`it's "my", data%20 ü`, 'long'.repeat(40)]) {
+    const postgres = await open(t, path.join(room, name))
+    t.equal((await query(postgres.url, 'SELECT 1 AS one')).length, 1, name)
+    const socketFolder = (await readPostmasterFile(path.join(room, name, 'postgres')))!.socketFolder
+    t.equal((await stat(socketFolder)).mode & 0o777, 0o700)
+    await postgres.close()
+    t.equal(await stat(socketFolder).catch(() => null), null)
+  }
+})
+
+t.test('an orphan of a killed process is stopped first', async (t) => {
+  const folder = shared
+  const script = `
+    const { openEmbeddedPostgres } = await import('#core/database/embedded-postgres.ts')
+    const { makeDataFolder } = await import('#core/database/data-folder.ts')
+    const { silentLog } = await import('#core/log.ts')
+    await openEmbeddedPostgres({ folder: await makeDataFolder(process.argv[1]), log: silentLog, onExit() {} })
+    console.log('ready')`
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', script, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(holder.stdout!, 'data')
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+  const orphan = await findPostmaster(path.join(folder, 'postgres'))
+  t.ok(orphan, 'it runs on without its parent')
+
+  const postgres = await open(t, folder)
+  t.not(postgres.pid, orphan!.pid)
+  t.throws(() => process.kill(orphan!.pid, 0), { code: 'ESRCH' })
+})
+
+t.test('a foreign process with the number in the pid file is left alone', async (t) => {
+  const folder = shared
+  const cluster = path.join(folder, 'postgres')
+  const first = await open(t, folder)
+  const written = await readFile(path.join(cluster, 'postmaster.pid'), 'utf8')
+  await first.close()
+  const stranger = spawn('sleep', ['60'])
+  t.teardown(() => stranger.kill())
+  await writeFile(path.join(cluster, 'postmaster.pid'), written.replace(/^\d+/, String(stranger.pid)))
+  t.equal(await findPostmaster(cluster), null)
+  t.equal(await stopOrphan(cluster), null)
+  const second = await open(t, folder)
+  t.equal((await query(second.url, 'SELECT 1 AS one')).length, 1)
+  t.equal(stranger.exitCode, null)
+  t.equal(stranger.signalCode, null)
+})
+
+t.test('its death is told', async (t) => {
+  const folder = shared
+  const told = Promise.withResolvers<string>()
+  const postgres = await open(t, folder, told.resolve)
+  process.kill(postgres.pid, 'SIGQUIT')
+  t.match(await Promise.race([told.promise, sleep(10_000, 'nothing was told', { ref: false })]), /PostgreSQL is gone/)
+  await t.rejects(query(postgres.url, 'SELECT 1'), /ENOENT|ECONNREFUSED/)
+})
+
+t.test('the programs', async (t) => {
+  t.ok((await stat(path.join(findPostgresFolder(), 'bin', 'postgres'))).isFile())
+  t.match(await readPostgresVersion(), /^18\./)
+  t.equal(new URL(socketUrl('/tmp/a b', 'x').replace('@/', '@host/')).searchParams.get('host'), '/tmp/a b')
+  const postgres = await open(t, shared)
+  const database = openDatabase({ url: postgres.urlOf('postgres'), poolMax: 2, log: silentLog })
+  t.match(await checkDatabase(database), { name: 'postgres' })
+  await closeDatabase(database)
+})
+
+t.test('a start that fails says why', async (t) => {
+  const folder = shared
+  await t.rejects(
+    openEmbeddedPostgres({ folder: await makeDataFolder(folder), log: silentLog, onExit() {}, settings: { shared_buffers: 'much' } }),
+    /did not start[\s\S]*shared_buffers/,
+  )
+  await writeFile(path.join(folder, 'postgres', 'PG_VERSION'), '12\n')
+  await t.rejects(openEmbeddedPostgres({ folder, log: silentLog, onExit() {} }), /written by PostgreSQL 12/)
+})
+
+t.test('root, a folder closed to others, and back', { skip: asRoot ? false : 'only root changes users' }, async (t) => {
+  const room = await makeRoom(t)
+  const closed = path.join(room, 'closed')
+  await mkdir(closed, { mode: 0o700 })
+  t.notOk(await reachableByNobody(path.join(closed, 'data')))
+  const data = await makeDataFolder(path.join(closed, 'data'))
+  t.notOk(await reachableByNobody(data))
+  const runner = await findPostgresRunner(data)
+  t.match(runner, { owner: 0, prefix: ['unshare'] })
+  const inside = await open(t, data)
+  await query(inside.url, 'CREATE TABLE kept AS SELECT 7 AS n')
+  await inside.close()
+
+  await chmod(closed, 0o755)
+  t.ok(await reachableByNobody(data), 'root lets that one user pass')
+  t.equal((await stat(data)).mode & 0o007, 0)
+  const open1 = await open(t, data)
+  t.same(await query(open1.url, 'SELECT n FROM kept'), [{ n: 7 }], 'the data followed its owner')
+  t.equal((await stat(path.join(data, 'postgres', 'base'))).uid, NOBODY)
+  await open1.close()
+
+  await chmod(closed, 0o700)
+  const again = await open(t, data)
+  t.same(await query(again.url, 'SELECT n FROM kept'), [{ n: 7 }])
+  await again.close()
+  await rename(path.join(closed, 'data'), path.join(room, 'moved'))
+  const moved = await open(t, path.join(room, 'moved'))
+  t.same(await query(moved.url, 'SELECT n FROM kept'), [{ n: 7 }], 'moved elsewhere')
+})

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Knex } from 'knex'
+import type { Test } from 'tap'
+import { closeDatabase, hashMigrations, migrate, openDatabase } from '#core/database/database.ts'
+import { silentLog } from '#core/log.ts'
+
+/** First use on a machine runs initdb, beside other tests. */
+const CLUSTER_PATIENCE_MS = 60_000
+/** A pool that is closing may need a moment to say goodbye. */
+const LEAK_PATIENCE_MS = 3_000
+/** Any constant of our own: whoever holds it makes the template. */
+const TEMPLATE_LOCK = 7_201_884_314
+
+const keeper = fileURLToPath(new URL('database-keeper.ts', import.meta.url))
+const repository = createHash('sha256').update(keeper).digest('hex').slice(0, 12)
+/** One cluster for all test processes of one checkout and user. Under the temporary folder: PostgreSQL's user must reach it. */
+export const CLUSTER_FOLDER = path.join(os.tmpdir(), `carrel-test-${process.getuid?.() ?? 0}-${repository}`)
+/** The keeper lives while somebody is connected here, and some seconds more. */
+export const KEEPER_SOCKET = path.join(CLUSTER_FOLDER, 'keeper.sock')
+
+let cluster: Promise<(database: string) => string> | null = null
+
+/** Connects to the keeper of the cluster, starting one when there is none; answers how to address a database in it. */
+function findCluster(): Promise<(database: string) => string> {
+  cluster ??= connectToKeeper()
+  return cluster
+}
+
+async function connectToKeeper(): Promise<(database: string) => string> {
+  const until = Date.now() + CLUSTER_PATIENCE_MS
+  let started: ChildProcess | null = null
+  while (Date.now() < until) {
+    const template = await askKeeper()
+    if (template) return (database) => template.replace('__name__', database)
+    if (started === null || started.exitCode !== null) {
+      started = spawn(process.execPath, [keeper], { detached: true, stdio: 'ignore', cwd: '/' })
+      started.unref()
+    }
+    await sleep(50)
+  }
+  throw new Error(`The test database did not start in ${CLUSTER_PATIENCE_MS / 1000} s; look at ${CLUSTER_FOLDER}`)
+}
+
+/** The connection stays open as long as this process lives: that is how the keeper knows. */
+function askKeeper(): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = net.connect(KEEPER_SOCKET)
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+      if (!text.endsWith('\n')) return
+      socket.unref()
+      resolve(text.trim())
+    })
+    socket.on('error', () => resolve(null))
+    socket.on('close', () => resolve(null))
+  })
+}
+
+/** Makes the migrated template of the present migrations when it is not there; answers its name. */
+async function prepareTemplate(admin: Knex, urlOf: (database: string) => string): Promise<string> {
+  const name = `template_${await hashMigrations()}`
+  await admin.transaction(async (holder) => {
+    await holder.raw('SELECT pg_advisory_xact_lock(?)', [TEMPLATE_LOCK])
+    if (await exists(admin, name)) return
+    const half = `half_${randomUUID().replaceAll('-', '')}`
+    await admin.raw('CREATE DATABASE ??', [half])
+    const database = openDatabase({ url: urlOf(half), poolMax: 2, log: silentLog })
+    try {
+      await migrate(database)
+    } finally {
+      await closeDatabase(database)
+    }
+    await admin.raw('ALTER DATABASE ?? RENAME TO ??', [half, name])
+  })
+  return name
+}
+
+async function exists(admin: Knex, name: string): Promise<boolean> {
+  const { rows } = await admin.raw('SELECT 1 FROM pg_database WHERE datname = ?', [name])
+  return rows.length > 0
+}
+
+/**
+ * A fresh database with all tables, for this test alone. Closed and dropped at teardown; connections that are still open
+ * then (other than those of `database`) fail the test.
+ * @param options.empty without tables, for tests of migrating itself
+ */
+export async function openTestDatabase(
+  t: Test,
+  options: { empty?: boolean; poolMax?: number } = {},
+): Promise<{ database: Knex; url: string }> {
+  const urlOf = await findCluster()
+  const admin = openDatabase({ url: urlOf('postgres'), poolMax: 2, log: silentLog })
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  if (options.empty) await admin.raw('CREATE DATABASE ?? STRATEGY file_copy', [name])
+  else await admin.raw('CREATE DATABASE ?? TEMPLATE ?? STRATEGY file_copy', [name, await prepareTemplate(admin, urlOf)])
+  const url = urlOf(name)
+  const database = openDatabase({ url, poolMax: options.poolMax ?? 8, log: silentLog })
+  t.teardown(async () => {
+    await closeDatabase(database)
+    const leaks = await findLeaks(admin, name)
+    await admin.raw('DROP DATABASE ?? WITH (FORCE)', [name])
+    await closeDatabase(admin)
+    if (leaks.length > 0) throw new Error(`Connections to the test database were left open:\n${leaks.join('\n')}`)
+  })
+  return { database, url }
+}
+
+async function findLeaks(admin: Knex, name: string): Promise<string[]> {
+  const until = Date.now() + LEAK_PATIENCE_MS
+  for (;;) {
+    const { rows } = await admin.raw(
+      `SELECT application_name, state, left(query, 200) AS query FROM pg_stat_activity WHERE datname = ? AND backend_type = 'client backend'`,
+      [name],
+    )
+    if (rows.length === 0 || Date.now() > until) return rows.map((row: object) => JSON.stringify(row))
+    await sleep(20)
+  }
+}

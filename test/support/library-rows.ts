@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { ROLE_PERMISSIONS, type Role } from '#core/account/permission.ts'
+
+/** Adds a user straight to the table and answers what the server would know of them after they signed in. */
+export async function addCaller(database: Knex, options: { role?: Role; username?: string } = {}): Promise<Caller> {
+  const role = options.role ?? 'reader'
+  const username = options.username ?? `user-${randomUUID().slice(0, 8)}`
+  const [user] = await database('users').insert({ username, email: `${username}@example.org`, password_hash: 'x', role }, 'id')
+  return { userId: user.id, username, role, permissions: new Set(ROLE_PERMISSIONS[role]), via: 'token' }
+}
+
+export async function addLibrary(database: Knex, row: { path?: string; name?: string; default_reading_direction?: string } = {}): Promise<string> {
+  const [library] = await database('libraries').insert({ name: 'Shelf', path: `/shelf/${randomUUID()}`, ...row }, 'id')
+  return library.id
+}
+
+export async function addSeries(
+  database: Knex,
+  row: { library_id: string; title: string; path?: string; title_sort?: string | null; reading_direction?: string | null },
+): Promise<string> {
+  const [series] = await database('series').insert({ path: `${row.title}-${randomUUID()}`, ...row }, 'id')
+  return series.id
+}
+
+/** Adds a book; what is not given is what an analysed book would plausibly hold. */
+export async function addBook(database: Knex, row: { library_id: string; series_id: string; title: string } & Record<string, unknown>): Promise<string> {
+  const [book] = await database('books').insert(
+    {
+      path: `/shelf/${randomUUID()}/${row.title}.cbz`,
+      file_name: `${row.title}.cbz`,
+      file_format: 'cbz',
+      file_size: 1000,
+      file_mtime_ns: '1700000000123456789',
+      file_hash: randomUUID().replaceAll('-', '').repeat(2),
+      reader_hash: randomUUID().replaceAll('-', ''),
+      state: 'analyzed',
+      analyzed_at: new Date(),
+      ...row,
+    },
+    'id',
+  )
+  return book.id
+}
+
+/** Tags the series and gives or takes the caller's right to see what carries the tag. */
+export async function shareSeries(database: Knex, share: { seriesId: string; caller: Caller; mode: 'allow' | 'deny' }): Promise<void> {
+  const [tag] = await database('sharing_tags').insert({ name: `tag-${randomUUID()}` }, 'id')
+  await database('series_sharing_tags').insert({ series_id: share.seriesId, sharing_tag_id: tag.id })
+  await database('user_sharing_grants').insert({ user_id: share.caller.userId, sharing_tag_id: tag.id, access_mode: share.mode })
+}

@@ -1,0 +1,53 @@
+/**
+ * Every bound on what a file may ask of us, with its reason. A file past one of them is refused with words, not with a
+ * crash; the numbers leave room for every honest book we know of.
+ */
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const GIB = 1024 * MIB
+
+/** Archives hold hundreds of pages, the odd collection 70,000; each entry costs about 400 bytes of memory here and a row in the database. */
+export const ENTRIES_MAX = 100_000
+
+/** 100,000 entries with names of 600 bytes. The directory is read in one piece. */
+export const DIRECTORY_BYTES_MAX = 64 * MIB
+
+/** An end record is followed by a comment of at most 64 KiB; the rest allows for padding that downloads leave behind. */
+export const TAIL_BYTES_MAX = MIB
+
+/** One page in memory: 85 megapixels of uncompressed RGB. Scans of double pages at 600 dpi stay below 200 MiB. */
+export const ENTRY_BYTES_MAX = 256 * MIB
+
+/** Everything an archive may unpack to. Real ones are as large as their files, and files above this do not fit a handheld anyway. */
+export const TOTAL_BYTES_MAX = 64 * GIB
+
+/** What one pass over a RAR may write: a solid one is extracted whole into the page cache. */
+export const EXTRACT_BYTES_MAX = 4 * GIB
+
+/**
+ * Deflate tops out at 1032:1, which only bombs reach over a length; a blank white bitmap page may come near it while small.
+ * So the ratio counts only for entries above `RATIO_FREE_BYTES`.
+ */
+export const RATIO_MAX = 200
+export const RATIO_FREE_BYTES = 32 * MIB
+
+/** A name is data, shown and sorted; Windows and Unix stop at 255 to 4,096 bytes. Longer ones are cut, so that no row or header grows without end. */
+export const NAME_CHARACTERS_MAX = 4096
+
+/** Enough for the dimensions of nearly every picture; metadata blocks push them back, hence the second try. */
+export const HEAD_BYTES = 2 * KIB
+export const HEAD_BYTES_RETRY = 64 * KIB
+
+/** A picture larger than this is never decoded: 268 megapixels take 0.8 GiB as RGB. libvips' own default. */
+export const PIXELS_MAX = 16_383 * 16_383
+
+/** Cover and page thumbnails, as clients of this API know them. */
+export const THUMBNAIL_LONGEST_SIDE = 400
+export const THUMBNAIL_JPEG_QUALITY = 85
+
+/** A cover whose first pages do not decode: how far to look for one that does, so that a book of rubbish ends soon. */
+export const COVER_TRIES_MAX = 5
+
+/** Names of bad pages given in a problem's details; the count says the rest. */
+export const NAMES_IN_PROBLEM_MAX = 20

@@ -7,12 +7,12 @@ const offsets = JSON.parse(offsetsJson) as number[]
 const length = Number(pageBytes)
 const file = await open(path)
 
-createServer(async (request, response) => {
+const server = createServer(async (request, response) => {
   const offset = offsets[Number(request.url?.slice(1))] ?? 0
   const { buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, offset)
   response.writeHead(200, { 'content-type': 'image/jpeg', 'content-length': length })
   response.end(buffer)
-}).listen(0, '127.0.0.1', function () {
-  const address = this.address()
+}).listen(0, '127.0.0.1', () => {
+  const address = server.address()
   if (address && typeof address === 'object') console.log(address.port)
 })

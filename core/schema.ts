@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import type { TSchema } from 'typebox'
+import Type from 'typebox'
 
 /** An identifier. */
 export const Uuid = Type.String({ format: 'uuid' })
@@ -11,4 +11,4 @@ export const Timestamp = Type.String({ format: 'date-time' })
 export const Nullable = <const T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 /** One of the given words. */
-export const OneOf = <const T extends readonly string[]>(words: T) => Type.Enum(words)
+export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

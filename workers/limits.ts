@@ -49,5 +49,8 @@ export const THUMBNAIL_JPEG_QUALITY = 85
 /** A cover whose first pages do not decode: how far to look for one that does, so that a book of rubbish ends soon. */
 export const COVER_TRIES_MAX = 5
 
+/** RAR unpacks with a dictionary that the file itself demands, up to 4 GiB; ours go to 128 MiB, and real comics need 4 to 32. */
+export const RAR_MEMORY_BYTES_MAX = 256 * MIB
+
 /** Names of bad pages given in a problem's details; the count says the rest. */
 export const NAMES_IN_PROBLEM_MAX = 20

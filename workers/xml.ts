@@ -1,5 +1,5 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { cutDoctype, decodeXmlText, mendAmpersands, resolveReferences } from '#workers/xml-text.ts'
+import { cutDoctype, decodeXmlText, mendAmpersands, resolveReferences } from './xml-text.ts'
 
 /** The file is not XML that we read; `message` says why in words fit for a book's problem. */
 export class XmlError extends Error {
@@ -62,13 +62,21 @@ export function parseXml(bytes: Uint8Array): XmlDocument {
   if (text === '') throw new XmlError('it is empty')
   const mended = mendAmpersands(text)
   const verdict = XMLValidator.validate(mended, { allowBooleanAttributes: true })
-  if (verdict !== true) throw new XmlError(`line ${verdict.err.line}: ${verdict.err.msg}`)
+  if (verdict !== true) throw new XmlError(inWords(verdict.err))
   const unknown = new Set<string>()
   const [root] = toChildren(parseTree(mended), (name) => {
     if (unknown.size < 20) unknown.add(name)
   }).filter(isElement)
   if (root === undefined) throw new XmlError('it has no root element')
   return { root, unknownEntities: [...unknown] }
+}
+
+/** The validator lists unclosed elements as JSON over several lines: "Invalid '[ "package", … ]' found." */
+function inWords(fault: { line: number; msg: string }): string {
+  const unclosed = /^Invalid '(\[.*\])' found\.$/s.exec(fault.msg)?.[1]
+  const message =
+    unclosed === undefined ? fault.msg.replace(/\.$/, '') : `elements left open:${unclosed.replace(/["[\]\s]+/g, ' ').trimEnd()}`
+  return `line ${fault.line}: ${message}`
 }
 
 function parseTree(text: string): unknown {

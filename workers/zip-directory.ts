@@ -34,7 +34,7 @@ const TAILS = [16 * 1024, 128 * 1024, TAIL_BYTES_MAX]
 interface DirectoryPlace {
   start: number
   bytes: number
-  /** What to add to recorded offsets: data was put before the archive and they were not adjusted. */
+  /** By how much the directory lies off from where the end record says. */
   shift: number
   entriesDeclared: number
 }
@@ -56,7 +56,20 @@ export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
   if (place.bytes > DIRECTORY_BYTES_MAX) {
     throw new BookFault('parser', 'The list of contents of this ZIP archive is too large to be real.', { bytes: place.bytes })
   }
-  return parseEntries(readAt(fd, place.start, place.bytes), place)
+  const entries = parseEntries(readAt(fd, place.start, place.bytes), place)
+  const shift = findShift(fd, entries, place.shift)
+  for (const entry of entries) entry.headerOffset += shift
+  return entries
+}
+
+/**
+ * What to add to recorded offsets. They may be right although the directory is not where it should be, or off by what was
+ * put before the archive: the first entry's header tells.
+ */
+function findShift(fd: number, entries: ZipEntry[], suspected: number): number {
+  const first = entries[0]
+  if (suspected === 0 || !first) return 0
+  return readUInt32(fd, first.headerOffset + suspected) === LOCAL_HEADER ? suspected : 0
 }
 
 function findDirectory(fd: number, fileBytes: number): DirectoryPlace {
@@ -106,7 +119,7 @@ function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number):
 function readZip64End(fd: number, endRecordAt: number) {
   if (endRecordAt < 20) return null
   const locator = readAt(fd, endRecordAt - 20, 20)
-  if (locator.readUInt32LE(0) !== ZIP64_LOCATOR) return null
+  if (locator.length < 20 || locator.readUInt32LE(0) !== ZIP64_LOCATOR) return null
   // First where the locator points, then right before the locator, for prefixed data.
   for (const at of [Number(locator.readBigUInt64LE(8)), endRecordAt - 20 - 56]) {
     if (at < 0 || at + 56 > endRecordAt) continue
@@ -149,7 +162,6 @@ function parseEntries(directory: Buffer, place: DirectoryPlace): ZipEntry[] {
       dataOffset: -1,
     }
     widen(entry, extra)
-    entry.headerOffset += place.shift
     entries.push(entry)
     at = next
   }
@@ -194,8 +206,9 @@ export function dataOffsetOf(entry: ZipEntry, header: Buffer): number {
   return entry.headerOffset + 30 + header.readUInt16LE(26) + header.readUInt16LE(28)
 }
 
-/** Up to `bytes` bytes from `offset`; fewer only at the end of the file. */
+/** Up to `bytes` bytes from `offset`; fewer at the end of the file, none outside of it (recorded offsets can be anything). */
 export function readAt(fd: number, offset: number, bytes: number): Buffer {
+  if (offset < 0 || offset > Number.MAX_SAFE_INTEGER - bytes) return Buffer.alloc(0)
   const buffer = Buffer.allocUnsafeSlow(bytes)
   let filled = 0
   while (filled < bytes) {
@@ -207,7 +220,6 @@ export function readAt(fd: number, offset: number, bytes: number): Buffer {
 }
 
 function readUInt32(fd: number, offset: number): number {
-  if (offset < 0) return 0
   const bytes = readAt(fd, offset, 4)
   return bytes.length === 4 ? bytes.readUInt32LE(0) : 0
 }

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { NAME_CHARACTERS_MAX } from './limits.ts'
+import { tidyName } from './page-order.ts'
 
 /**
  * Entry names of a zip as text. The format has two truths (the UTF-8 flag and Info-ZIP's Unicode Path field) and decades
@@ -26,7 +26,7 @@ export function decodeNames(names: RawName[]): string[] {
   const japanese = uncertain.length > 0 && looksShiftJis(uncertain)
   return names.map((name, index) => {
     const text = decoded[index]
-    return tidy(text ?? (japanese ? strictShiftJis.decode(name.bytes) : decodeCp437(name.bytes)))
+    return tidyName(text ?? (japanese ? strictShiftJis.decode(name.bytes) : decodeCp437(name.bytes)))
   })
 }
 
@@ -102,11 +102,4 @@ function decodeCp437(bytes: Buffer): string {
   let text = ''
   for (const byte of bytes) text += byte < 0x80 ? String.fromCharCode(byte) : CP437_UPPER[byte - 0x80]
   return text
-}
-
-function tidy(name: string): string {
-  const slashed = name.includes('\\') ? name.replaceAll('\\', '/') : name
-  const printable = slashed.includes('\0') ? slashed.replaceAll('\0', '\ufffd') : slashed
-  // Cut from the front: the end has the extension, which says whether it is a page.
-  return printable.length > NAME_CHARACTERS_MAX ? printable.slice(-NAME_CHARACTERS_MAX).toWellFormed() : printable
 }

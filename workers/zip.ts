@@ -26,8 +26,14 @@ export interface ZipArchive {
   locate(entry: ZipEntry): ZipLocation
 }
 
+export interface OpenFile {
+  path: string
+  fd: number
+  bytes: number
+}
+
 /** Opens a zip by its directory. Throws {@link BookFault} (`parser`); `fd` stays the caller's to close. */
-export function openZip(file: { path: string; fd: number; bytes: number }): ZipArchive {
+export function openZip(file: OpenFile): ZipArchive {
   const entries = readZipDirectory(file.fd, file.bytes)
   refuseBomb(entries, file.bytes)
   let byName: Map<string, ZipEntry> | null = null
@@ -39,9 +45,9 @@ export function openZip(file: { path: string; fd: number; bytes: number }): ZipA
       byName ??= new Map(entries.map((entry) => [entry.name, entry]))
       return byName.get(name)
     },
-    head: (entry, bytes) => readHead(file.fd, entry, bytes),
-    read: (entry, bytesMax) => readWhole(file.fd, entry, bytesMax),
-    locate: (entry) => locate(file.fd, entry),
+    head: (entry, bytes) => readHead(file, entry, bytes),
+    read: (entry, bytesMax) => readWhole(file, entry, bytesMax),
+    locate: (entry) => locate(file, entry),
   }
 }
 
@@ -69,10 +75,10 @@ function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
   }
 }
 
-function readHead(fd: number, entry: ZipEntry, bytes: number): Uint8Array {
+function readHead(file: OpenFile, entry: ZipEntry, bytes: number): Uint8Array {
   refuseUnreadable(entry)
   const wanted = Math.min(entry.compressedBytes, entry.method === 0 ? bytes : compressedHeadBytes(entry, bytes))
-  const data = readData(fd, entry, wanted)
+  const data = readData(file, entry, wanted)
   return entry.method === 0 ? data : inflateHead(data, bytes)
 }
 
@@ -96,10 +102,10 @@ function inflateHead(data: Buffer, bytes: number): Uint8Array {
   return new Uint8Array(0)
 }
 
-function readWhole(fd: number, entry: ZipEntry, bytesMax: number): Uint8Array {
+function readWhole(file: OpenFile, entry: ZipEntry, bytesMax: number): Uint8Array {
   refuseUnreadable(entry)
   refuseTooLarge(entry, bytesMax)
-  const data = readData(fd, entry, entry.compressedBytes)
+  const data = readData(file, entry, entry.compressedBytes)
   return unpackChecked(entry.name, data, locationOf(entry), entry.bytes)
 }
 
@@ -192,9 +198,9 @@ function refuseUnreadable(entry: ZipEntry): void {
   }
 }
 
-function locate(fd: number, entry: ZipEntry): ZipLocation {
+function locate(file: OpenFile, entry: ZipEntry): ZipLocation {
   refuseUnreadable(entry)
-  if (entry.dataOffset < 0) readData(fd, entry, 0)
+  if (entry.dataOffset < 0) readData(file, entry, 0)
   return locationOf(entry)
 }
 
@@ -203,14 +209,16 @@ function locationOf(entry: ZipEntry): ZipLocation {
 }
 
 /** Compressed data from its start, up to `bytes`; one read gets the local header and the data when it can. */
-function readData(fd: number, entry: ZipEntry, bytes: number): Buffer {
-  if (entry.dataOffset >= 0) return readAt(fd, entry.dataOffset, bytes)
-  // Names and extra fields of local headers are nearly always shorter than this, so the data comes along.
-  const guess = 30 + 512
-  const block = readAt(fd, entry.headerOffset, guess + Math.min(bytes, 64 * 1024))
-  entry.dataOffset = dataOffsetOf(entry, block)
-  const skip = entry.dataOffset - entry.headerOffset
-  return skip + bytes <= block.length ? block.subarray(skip, skip + bytes) : readAt(fd, entry.dataOffset, bytes)
+function readData(file: OpenFile, entry: ZipEntry, bytes: number): Buffer {
+  if (entry.dataOffset < 0) {
+    // Names and extra fields of local headers are nearly always shorter than this, so the data comes along.
+    const block = readAt(file.fd, entry.headerOffset, 30 + 512 + Math.min(bytes, 64 * 1024))
+    entry.dataOffset = dataOffsetOf(entry, block)
+    const skip = entry.dataOffset - entry.headerOffset
+    if (skip + bytes <= block.length) return block.subarray(skip, skip + bytes)
+  }
+  // A declared size can be anything; what the file does not have need not be made room for.
+  return readAt(file.fd, entry.dataOffset, Math.min(bytes, Math.max(0, file.bytes - entry.dataOffset)))
 }
 
 function isTooLarge(error: unknown): boolean {

@@ -28,6 +28,8 @@ export interface Call<Services> {
   /** Path of the request without the query, and its raw query, for pagination links. */
   path: string
   rawQuery: string
+  /** Adds a header to the answer, such as Set-Cookie or Link. */
+  setHeader(name: string, value: string): void
 }
 
 type Read<S> = S extends TSchema ? Static<S> : undefined

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import type { Static, TSchema } from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
 
 /** Served when the client names none (spec 8). */
 export const PAGE_SIZE_DEFAULT = 50
@@ -65,11 +66,11 @@ export interface Page<T> {
 }
 
 /**
- * Wraps the rows of one page with counts and links. Links name page and pageSize first and keep every other parameter of the request.
+ * Wraps the rows of one page with counts and links, and adds the Link header. Links name page and pageSize first and keep every other parameter of the request.
  * @param list.total rows of the whole list
  */
 export function paginate<T>(list: {
-  call: { path: string; rawQuery: string }
+  call: Pick<Call<unknown>, 'path' | 'rawQuery'> & Partial<Pick<Call<unknown>, 'setHeader'>>
   page: number
   pageSize: number
   total: number
@@ -83,21 +84,16 @@ export function paginate<T>(list: {
   others.delete('pageSize')
   const rest = others.toString()
   const link = (number: number) => `${call.path}?page=${number}&pageSize=${pageSize}${rest === '' ? '' : `&${rest}`}`
-  return {
-    data,
-    links: {
-      self: link(page),
-      first: link(1),
-      last: link(last),
-      next: page < last ? link(page + 1) : null,
-      // From beyond the end the way back leads to the last page that exists.
-      prev: page > 1 ? link(Math.min(page - 1, last)) : null,
-    },
-    page,
-    pageSize,
-    total,
-    totalPages,
+  const links = {
+    self: link(page),
+    first: link(1),
+    last: link(last),
+    next: page < last ? link(page + 1) : null,
+    // From beyond the end the way back leads to the last page that exists.
+    prev: page > 1 ? link(Math.min(page - 1, last)) : null,
   }
+  call.setHeader?.('Link', linkHeader(links))
+  return { data, links, page, pageSize, total, totalPages }
 }
 
 /** The same links as an RFC 8288 `Link` header, in the order first, prev, self, next, last. */

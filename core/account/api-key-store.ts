@@ -15,7 +15,7 @@ const COLUMNS = [
   'last_used_at',
   'created_at',
   'updated_at',
-]
+] as const
 
 interface ApiKeyRow {
   id: string
@@ -78,7 +78,7 @@ export async function findApiKeyByPrefix(database: Knex, keyPrefix: string): Pro
 }
 
 export async function findApiKey(database: Knex, id: string): Promise<ApiKey | null> {
-  const row = await database<ApiKeyRow>('api_keys').first(COLUMNS).where({ id })
+  const row = await database<ApiKeyRow>('api_keys').first(...COLUMNS).where({ id })
   return row ? readApiKey(row) : null
 }
 

@@ -3,7 +3,7 @@ import type { Permission, Role } from '#core/account/permission.ts'
 import type { SharingGrant, User } from '#core/account/user.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
 
-const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at']
+const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const
 const UNIQUE_VIOLATION = '23505'
 
 interface UserRow {
@@ -60,7 +60,7 @@ export async function hasUsers(database: Knex): Promise<boolean> {
 }
 
 export async function findUser(database: Knex, id: string): Promise<User | null> {
-  const row = await database<UserRow>('users').first(COLUMNS).where({ id })
+  const row = await database<UserRow>('users').first(...COLUMNS).where({ id })
   return row ? readUser(row) : null
 }
 
@@ -139,12 +139,13 @@ export async function updateUser(
 ): Promise<{ before: User; after: User }> {
   return database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
-    const row = await transaction<UserRow>('users').first(COLUMNS).where({ id }).forUpdate()
+    const row = await transaction<UserRow>('users').first(...COLUMNS).where({ id }).forUpdate()
     if (!row) refuse('not_found', 'There is no such user.')
     const before = readUser(row)
     const change = decide(before)
     const loses = (change.role !== undefined && change.role !== 'admin') || change.isActive === false
     if (loses) keepOneAdmin(admins, id)
+    if (Object.keys(change).length === 0) return { before, after: before }
     const [after] = await transaction<UserRow>('users')
       .where({ id })
       .update({ ...toRow(change), updated_at: new Date() }, COLUMNS)
@@ -157,7 +158,7 @@ export async function updateUser(
 export async function deleteUser(database: Knex, id: string, check: (current: User) => void): Promise<void> {
   await database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
-    const row = await transaction<UserRow>('users').first(COLUMNS).where({ id }).forUpdate()
+    const row = await transaction<UserRow>('users').first(...COLUMNS).where({ id }).forUpdate()
     if (!row) refuse('not_found', 'There is no such user.')
     check(readUser(row))
     keepOneAdmin(admins, id)

@@ -139,8 +139,4 @@ export type RenderPdfPage = (
   options?: { signal?: AbortSignal },
 ) => Promise<PageOutcome>
 /** A resized copy of a picture (never enlarged), in the pool or with sharp's own threads. `format` null keeps jpeg/png/webp, else jpeg. */
-export type ResizeImage = (request: {
-  bytes: Uint8Array
-  width: number
-  format: 'jpeg' | 'png' | 'webp' | null
-}) => Promise<PageOutcome>
+export type ResizeImage = (request: { bytes: Uint8Array; width: number; format: 'jpeg' | 'png' | 'webp' | null }) => Promise<PageOutcome>

@@ -69,7 +69,8 @@ const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => string> =
 export type BookSort = Sort<BookSortField>
 
 /** @throws invalid_request for an unknown field */
-export const readBookSort = (text: string | undefined): BookSort => readSort<BookSortField>(text, BOOK_SORT_NAMES, { field: 'title', direction: 'asc' })
+export const readBookSort = (text: string | undefined): BookSort =>
+  readSort<BookSortField>(text, BOOK_SORT_NAMES, { field: 'title', direction: 'asc' })
 
 export interface BookFilter {
   libraryId?: string | undefined
@@ -90,12 +91,16 @@ export async function listBooks(
   const window = matching.clone().select('books.id').orderByRaw(order).offset(list.offset).limit(list.limit)
   if (list.sort.field === 'series') window.join('series', 'series.id', 'books.series_id')
   const [rows, counted] = await Promise.all([
-    selectBooks(database)
-      .join(window.as('page_window'), 'page_window.id', 'books.id')
-      .orderByRaw(order) as Promise<BookRow[]>,
+    selectBooks(database).join(window.as('page_window'), 'page_window.id', 'books.id').orderByRaw(order) as Promise<BookRow[]>,
     matching.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
   ])
   return { items: rows.map(bookOf), total: Number(counted.total) }
+}
+
+/** @throws not_found for an unknown library: an empty list of books would hide the mistake */
+export async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
+  const library = await database('libraries').where({ id: libraryId }).first('id')
+  if (!library) refuse('not_found', `There is no library ${libraryId}.`)
 }
 
 /** A book by id, deleted or not. @throws not_found when there is none or the caller may not see it */
@@ -127,7 +132,10 @@ export async function listSeriesBooks(
     .orderByRaw(READING_ORDER)
     .limit(SERIES_BOOKS_MAX + 1)) as BookRow[]
   if (rows.length > SERIES_BOOKS_MAX) {
-    refuse('invalid_value', `This series holds more than ${SERIES_BOOKS_MAX} books: read them with /api/v1/books?seriesId=${series.seriesId}.`)
+    refuse(
+      'invalid_value',
+      `This series holds more than ${SERIES_BOOKS_MAX} books: read them with /api/v1/books?seriesId=${series.seriesId}.`,
+    )
   }
   return rows.map(bookOf)
 }
@@ -145,7 +153,10 @@ export async function findAdjacentBooks(database: Knex, caller: Caller, bookId: 
     { seriesId: self.series_id, bookId },
   )) as { rows: { prev: string | null; next: string | null }[] }
   const { prev = null, next = null } = rows[0] ?? {}
-  const books = await listBooksByIds(database, [prev, next].filter((id) => id !== null))
+  const books = await listBooksByIds(
+    database,
+    [prev, next].filter((id) => id !== null),
+  )
   return { prev: (prev && books.get(prev)) || null, next: (next && books.get(next)) || null }
 }
 
@@ -167,7 +178,9 @@ function selectBooks(database: Knex): Knex.QueryBuilder {
       ...['id', 'library_id', 'series_id', 'title', 'title_sort', 'path', 'file_format', 'file_size', 'file_hash', 'reader_hash'].map(
         (column) => `books.${column}`,
       ),
-      ...['state', 'page_count', 'number', 'volume', 'chapter', 'deleted_at', 'created_at', 'updated_at'].map((column) => `books.${column}`),
+      ...['state', 'page_count', 'number', 'volume', 'chapter', 'deleted_at', 'created_at', 'updated_at'].map(
+        (column) => `books.${column}`,
+      ),
       'libraries.name AS library_name',
       'series.title AS series_name',
       database.raw('coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction'),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import Type from 'typebox'
 import type { Static } from 'typebox'
+import Type from 'typebox'
 import { BOOK_ERROR_TYPES, BOOK_FORMATS } from '#core/book/analysis.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
@@ -35,7 +35,10 @@ export const Book = Type.Object({
   filePath: Type.String(),
   fileFormat: OneOf(BOOK_FORMATS),
   fileSize: Count,
-  fileHash: Type.String({ minLength: 1, description: 'SHA-256 of the file, lower-case hex; `unhashed:<id>` until the file has been hashed.' }),
+  fileHash: Type.String({
+    minLength: 1,
+    description: 'SHA-256 of the file, lower-case hex; `unhashed:<id>` until the file has been hashed.',
+  }),
   readerHash: Nullable(Type.String({ description: 'Partial MD5 by which e-readers know the file.' })),
   koreaderHash: Type.Optional(Nullable(Type.String({ description: 'Same as readerHash; only with compatibility.legacyNames.' }))),
   pageCount: Type.Integer({ minimum: 0, maximum: 2147483647 }),
@@ -112,7 +115,10 @@ export function fileHashOf(book: { id: string; fileHash: string | null }): strin
 
 /** The id of a page: a name-based UUID (RFC 9562, version 5) of book and number, so it needs no row and never changes. */
 export function pageId(bookId: string, pageNumber: number): string {
-  const digest = createHash('sha1').update(Buffer.from(bookId.replaceAll('-', ''), 'hex')).update(String(pageNumber)).digest()
+  const digest = createHash('sha1')
+    .update(Buffer.from(bookId.replaceAll('-', ''), 'hex'))
+    .update(String(pageNumber))
+    .digest()
   digest[6] = ((digest[6] as number) & 0x0f) | 0x50
   digest[8] = ((digest[8] as number) & 0x3f) | 0x80
   const hex = digest.toString('hex')

@@ -138,3 +138,19 @@ export async function createDatabase(options: { url: string; name: string; log: 
     await closeDatabase(database)
   }
 }
+
+/** What a doctor wants to know. `icu` is false when the server was built without it; `naturalOrder` when our collation sorts otherwise. */
+export async function inspectDatabase(
+  database: Knex,
+): Promise<{ version: string; encoding: string; icu: boolean; naturalOrder: boolean; pendingMigrations: string[] }> {
+  const { rows } = await database.raw(
+    `SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
+       EXISTS (SELECT 1 FROM pg_collation WHERE collprovider = 'i') AS icu`,
+  )
+  const pending = await pendingMigrations(database)
+  const order = await database
+    .raw(`SELECT 'volume 9' < 'Volume 10' COLLATE carrel_natural AS natural`)
+    .then((answer) => answer.rows[0].natural as boolean)
+    .catch(() => false)
+  return { ...rows[0], naturalOrder: order, pendingMigrations: pending }
+}

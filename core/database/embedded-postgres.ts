@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDatabase } from '#core/database/database.ts'
-import { findPostgresRunner, type PostgresRunner } from '#core/database/postgres-binaries.ts'
+import { findPostgresRunner, type PostgresRunner, SEARCH_PATH } from '#core/database/postgres-binaries.ts'
 import { readPostmasterFile, stopOrphan, stopPostmaster } from '#core/database/postmaster.ts'
 import type { Log } from '#core/log.ts'
 
@@ -124,7 +124,7 @@ function launch(runner: PostgresRunner, program: string, args: readonly string[]
     cwd: '/',
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+    env: { PATH: SEARCH_PATH, LC_ALL: 'C', TZ: 'UTC' },
     ...(runner.uid === undefined ? {} : { uid: runner.uid, gid: runner.gid }),
   })
 }

@@ -7,6 +7,8 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 /** nobody, on every Linux: PostgreSQL refuses to run as root. */
 export const NOBODY = 65534
+/** Where unshare(1) may stand. PostgreSQL is given nothing else of our environment, which holds secrets. */
+export const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin'
 /** Enough for a version question on a machine under load. */
 const PROBE_TIMEOUT_MS = 10_000
 
@@ -70,10 +72,14 @@ export async function reachableByNobody(target: string, need: 1 | 5 = 1): Promis
 /**
  * Finds a way to run PostgreSQL on data below `dataFolder`. For root that is an unprivileged user; where that user cannot reach the
  * programs or the data, a user namespace in which root appears as that user; where those are forbidden, a copy of the programs.
+ * @param options.native folder of the programs, when not the installed ones
  * @throws Error that says what to change when there is no way
  */
-export async function findPostgresRunner(dataFolder: string): Promise<PostgresRunner> {
-  const native = findPostgresFolder()
+export async function findPostgresRunner(
+  dataFolder: string,
+  options: { native?: string; searchPath?: string } = {},
+): Promise<PostgresRunner> {
+  const native = options.native ?? findPostgresFolder()
   await linkLibraries(native)
   const binFolder = path.join(native, 'bin')
   if (process.getuid?.() !== 0) return { binFolder, prefix: [] }
@@ -86,6 +92,7 @@ export async function findPostgresRunner(dataFolder: string): Promise<PostgresRu
   const probe = await run(namespace[0]!, [...namespace.slice(1), path.join(binFolder, 'postgres'), '--version'], {
     timeout: PROBE_TIMEOUT_MS,
     cwd: '/',
+    env: { PATH: options.searchPath ?? SEARCH_PATH },
   }).catch(() => null)
   if (probe) return { binFolder, prefix: namespace, owner: 0 }
 

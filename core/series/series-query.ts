@@ -66,9 +66,7 @@ export async function listSeries(
   if (list.filter.libraryId !== undefined) matching.where('series.library_id', list.filter.libraryId)
   const window = matching.clone().select('series.id').orderByRaw(order).offset(list.offset).limit(list.limit)
   const [rows, counted] = await Promise.all([
-    selectSeries(database)
-      .join(window.as('page_window'), 'page_window.id', 'series.id')
-      .orderByRaw(order) as Promise<SeriesRow[]>,
+    selectSeries(database).join(window.as('page_window'), 'page_window.id', 'series.id').orderByRaw(order) as Promise<SeriesRow[]>,
     matching.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
   ])
   return { items: rows.map(seriesOf), total: Number(counted.total) }

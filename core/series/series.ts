@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import Type from 'typebox'
 import type { Static } from 'typebox'
+import Type from 'typebox'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 const Count = Type.Integer({ minimum: 0 })

@@ -7,6 +7,7 @@
 export const TASK_PRIORITY = {
   scan_library: 1000,
   purge_deleted: 900,
+  analyze_library: 850,
   analyze_book: 800,
 } as const
 export type TaskType = keyof typeof TASK_PRIORITY
@@ -39,6 +40,14 @@ export interface TaskRun extends TaskReference {
   progress(current: number, total: number, message?: string): void
 }
 
+/** Thrown by a handler when another try cannot help: the task has failed at once, whatever tries it has left. */
+export class FinalFailure extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'FinalFailure'
+  }
+}
+
 /** Does the work; what it returns is the task's result (JSON). Throwing means another try with back-off, until the tries are used up. */
 export type TaskHandler = (run: TaskRun) => Promise<unknown>
 
@@ -54,6 +63,8 @@ export interface TaskQueue {
   stop(): Promise<void>
   /** Cancels a waiting or running task: its signal aborts at once, on whichever node it runs. False when it had already ended or is unknown. */
   cancel(taskId: string): Promise<boolean>
+  /** Cancels every waiting and running task of a type and library; answers how many there were. */
+  cancelAll(which: { type: TaskType; libraryId: string }): Promise<number>
   /** Puts a failed or cancelled task back in line. False when it is neither. */
   retry(taskId: string): Promise<boolean>
 }

@@ -10,7 +10,7 @@ export interface ExpectedBook {
   readerHash: string
   pageCount: number | null
   pageCountAlt?: number[]
-  pages?: { page: number; name: string; width?: number; height?: number; widthOriented?: number; heightOriented?: number; decodes?: boolean; error?: string }[]
+  pages?: { page: number; name: string; width?: number; height?: number; orientedWidth?: number; orientedHeight?: number; decodes?: boolean; error?: string }[]
   title?: string | null
   expectedErrorType?: string
   acceptableErrorTypes?: string[]

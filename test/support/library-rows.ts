@@ -11,7 +11,10 @@ export async function addCaller(database: Knex, options: { role?: Role; username
   return { userId: user.id, username, role, permissions: new Set(ROLE_PERMISSIONS[role]), via: 'token' }
 }
 
-export async function addLibrary(database: Knex, row: { path?: string; name?: string; default_reading_direction?: string } = {}): Promise<string> {
+export async function addLibrary(
+  database: Knex,
+  row: { path?: string; name?: string; default_reading_direction?: string } = {},
+): Promise<string> {
   const [library] = await database('libraries').insert({ name: 'Shelf', path: `/shelf/${randomUUID()}`, ...row }, 'id')
   return library.id
 }
@@ -25,7 +28,10 @@ export async function addSeries(
 }
 
 /** Adds a book; what is not given is what an analysed book would plausibly hold. */
-export async function addBook(database: Knex, row: { library_id: string; series_id: string; title: string } & Record<string, unknown>): Promise<string> {
+export async function addBook(
+  database: Knex,
+  row: { library_id: string; series_id: string; title: string } & Record<string, unknown>,
+): Promise<string> {
   const [book] = await database('books').insert(
     {
       path: `/shelf/${randomUUID()}/${row.title}.cbz`,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -179,4 +179,21 @@ t.test('root, a folder closed to others, and back', { skip: asRoot ? false : 'on
   await rename(path.join(closed, 'data'), path.join(room, 'moved'))
   const moved = await open(t, path.join(room, 'moved'))
   t.same(await query(moved.url, 'SELECT n FROM kept'), [{ n: 7 }], 'moved elsewhere')
+})
+
+t.test('root where no user namespace may be made', { skip: asRoot ? false : 'only root changes users' }, async (t) => {
+  const room = await makeRoom(t)
+  const data = await makeDataFolder(path.join(room, 'data'))
+  const closed = path.join(room, 'closed')
+  await cp(findPostgresFolder(), path.join(closed, 'native'), { recursive: true, verbatimSymlinks: true })
+  await cp(path.join(findPostgresFolder(), '..', 'package.json'), path.join(closed, 'package.json'))
+  await chmod(closed, 0o700)
+  // Without the program unshare it is as where the system forbids it.
+  const options = { native: path.join(closed, 'native'), searchPath: '/nowhere' }
+  const runner = await findPostgresRunner(data, options)
+  t.match(runner, { uid: NOBODY, prefix: [], owner: NOBODY })
+  t.ok(runner.binFolder.startsWith(data), 'the programs were copied to where that user reaches them')
+  t.ok(await reachableByNobody(path.join(runner.binFolder, 'postgres'), 5))
+  await chmod(room, 0o700)
+  await t.rejects(findPostgresRunner(data, options), /--data-dir[\s\S]*DATABASE_URL/)
 })

@@ -1,0 +1,49 @@
+import type { Terminal } from '#api/cli/terminal.ts'
+import type { Log } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+import type { Flag } from '#core/setting/split-flags.ts'
+
+/** A flag of one command, beside the settings. */
+export interface CommandFlag extends Flag {
+  /** What stands for the value in --help. */
+  value?: string
+  about: string
+}
+
+/** What a command is given. */
+export interface CommandInput {
+  settings: Settings
+  /** Words after the command's own. */
+  words: readonly string[]
+  /** Value of one of the command's flags, the last one given. */
+  flag(name: string): string | undefined
+  env: Readonly<Record<string, string | undefined>>
+  /** Where the user stands. */
+  cwd: string
+  out: Terminal
+  log: Log
+  /** Aborts when the process is asked to end. */
+  stop: AbortSignal
+}
+
+/** One thing that carrel does. `run` answers the exit code. */
+export interface Command {
+  name: string
+  /** What stands after the name, for --help. */
+  usage: string
+  summary: string
+  about: string
+  flags: readonly CommandFlag[]
+  /** How many words it takes after its name. */
+  wordsMin: number
+  wordsMax: number
+  run(input: CommandInput): Promise<number>
+}
+
+/** Something the user can mend; shown without a stack. */
+export class CommandProblem extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'CommandProblem'
+  }
+}

@@ -1,0 +1,175 @@
+import { constants } from 'node:fs'
+import { access, opendir, readFile, stat, statfs } from 'node:fs/promises'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import type { Command, CommandInput } from '#api/cli/command.ts'
+import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { findHolder } from '#core/database/data-folder.ts'
+import { inspectDatabase } from '#core/database/database.ts'
+import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
+import { listLibraryFolders } from '#core/library/library-progress-query.ts'
+
+const GB = 1024 ** 3
+/** Below this the first scan of a fair library fills the disk: database, covers, page cache. */
+const DISK_TROUBLE_BYTES = 0.2 * GB
+const DISK_NOTE_BYTES = 2 * GB
+/** Server, PostgreSQL and a worker at rest take about half of this. */
+const MEMORY_NOTE_BYTES = 1 * GB
+const NODE_NEEDED = 24
+
+/** `trouble` makes the exit code 1; a note is worth knowing. */
+interface Finding {
+  state: 'ok' | 'note' | 'trouble'
+  about: string
+  found: string
+  todo?: string
+}
+
+const ok = (about: string, found: string): Finding => ({ state: 'ok', about, found })
+const note = (about: string, found: string, todo: string): Finding => ({ state: 'note', about, found, todo })
+const trouble = (about: string, found: string, todo: string): Finding => ({ state: 'trouble', about, found, todo })
+const gigabytes = (bytes: number) => `${(bytes / GB).toFixed(1)} GB`
+
+async function checkNode(): Promise<Finding> {
+  const wanted = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).optionalDependencies as Record<string, string>
+  const pinned = wanted[`node-${process.platform}-${process.arch}`]
+  if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED)
+    return trouble('Node', process.versions.node, `Start through "npm start" or "npm run carrel", or install Node ${NODE_NEEDED}.`)
+  if (pinned === undefined) return note('Node', `${process.versions.node}, your own`, `No Node is brought for ${process.platform}-${process.arch}; keep yours up to date.`)
+  if (pinned !== process.versions.node) return note('Node', process.versions.node, `Carrel is tested with ${pinned}; start it through npm to use that one.`)
+  return ok('Node', `${process.versions.node}, as pinned`)
+}
+
+function checkMachine({ settings }: CommandInput): Finding {
+  const memory = process.constrainedMemory() > 0 ? Math.min(process.constrainedMemory(), os.totalmem()) : os.totalmem()
+  const found = `${os.availableParallelism()} cores, ${gigabytes(memory)} memory, ${settings.workers} worker threads`
+  if (memory < MEMORY_NOTE_BYTES) return note('Machine', found, 'This is little memory; set --workers 1 and --worker-memory-mb 256.')
+  const needed = settings.workers * settings.workerMemoryMbMax * 1024 ** 2
+  if (needed > memory) return note('Machine', found, `The workers alone may take ${gigabytes(needed)}; lower --workers or --worker-memory-mb.`)
+  return ok('Machine', found)
+}
+
+async function checkDataFolder({ settings }: CommandInput): Promise<Finding[]> {
+  const folder = settings.dataFolder
+  let existing = folder
+  while (!(await stat(existing).catch(() => null))) existing = path.dirname(existing)
+  const found = await stat(existing)
+  const about = 'Data folder'
+  if (!found.isDirectory()) return [trouble(about, `${existing} is no folder`, 'Choose another --data-dir.')]
+  const writable = await access(existing, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  if (!writable)
+    return [trouble(about, `${existing} cannot be written by user ${os.userInfo().username}`, `Give it that user: chown ${os.userInfo().username} '${existing}'; or choose another --data-dir.`)]
+  const findings: Finding[] = []
+  if (existing !== folder) findings.push(ok(about, `${folder}, will be made at the first start`))
+  else if (found.mode & 0o007) findings.push(note(about, `${folder} is open to everybody on this machine`, `Close it: chmod o= '${folder}'`))
+  else findings.push(ok(about, folder))
+  const disk = await statfs(existing)
+  const free = disk.bavail * disk.bsize
+  if (free < DISK_TROUBLE_BYTES) findings.push(trouble('Free disk', gigabytes(free), `Make room where ${existing} is, or choose another --data-dir.`))
+  else if (free < DISK_NOTE_BYTES) findings.push(note('Free disk', gigabytes(free), 'Lower --page-cache-mb, or make room.'))
+  else findings.push(ok('Free disk', gigabytes(free)))
+  return findings
+}
+
+/** A folder of books: there, readable and not empty. */
+export async function checkLibraryFolder(folder: string): Promise<Finding> {
+  const about = 'Library folder'
+  try {
+    const listing = await opendir(folder)
+    const first = await listing.read()
+    await listing.close()
+    if (first !== null) return ok(about, folder)
+    return trouble(about, `${folder} is empty`, 'Is its disk mounted? While it is empty, nothing is changed in the library.')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT') return trouble(about, `${folder} does not exist`, 'Check the path, or mount its disk.')
+    if (code === 'ENOTDIR') return trouble(about, `${folder} is a file`, 'Give the folder that holds it.')
+    return trouble(about, `${folder} cannot be read (${code})`, `Let user ${os.userInfo().username} read it: chmod -R o+rX '${folder}', or use a group.`)
+  }
+}
+
+async function checkPrograms({ settings }: CommandInput): Promise<Finding[]> {
+  if (settings.databaseUrl !== null) return []
+  try {
+    const version = await readPostgresVersion()
+    const existing = (await stat(settings.dataFolder).catch(() => null)) ? settings.dataFolder : path.dirname(settings.dataFolder)
+    const runner = await findPostgresRunner(existing)
+    const how = runner.uid !== undefined ? `, run as user ${runner.uid}` : runner.prefix.length > 0 ? ', run in a user namespace' : ''
+    return [ok('PostgreSQL programs', `${version}${how}`)]
+  } catch (error) {
+    return [trouble('PostgreSQL programs', 'cannot be run', (error as Error).message)]
+  }
+}
+
+async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]; folders: string[] }> {
+  const about = 'Database'
+  try {
+    const opened = await openCommandDatabase(input.settings, input.log)
+    try {
+      const seen = await inspectDatabase(opened.database)
+      const findings = [ok(about, `PostgreSQL ${seen.version}, ${seen.encoding}${opened.serverRuns ? ', of the running server' : ''}`)]
+      if (seen.encoding !== 'UTF8') findings.push(trouble(about, `encoding ${seen.encoding}`, 'Make the database with ENCODING UTF8.'))
+      if (!seen.icu) findings.push(trouble(about, 'has no ICU collations', 'Use a PostgreSQL built with ICU, as all packaged ones are.'))
+      else if (!seen.naturalOrder) findings.push(trouble(about, 'does not sort in natural order', 'The collation carrel_natural is missing or wrong; restore a backup.'))
+      if (seen.pendingMigrations.length > 0) findings.push(trouble(about, `lacks ${seen.pendingMigrations.join(', ')}`, 'Start the server once.'))
+      else findings.push(ok('Migrations', 'all applied'))
+      return { findings, folders: await listLibraryFolders(opened.database) }
+    } finally {
+      await opened.close()
+    }
+  } catch (error) {
+    return { findings: [trouble(about, 'cannot be used', (error as Error).message)], folders: [] }
+  }
+}
+
+/** Whether we could listen; a running server of ours is the good reason why not. */
+async function checkPort({ settings }: CommandInput): Promise<Finding> {
+  const place = `${settings.host}:${settings.port}`
+  const holder = await findHolder(settings.dataFolder)
+  if (holder?.purpose === 'server') return ok('Server', `runs with pid ${holder.pid}`)
+  const code = await new Promise<string | null>((resolve) => {
+    const server = net.createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    server.listen({ host: settings.host, port: settings.port }, () => server.close(() => resolve(null)))
+  })
+  if (code === null) return ok('Address', `${place} is free`)
+  if (code === 'EADDRINUSE') return trouble('Address', `${place} is taken by another program`, 'Stop that one, or choose another --port.')
+  if (code === 'EACCES') return trouble('Address', `${place} may not be used`, 'Ports below 1024 need rights; choose a --port above.')
+  return trouble('Address', `${place} cannot be used (${code})`, 'Check --host: it must be an address of this machine.')
+}
+
+const LABEL = { ok: 'ok     ', note: 'note   ', trouble: 'TROUBLE' }
+
+export const doctor: Command = {
+  name: 'doctor',
+  usage: '',
+  summary: 'checks versions, folders, rights and the database, and says what to do',
+  about: 'Checks versions, folders, rights and the database, and says what to do about each trouble. Exits with 1 when there is one.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  async run(input) {
+    const findings = [await checkNode(), checkMachine(input), ...(await checkDataFolder(input)), ...(await checkPrograms(input)), await checkPort(input)]
+    // The database is made in the data folder: pointless when that cannot be.
+    let folders: string[] = []
+    if (!findings.some((finding) => finding.state === 'trouble' && finding.about !== 'Address')) {
+      const database = await checkDatabase(input)
+      findings.push(...database.findings)
+      folders = database.folders
+    }
+    const all = new Set([...input.settings.libraryFolders, ...folders])
+    for (const folder of all) findings.push(await checkLibraryFolder(folder))
+    if (all.size === 0) findings.push(note('Libraries', 'none yet', 'Start with --library DIR, or: carrel library add DIR'))
+    for (const finding of findings) {
+      input.out.line(`${LABEL[finding.state]}  ${finding.about}: ${finding.found}`)
+      if (finding.todo) input.out.line(`         ${finding.todo}`)
+    }
+    const troubles = findings.filter((finding) => finding.state === 'trouble').length
+    input.out.line(troubles === 0 ? 'All is well.' : `${troubles} ${troubles === 1 ? 'thing stands' : 'things stand'} in the way.`)
+    return troubles === 0 ? 0 : 1
+  },
+}

@@ -1,0 +1,50 @@
+import pino from 'pino'
+import type { Log } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+
+/** Never in a log, whoever passes them by mistake. */
+const SECRET_FIELDS = ['password', 'token', 'accessToken', 'refreshToken', 'key', 'authorization', 'cookie']
+/** A stack further down says nothing new. */
+const STACK_LINES_MAX = 12
+const LABELS: Record<number, string> = { 20: 'debug ', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }
+
+/** A pino logger: JSON lines, or lines for people made of them. */
+export function openLogger(settings: Settings['log'], write: (line: string) => void): Log {
+  const options: pino.LoggerOptions = {
+    level: settings.level,
+    // No pid and host name: they are the same in every line.
+    base: undefined,
+    redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '(hidden)' },
+    serializers: { err: pino.stdSerializers.err, error: pino.stdSerializers.err, cause: pino.stdSerializers.err },
+  }
+  return pino(options, { write: settings.format === 'json' ? write : (line: string) => write(formatLine(line)) })
+}
+
+/** One JSON line of pino as a person reads it: time, level where it matters, message, fields; errors with their stack below. */
+export function formatLine(line: string): string {
+  const { level, time, msg, err, error, ...fields } = JSON.parse(line) as Record<string, unknown> & { level: number; time: number; msg?: string }
+  const parts = [`${clock(time)}  ${LABELS[level] ?? ''}${msg ?? ''}`]
+  for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`)
+  const below = [err, error].filter((each) => each !== undefined).map((each) => `\n${indent(describeError(each, level))}`)
+  return `${parts.join('  ')}${below.join('')}\n`
+}
+
+function clock(time: number): string {
+  const date = new Date(time)
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+function quote(text: string): string {
+  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)
+}
+
+function describeError(error: unknown, level: number): string {
+  const { message, stack } = (typeof error === 'object' && error !== null ? error : { message: String(error) }) as { message?: string; stack?: string }
+  // A warning is about the world; only an error is a reason to look at our code.
+  if (level < 50 || !stack) return message ?? JSON.stringify(error)
+  return stack.split('\n').slice(0, STACK_LINES_MAX).join('\n')
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '          ')
+}

@@ -1,0 +1,142 @@
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import { CommandProblem } from '#api/cli/command.ts'
+import { type DataFolder, FolderInUse, findHolder, makeDataFolder, openDataFolder, type Purpose } from '#core/database/data-folder.ts'
+import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations } from '#core/database/database.ts'
+import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
+import type { Log } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+
+/** Containers start in any order: a database of one's own may come up after us. */
+const FOREIGN_PATIENCE_MS = 30_000
+/** A server that starts or another command that runs; recovery after a crash is the longest of it. */
+const RUNNING_PATIENCE_MS = 60_000
+const POLL_MS = 200
+/** Requests wait for each other in the pool rather than in PostgreSQL: more connections than this make two cores slower. */
+const SERVER_POOL_MAX = 16
+const COMMAND_POOL_MAX = 4
+const OLDEST_VERSION = 150_000
+
+/** A database ready for use, and everything that was started for it. */
+export interface OpenedDatabase {
+  database: Knex
+  /** Absolute path of the data folder. */
+  folder: string
+  /** True when a server runs on the data folder: it will do what is enqueued. */
+  serverRuns: boolean
+  close(): Promise<void>
+}
+
+/** Opens the database for the one process that owns the data folder: the server. @param onLost called when the embedded PostgreSQL dies */
+export async function openOwnDatabase(options: {
+  settings: Settings
+  log: Log
+  purpose: Purpose
+  onLost: (reason: string) => void
+}): Promise<OpenedDatabase> {
+  const { settings, log } = options
+  const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex } = {}
+  // In the opposite order of opening; each part even when another fails.
+  const close = async () => {
+    try {
+      if (held.database) await closeDatabase(held.database)
+    } finally {
+      try {
+        await held.postgres?.close()
+      } finally {
+        await held.folder?.close()
+      }
+    }
+  }
+  try {
+    held.folder = await openDataFolder(settings.dataFolder, options.purpose)
+    if (settings.databaseUrl === null) {
+      log.info({}, 'Starting PostgreSQL')
+      held.postgres = await openEmbeddedPostgres({ folder: held.folder.path, log, onExit: options.onLost })
+    }
+    const url = held.postgres?.url ?? settings.databaseUrl!
+    held.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
+    if (held.postgres === undefined) await awaitForeign(held.database, log)
+    const ran = await migrate(held.database)
+    if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
+    return { database: held.database, folder: held.folder.path, serverRuns: false, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Opens the database for a command, beside a running server or without one. */
+export async function openCommandDatabase(settings: Settings, log: Log): Promise<OpenedDatabase> {
+  const until = Date.now() + RUNNING_PATIENCE_MS
+  if (settings.databaseUrl !== null) return await openForeign(settings, log)
+  for (;;) {
+    try {
+      return await openOwnDatabase({ settings, log, purpose: 'command', onLost: (reason) => log.error({}, reason) })
+    } catch (error) {
+      if (!(error instanceof FolderInUse)) throw error
+      if (error.purpose === 'server') {
+        const found = await attach(settings, log)
+        if (found) return found
+      }
+      if (Date.now() > until) throw error
+      await sleep(POLL_MS)
+    }
+  }
+}
+
+/** The embedded PostgreSQL that a server runs; null while it is still starting. */
+async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | null> {
+  const folder = await makeDataFolder(settings.dataFolder)
+  const url = await findRunningUrl(path.join(folder, 'postgres'))
+  if (url === null) return null
+  const database = openDatabase({ url, poolMax: COMMAND_POOL_MAX, log })
+  try {
+    if ((await pendingMigrations(database)).length === 0) return { database, folder, serverRuns: true, close: () => closeDatabase(database) }
+  } catch (error) {
+    log.debug({ error }, 'The PostgreSQL of the running server does not answer yet')
+  }
+  await closeDatabase(database)
+  return null
+}
+
+async function openForeign(settings: Settings, log: Log): Promise<OpenedDatabase> {
+  const folder = await makeDataFolder(settings.dataFolder)
+  const database = openDatabase({ url: settings.databaseUrl!, poolMax: COMMAND_POOL_MAX, log })
+  try {
+    await awaitForeign(database, log)
+    await migrate(database)
+    const serverRuns = (await findHolder(folder))?.purpose === 'server'
+    return { database, folder, serverRuns, close: () => closeDatabase(database) }
+  } catch (error) {
+    await closeDatabase(database)
+    throw error
+  }
+}
+
+async function awaitForeign(database: Knex, log: Log): Promise<void> {
+  const until = Date.now() + FOREIGN_PATIENCE_MS
+  for (let told = false; ; ) {
+    try {
+      const { version } = await checkDatabase(database)
+      if (version >= OLDEST_VERSION) return
+      throw new CommandProblem(`The database server is PostgreSQL ${Math.floor(version / 10_000)}; Carrel needs 15 or newer.`)
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? ''
+      // Away, not found yet, or still starting (57P03); anything else does not mend itself.
+      const mayCome = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'ETIMEDOUT', '57P03'].includes(code)
+      if (error instanceof CommandProblem) throw error
+      if (!mayCome || Date.now() > until)
+        throw new CommandProblem(`The database of DATABASE_URL cannot be used: ${describe(error)}. Check its address, user and rights.`, { cause: error })
+      if (!told) log.info({}, 'Waiting for the database of DATABASE_URL')
+      told = true
+      await sleep(POLL_MS)
+    }
+  }
+}
+
+function describe(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException
+  return message || code || String(error)
+}

@@ -1,0 +1,117 @@
+import type { IncomingMessage } from 'node:http'
+import passport from 'passport'
+import custom from 'passport-custom'
+import headerApiKey from 'passport-headerapikey'
+import http from 'passport-http'
+import type { Accounts } from '#core/account/accounts.ts'
+import type { Caller } from '#core/account/caller.ts'
+
+export const AUTH_COOKIE = 'auth_token'
+/** Keys are told from tokens by this: a JWT never begins so. */
+const KEY_START = 'carrel_'
+
+/** What kinds of credential a route takes. Tokens and API keys are taken everywhere. */
+export interface Accepts {
+  cookie: boolean
+  basic: boolean
+}
+
+export interface Authentication {
+  /** Null when the request carries no credential that counts here, or a bad one. @throws what checking a password throws */
+  findCaller(request: IncomingMessage, accepts: Accepts, address: string): Promise<Caller | null>
+}
+
+/** Bearer token or API key, X-API-Key, cookie and Basic, in this order, as passport strategies without sessions. */
+export function openAuthentication(callers: Accounts['callers']): Authentication {
+  const strategies = new passport.Passport()
+  const addresses = new WeakMap<IncomingMessage, string>()
+  const settle = (found: Promise<Caller | null>, done: (error: unknown, user?: unknown) => void) => {
+    found.then((caller) => done(null, caller ?? false), done)
+  }
+
+  strategies.use(
+    'bearer',
+    new custom.Strategy((request, done) => {
+      const token = bearerOf(request)
+      if (token === null) done(null, false)
+      else settle(token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'), done)
+    }),
+  )
+  strategies.use(
+    'api-key',
+    new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) => settle(callers.ofApiKey(key), done)),
+  )
+  strategies.use(
+    'cookie',
+    new custom.Strategy((request, done) => {
+      const token = cookieOf(request)
+      if (token === null) done(null, false)
+      else settle(callers.ofToken(token, 'cookie'), done)
+    }),
+  )
+  strategies.use(
+    'basic',
+    new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
+      // The strategy cuts passwords at their first colon; RFC 7617 lets them have some.
+      const password = basicPasswordOf(request)
+      settle(callers.ofBasic({ username, password, address: addresses.get(request) ?? '' }), done)
+    }),
+  )
+
+  return {
+    async findCaller(request, accepts, address) {
+      const names = ['bearer', 'api-key', ...(accepts.cookie ? ['cookie'] : []), ...(accepts.basic ? ['basic'] : [])]
+      // Whoever sends a header means that one: a bad one is not saved by a cookie the browser added.
+      const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie') : names
+      addresses.set(request, address)
+      return new Promise((resolve, reject) => {
+        const done = (error: unknown, user: unknown) => {
+          if (error) reject(error)
+          else resolve((user || null) as Caller | null)
+        }
+        strategies.authenticate(explicit, { session: false }, done)(request, null, reject)
+      })
+    },
+  }
+}
+
+/** Whether the request shows any credential that this route would look at. */
+export function hasCredential(request: IncomingMessage, accepts: Accepts): boolean {
+  return hasHeaderCredential(request) || (accepts.cookie && cookieOf(request) !== null)
+}
+
+/** The API key a request carries, or null. */
+export function apiKeyOf(request: IncomingMessage): string | null {
+  const bearer = bearerOf(request)
+  if (bearer?.startsWith(KEY_START)) return bearer
+  const header = request.headers['x-api-key']
+  return typeof header === 'string' && header !== '' ? header : null
+}
+
+function hasHeaderCredential(request: IncomingMessage): boolean {
+  const { authorization } = request.headers
+  return (authorization !== undefined && authorization !== '') || apiKeyOf(request) !== null
+}
+
+function bearerOf(request: IncomingMessage): string | null {
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null
+}
+
+function basicPasswordOf(request: IncomingMessage): string {
+  const encoded = request.headers.authorization?.split(' ')[1] ?? ''
+  const text = Buffer.from(encoded, 'base64').toString()
+  return text.slice(text.indexOf(':') + 1)
+}
+
+function cookieOf(request: IncomingMessage): string | null {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [name = '', ...value] = pair.trim().split('=')
+    if (name === AUTH_COOKIE) return value.join('=').replace(/^"(.*)"$/, '$1') || null
+  }
+  return null
+}
+
+/** The cookie that lets pictures and files be shown by a browser: never readable by scripts, never sent from other sites. */
+export function authCookie(token: string, { maxAgeSeconds, secure }: { maxAgeSeconds: number; secure: boolean }): string {
+  return `${AUTH_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`
+}

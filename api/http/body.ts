@@ -1,0 +1,116 @@
+import type { IncomingMessage } from 'node:http'
+import { CarrelError, refuse } from '#core/errors.ts'
+
+/** JSON that people and their programs send is kilobytes; the largest lists of ids stay below this. */
+export const BODY_BYTES_MAX = 1_048_576
+/** No honest body nests deeper; and whatever walks it later may use the stack. */
+const DEPTH_MAX = 64
+/** What is still read, and thrown away, of a body that was refused, so that the client gets to read why. */
+const DISCARD_BYTES_MAX = 16 * 1_048_576
+const DISCARD_MS_MAX = 10_000
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+
+/**
+ * Reads a JSON body. Answers undefined when there is none.
+ * @throws payload_too_large, unsupported_media_type, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep, too slow)
+ */
+export async function readJsonBody(request: IncomingMessage, limits: { bytesMax: number; deadlineMs: number }): Promise<unknown> {
+  const { headers } = request
+  const declared = headers['content-length']
+  if (headers['transfer-encoding'] === undefined && (declared === undefined || Number(declared) === 0)) return undefined
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    refuse('unsupported_media_type', `Compressed bodies ("${encoding.slice(0, 40)}") are not read; send plain JSON.`)
+  }
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
+    refuse('unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.')
+  }
+  if (Number(declared ?? 0) > limits.bytesMax) refuseSize(limits.bytesMax)
+  const bytes = await collect(request, limits)
+  return bytes.length === 0 ? undefined : parse(bytes)
+}
+
+/** Reads on for a while what nobody wants, then hangs up. */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  let left = DISCARD_BYTES_MAX
+  const timer = setTimeout(() => request.destroy(), DISCARD_MS_MAX).unref()
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.destroy()
+  })
+  request.once('close', () => clearTimeout(timer))
+  request.once('end', () => clearTimeout(timer))
+  request.resume()
+}
+
+function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax: number; deadlineMs: number }): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const stop = (error?: unknown) => {
+      clearTimeout(timer)
+      request.off('data', onData).off('end', onEnd).off('error', stop).off('close', onClose)
+      if (error === undefined) resolve(Buffer.concat(chunks, size))
+      else reject(error)
+    }
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= bytesMax) chunks.push(chunk)
+      else stop(tooLarge(bytesMax))
+    }
+    const onEnd = () => stop()
+    const onClose = () => stop(new CarrelError('invalid_request', 'The body ended early.'))
+    const timer = setTimeout(() => {
+      stop(new CarrelError('invalid_request', `The body did not arrive within ${Math.ceil(deadlineMs / 1000)} seconds.`))
+    }, deadlineMs)
+    request.on('data', onData).on('end', onEnd).on('error', stop).on('close', onClose)
+  })
+}
+
+function parse(bytes: Buffer): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (cause) {
+    throw new CarrelError('invalid_request', cause instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.', { cause })
+  }
+  checkText(value, '', 0)
+  return value
+}
+
+/** NUL cannot be stored and a lone surrogate is no character: refused here, once, for every string and every name. */
+function checkText(value: unknown, path: string, depth: number): void {
+  if (typeof value === 'string') {
+    refuseBadText(value, path)
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth >= DEPTH_MAX) refuse('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`)
+    for (const [key, member] of Object.entries(value)) {
+      const below = `${path}/${escapePointer(key)}`
+      refuseBadText(key, below)
+      checkText(member, below, depth + 1)
+    }
+  }
+}
+
+/** @throws invalid_request naming where */
+export function refuseBadText(text: string, path: string): void {
+  if (!text.includes('\0') && text.isWellFormed()) return
+  refuse('invalid_request', 'Text may hold neither NUL characters nor lone surrogates.', {
+    details: [{ path: path.toWellFormed().replaceAll('\0', '\ufffd'), message: 'holds a NUL character or a lone surrogate' }],
+  })
+}
+
+/** One name as a part of a JSON pointer (RFC 6901). */
+export function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function tooLarge(bytesMax: number): CarrelError {
+  return new CarrelError('payload_too_large', `The body is larger than ${bytesMax} bytes, the most that is read here.`)
+}
+
+function refuseSize(bytesMax: number): never {
+  throw tooLarge(bytesMax)
+}

@@ -1,0 +1,76 @@
+import { sendJson, sendNothing } from '#api/http/answer.ts'
+import { discardBody } from '#api/http/body.ts'
+import type { Allow, Call, Route } from '#api/http/endpoint.ts'
+import type { Exchange } from '#api/http/exchange.ts'
+import { compileInput } from '#api/http/input.ts'
+import { sendStream } from '#api/http/send.ts'
+import { refuse } from '#core/errors.ts'
+
+/** Turns routes, which are values, into functions that answer an exchange. */
+export interface Handlers<Services> {
+  /**
+   * @param closing aborts when the server gives up waiting for its requests
+   * @throws Error at once when the route contradicts itself
+   */
+  compile(route: Route<Services>, closing: AbortSignal): (exchange: Exchange<Services>) => Promise<void>
+}
+
+export function openHandlers<Services>(services: Services, limits: { bodyDeadlineMs: number }): Handlers<Services> {
+  return {
+    compile(route, closing) {
+      // The cookie comes along with what other sites make a browser send; only reading is safe then.
+      if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
+      const readInput = compileInput(route, limits)
+      return async (exchange) => {
+        checkAllowed(route.allow, exchange)
+        const { request, response } = exchange
+        const input = await readInput(request, request.params, exchange.rawQuery)
+        discardBody(request)
+        const call = openCall(services, exchange, closing)
+        if (route.kind === 'stream') {
+          const reply = await route.run(call, input)
+          if (!response.destroyed) await sendStream(response, reply)
+          return
+        }
+        const value = await route.run(call, input)
+        if (response.destroyed) return
+        if (value === undefined) sendNothing(response, 204)
+        else await sendJson(response, route.status ?? 200, value)
+      }
+    },
+  }
+}
+
+function checkAllowed(allow: Allow, { caller, badCredential }: Exchange<never>): void {
+  if (allow.who === 'public') return
+  if (caller === null) refuse('unauthorized', badCredential ? 'This token, key or password is not valid, or not valid any more.' : undefined)
+  if (allow.who !== 'user' && !caller.permissions.has(allow.who)) {
+    refuse('forbidden', `This needs the permission ${allow.who}.`, { details: { permission: allow.who } })
+  }
+}
+
+function openCall<Services>(services: Services, exchange: Exchange<Services>, closing: AbortSignal): Call<Services> {
+  const { response, caller, id, address, path, rawQuery } = exchange
+  let signal: AbortSignal | undefined
+  return {
+    caller,
+    services,
+    requestId: id,
+    address,
+    path,
+    rawQuery,
+    // Made when first asked for: most calls are over before anybody could leave.
+    get signal() {
+      if (signal === undefined) {
+        const gone = new AbortController()
+        if (response.destroyed) gone.abort()
+        response.once('close', () => gone.abort())
+        signal = AbortSignal.any([gone.signal, closing])
+      }
+      return signal
+    },
+    setHeader: (name, value) => {
+      if (!response.headersSent) response.appendHeader(name, value)
+    },
+  }
+}

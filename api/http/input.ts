@@ -1,0 +1,168 @@
+import type { IncomingMessage } from 'node:http'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { BODY_BYTES_MAX, readJsonBody, refuseBadText } from '#api/http/body.ts'
+import type { Route } from '#api/http/endpoint.ts'
+import { readParameters } from '#api/http/query.ts'
+import { refuse } from '#core/errors.ts'
+
+/** A wrong request has one or two faults; a hostile one may have a million. */
+const DETAILS_MAX = 20
+
+/** A broken rule leaves the value well-formed (422); everything else about a body is a wrong shape (400). */
+const RULES = new Set([
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'enum',
+  'const',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'contains',
+  'not',
+])
+
+export interface Fault {
+  /** JSON pointer to the member. */
+  path: string
+  message: string
+}
+
+/** Reads and checks what a request brings, ready for the route's `run`. */
+export type ReadInput = (request: IncomingMessage, params: Record<string, string>, rawQuery: string) => Promise<Input>
+
+export interface Input {
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
+/** Compiles the schemas of a route once. */
+export function compileInput(route: Route<never>, limits: { bodyDeadlineMs: number }): ReadInput {
+  const params = route.params ? compileParameters(route.params, 'path') : null
+  const query = route.query ? compileParameters(route.query, 'query') : null
+  const bodySchema: TSchema | undefined = route.kind === 'endpoint' ? route.body : undefined
+  const body = bodySchema ? compileBody(bodySchema) : null
+  const bytesMax = (route.kind === 'endpoint' ? route.bodyBytesMax : undefined) ?? BODY_BYTES_MAX
+
+  return async (request, pathParams, rawQuery) => ({
+    params: params?.(new URLSearchParams(pathParams)),
+    query: query?.(new URLSearchParams(rawQuery)),
+    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs: limits.bodyDeadlineMs })),
+  })
+}
+
+function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: URLSearchParams) => unknown {
+  const validator = Compile(schema)
+  return (given) => {
+    for (const [name, value] of given) {
+      refuseBadText(name, `/${place}`)
+      refuseBadText(value, `/${place}/${name}`)
+    }
+    const value = readParameters(schema, given, place)
+    if (validator.Check(value)) return value
+    const faults = findFaults(validator.Errors(value))
+    const [first] = faults
+    refuse('invalid_request', `The ${place} parameter ${first?.path.slice(1)} ${first?.message}.`, { details: faults })
+  }
+}
+
+function compileBody(schema: TSchema): (value: unknown) => unknown {
+  const closed = closeObjects(schema)
+  const validator = Compile(closed)
+  const emptyWillDo = validator.Check({})
+  return (given) => {
+    const value = given === undefined && emptyWillDo ? {} : given
+    if (value === undefined) refuse('invalid_request', 'This request needs a JSON body.')
+    if (validator.Check(value)) return value
+    const errors = validator.Errors(value)
+    const faults = findFaults(errors)
+    const [first] = faults
+    const subject = first?.path ? `The member ${first.path.slice(1)}` : 'The body'
+    refuse(isRule(errors) ? 'invalid_value' : 'invalid_request', `${subject} ${first?.message}.`, { details: faults })
+  }
+}
+
+type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
+
+/** The faults worth telling: of a choice, those of the branch that was meant. */
+function findFaults(errors: readonly SchemaError[]): Fault[] {
+  const faults = new Map<string, Fault>()
+  for (const error of meant(errors)) {
+    for (const fault of readFault(error)) {
+      const key = `${fault.path} ${fault.message}`
+      if (faults.size < DETAILS_MAX) faults.set(key, fault)
+    }
+  }
+  return [...faults.values()]
+}
+
+function isRule(errors: readonly SchemaError[]): boolean {
+  return meant(errors).every(({ keyword }) => RULES.has(keyword))
+}
+
+/**
+ * Leaves out what only says that some branch of a choice did not fit, when another branch fitted better: a value of the right
+ * type that breaks a rule, or an object with a wrong member, was meant for that branch.
+ */
+function meant(errors: readonly SchemaError[]): SchemaError[] {
+  const typeFault = new Set<string>()
+  for (const error of errors) if (error.keyword === 'type') typeFault.add(`${error.schemaPath} ${error.instancePath}`)
+  // A branch that already failed by type says nothing more about the same value: "must be >= 1" of a text is noise.
+  const telling = errors.filter(
+    (error) => error.keyword === 'type' || (error.keyword !== 'boolean' && !typeFault.has(`${error.schemaPath} ${error.instancePath}`)),
+  )
+  const choices = telling.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  let kept = telling.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf')
+  for (const choice of choices) {
+    const inside = kept.filter((error) => error.schemaPath.startsWith(`${choice.schemaPath}/`))
+    const fitting = inside.filter((error) => !(error.keyword === 'type' && error.instancePath === choice.instancePath))
+    if (fitting.length > 0) kept = kept.filter((error) => !inside.includes(error) || fitting.includes(error))
+  }
+  return kept.length > 0 ? kept : [...errors]
+}
+
+function readFault(error: SchemaError): Fault[] {
+  const { instancePath: path } = error
+  switch (error.keyword) {
+    case 'required':
+      return error.params.requiredProperties.map((name) => ({ path: `${path}/${name}`, message: 'is missing' }))
+    case 'additionalProperties':
+      return error.params.additionalProperties.map((name) => ({ path: `${path}/${name}`, message: 'is not known here' }))
+    case 'enum':
+      return [{ path, message: `must be one of ${error.params.allowedValues.join(', ')}` }]
+    case 'pattern':
+      return [{ path, message: 'has characters or a form that are not allowed here' }]
+    default:
+      return [{ path, message: error.message }]
+  }
+}
+
+/** Objects without a word on further members take none: a misspelt member is an error, not silence. */
+export function closeObjects<T extends TSchema>(schema: T): T {
+  return closeAny(schema, false) as T
+}
+
+function closeAny(value: unknown, composed: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => closeAny(item, composed))
+  if (typeof value !== 'object' || value === null) return value
+  // The members of an intersection see each other's properties as unknown, so they stay open.
+  const copy = Object.create(Object.getPrototypeOf(value), Object.getOwnPropertyDescriptors(value)) as Record<string, unknown>
+  for (const [key, member] of Object.entries(value)) {
+    if (key === 'enum' || key === 'const' || key === 'default' || key === 'examples') continue
+    copy[key] = closeAny(member, key === 'allOf')
+  }
+  if (copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined && !composed) {
+    copy['additionalProperties'] = false
+  }
+  return copy
+}

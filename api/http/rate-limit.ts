@@ -1,0 +1,69 @@
+import { LRUCache } from 'lru-cache'
+import type { Settings } from '#core/setting/settings.ts'
+
+/** About 10 MB when full. Whoever can bring more addresses than this is not stopped by counting them. */
+const BUCKETS_MAX = 50_000
+
+/** Who a request counts for: a verified user, or the group of addresses it came from. */
+export interface Client {
+  kind: 'anonymous' | 'authenticated'
+  /** User id, or what `addressGroup` made of the address. */
+  id: string
+}
+
+/** The state of one bucket as the three headers of spec 8 tell it. */
+export interface Allowance {
+  allowed: boolean
+  /** Size of the burst. */
+  limit: number
+  /** Whole requests left. */
+  remaining: number
+  /** Whole seconds until there is a request again; 0 when there is one. */
+  resetSeconds: number
+}
+
+/** Token buckets in memory (spec 8). */
+export interface RateLimiter {
+  /** Takes one request from the bucket if there is one. */
+  take(client: Client): Allowance
+  /** Looks without taking; `allowed` tells whether there is one. */
+  peek(client: Client): Allowance
+}
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+/** @param now seconds of a clock that only goes forward */
+export function openRateLimiter(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000): RateLimiter {
+  const buckets = new LRUCache<string, Bucket>({ max: BUCKETS_MAX })
+
+  function look(client: Client, take: boolean): Allowance {
+    const { perSecond, burst } = rates[client.kind]
+    const key = `${client.kind} ${client.id}`
+    const bucket = buckets.get(key) ?? { tokens: burst, at: now() }
+    const time = now()
+    bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, time - bucket.at) * perSecond)
+    bucket.at = time
+    const allowed = bucket.tokens >= 1
+    if (take) {
+      if (allowed) bucket.tokens -= 1
+      buckets.set(key, bucket)
+    }
+    const missing = 1 - bucket.tokens
+    return {
+      allowed,
+      limit: burst,
+      remaining: Math.floor(bucket.tokens),
+      resetSeconds: missing > 0 ? Math.max(1, Math.ceil(missing / perSecond)) : 0,
+    }
+  }
+
+  return { take: (client) => look(client, true), peek: (client) => look(client, false) }
+}
+
+/** `/health` and the event stream are never limited (spec 8). @param path of the request, without the query */
+export function isExempt(path: string): boolean {
+  return path === '/health' || path === '/api/v1/events' || path.startsWith('/api/v1/events/')
+}

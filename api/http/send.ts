@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { sendNothing } from '#api/http/answer.ts'
+import { allowsRange, isUnmodified, readRange, type Validators } from '#api/http/conditional.ts'
+import type { StreamReply } from '#api/http/endpoint.ts'
+import { CarrelError } from '#core/errors.ts'
+
+/** Up to here one read and one write beat a stream by seven times; and 100 of these at once still fit. */
+const WHOLE_BYTES_MAX = 2 * 1_048_576
+/** Larger chunks gain little more and are held for every slow client. */
+const CHUNK_BYTES = 262_144
+
+/**
+ * Sends what a stream route answered: conditional requests, ranges of files, HEAD. Returns when everything is on its way or the
+ * client has gone; either way the file is closed.
+ * @throws not_found, unavailable (the file cannot be opened), range_not_satisfiable
+ */
+export async function sendStream(response: ServerResponse, reply: StreamReply): Promise<void> {
+  if (reply.kind === 'bytes') sendBytes(response, reply)
+  else await sendFile(response, reply)
+}
+
+function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): void {
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
+  setValidators(response, reply.cacheControl, reply)
+  if (reply.status === undefined && isUnmodified(response.req.headers, reply)) {
+    sendNothing(response, 304)
+    return
+  }
+  response.setHeader('Content-Type', reply.mediaType)
+  response.setHeader('Content-Length', reply.bytes.byteLength)
+  response.writeHead(reply.status ?? 200)
+  response.end(reply.bytes)
+}
+
+async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { kind: 'file' }>): Promise<void> {
+  const file = await openFile(reply.path)
+  try {
+    const facts = await file.stat()
+    if (!facts.isFile()) throw new CarrelError('not_found', 'This file is not there any more.')
+    const { headers, method } = response.req
+    const validators = { etag: reply.etag, lastModified: facts.mtime }
+    setValidators(response, reply.cacheControl, validators)
+    if (isUnmodified(headers, validators)) {
+      sendNothing(response, 304)
+      return
+    }
+    // Only GET has ranges (RFC 9110, 14.2).
+    const asked = method === 'GET' && allowsRange(headers, validators) ? readRange(headers.range, facts.size) : null
+    response.setHeader('Accept-Ranges', 'bytes')
+    if (asked === 'unsatisfiable') {
+      response.setHeader('Content-Range', `bytes */${facts.size}`)
+      throw new CarrelError('range_not_satisfiable', `The file has ${facts.size} bytes; the range lies outside.`)
+    }
+    const part = asked ?? { start: 0, end: facts.size - 1 }
+    if (asked) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${facts.size}`)
+    if (reply.attachmentName !== undefined) response.setHeader('Content-Disposition', attachment(reply.attachmentName))
+    response.setHeader('Content-Type', reply.mediaType)
+    const length = part.end - part.start + 1
+    response.setHeader('Content-Length', length)
+    if (method === 'HEAD' || length === 0) {
+      response.writeHead(200)
+      response.end()
+    } else {
+      await sendPart(response, file, { start: part.start, length, status: asked ? 206 : 200 })
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function sendPart(response: ServerResponse, file: FileHandle, part: { start: number; length: number; status: number }): Promise<void> {
+  const chunkBytes = part.length <= WHOLE_BYTES_MAX ? part.length : CHUNK_BYTES
+  let sent = 0
+  while (sent < part.length && !response.destroyed) {
+    const chunk = Buffer.allocUnsafeSlow(Math.min(chunkBytes, part.length - sent))
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, part.start + sent)
+    if (bytesRead === 0) {
+      // The file shrank. Before the headers there is an honest answer; after them only hanging up says "incomplete".
+      if (response.headersSent) response.destroy()
+      else throw new CarrelError('unavailable', 'The file changed while it was read; try again.')
+      return
+    }
+    if (response.destroyed) return
+    if (!response.headersSent) response.writeHead(part.status)
+    sent += bytesRead
+    if (!response.write(chunk.subarray(0, bytesRead)) && sent < part.length) await drained(response)
+  }
+  response.end()
+}
+
+/** Resolves when more may be written, or when nobody listens any more. */
+async function drained(response: ServerResponse): Promise<void> {
+  const gone = new AbortController()
+  const leave = () => gone.abort()
+  response.once('close', leave)
+  try {
+    if (!response.destroyed) await once(response, 'drain', { signal: gone.signal })
+  } catch (error) {
+    if (!gone.signal.aborted) throw error
+  } finally {
+    response.off('close', leave)
+  }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    // A pipe in the place of a book must not make us wait for somebody to write into it.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new CarrelError('not_found', 'This file is not there any more.', { cause })
+    throw new CarrelError('unavailable', 'This file cannot be read at the moment.', { cause })
+  }
+}
+
+function setValidators(response: ServerResponse, cacheControl: string, { etag, lastModified }: Validators): void {
+  response.setHeader('Cache-Control', cacheControl)
+  if (etag !== undefined) response.setHeader('ETag', `"${etag}"`)
+  if (lastModified !== undefined) response.setHeader('Last-Modified', lastModified.toUTCString())
+}
+
+/** Content-Disposition of a download (RFC 6266): a plain ASCII name for old clients and the true one in UTF-8 (RFC 8187). */
+export function attachment(name: string): string {
+  const clean = name.toWellFormed().replace(/[\u0000-\u001f\u007f/\\]/g, '_')
+  const ascii = clean.replace(/[^\x20-\x7e]|["%]/g, '_')
+  const encoded = encodeURIComponent(clean).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
+}

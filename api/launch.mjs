@@ -1,0 +1,265 @@
+#!/usr/bin/env node
+// Starts a program of this repository on a machine that has nothing but Node 20 and npm: installs the packages when they do not match
+// the lock file, and runs the program on the pinned Node. Plain JavaScript, because it runs before anything is installed.
+//   node api/launch.mjs [--dev] [program] [arguments…]
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const OLDEST_NODE = 20
+/** The code is TypeScript that Node runs itself. */
+const NEEDED_NODE = 24
+/** A cold npm over a slow line takes minutes; beyond this the other launch has surely hung. */
+const OTHER_INSTALL_PATIENCE_MS = 15 * 60_000
+const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
+const modules = path.join(root, 'node_modules')
+const stampFile = path.join(modules, '.carrel-installed.json')
+const installLock = path.join(root, '.cache', 'install.lock')
+
+const argv = process.argv.slice(2)
+const dev = argv[0] === '--dev'
+if (dev) argv.shift()
+
+try {
+  await main()
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error))
+}
+
+async function main() {
+  if (major(process.versions.node) < OLDEST_NODE)
+    fail(`Node ${process.versions.node} is too old. Install Node ${NEEDED_NODE} or newer (${OLDEST_NODE} is enough on Linux).`)
+  if (!isInstalled()) await install()
+  run(findProgram())
+}
+
+/** The first argument when it names a file of the repository; otherwise the server, with all arguments. */
+function findProgram() {
+  const first = argv[0]
+  if (first !== undefined && !first.startsWith('-')) {
+    const file = path.resolve(root, first)
+    if (fs.statSync(file, { throwIfNoEntry: false })?.isFile()) {
+      argv.shift()
+      return file
+    }
+    if (/\.(ts|mjs|js)$/.test(first)) fail(`There is no program ${first} in ${root}.`)
+  }
+  return path.join(root, 'api', 'main.ts')
+}
+
+/** Whether node_modules holds what the lock file says, by a stamp or, where npm was run by hand, by npm's own record. */
+function isInstalled() {
+  const lock = hashOf(path.join(root, 'package-lock.json'))
+  const record = hashOf(path.join(modules, '.package-lock.json'))
+  if (lock === null) fail(`${path.join(root, 'package-lock.json')} is missing: the checkout is incomplete. Clone it again.`)
+  if (record === null) return false
+  const stamp = readJson(stampFile)
+  if (stamp?.lock === lock && stamp.record === record && (stamp.dev || !dev)) return true
+  const missing = listMissing()
+  if (missing.required.length > 0 || (dev && missing.dev.length > 0)) return false
+  writeStamp(missing.dev.length === 0)
+  return true
+}
+
+/** Packages of the lock file that node_modules lacks or has in another version. */
+function listMissing() {
+  const wanted = readJson(path.join(root, 'package-lock.json'))?.packages ?? {}
+  const present = readJson(path.join(modules, '.package-lock.json'))?.packages ?? {}
+  const missing = { required: /** @type {string[]} */ ([]), dev: /** @type {string[]} */ ([]) }
+  for (const [place, entry] of Object.entries(wanted)) {
+    if (place === '' || present[place]?.version === entry.version) continue
+    // Optional packages are for other machines, unless they name this one.
+    if (
+      (entry.optional || entry.devOptional) &&
+      !(entry.os?.includes(process.platform) && entry.cpu?.includes(process.arch) && !entry.libc)
+    )
+      continue
+    if (entry.dev) missing.dev.push(place)
+    else missing.required.push(place)
+  }
+  return missing
+}
+
+function writeStamp(/** @type {boolean} */ withDev) {
+  const stamp = {
+    lock: hashOf(path.join(root, 'package-lock.json')),
+    record: hashOf(path.join(modules, '.package-lock.json')),
+    dev: withDev,
+  }
+  try {
+    fs.writeFileSync(stampFile, JSON.stringify(stamp))
+  } catch {
+    // A read-only installation is checked by npm's record at every start instead.
+  }
+}
+
+async function install() {
+  await takeInstallLock()
+  try {
+    // Another launch may have installed while we waited for it.
+    if (isInstalled()) return
+    const count = Object.keys(readJson(path.join(root, 'package-lock.json'))?.packages ?? {}).length
+    process.stderr.write(`Installing up to ${count} packages (npm ci in ${root}); this is done once and may take a minute …\n`)
+    const started = Date.now()
+    const code = await npm(['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? ['--include=dev'] : [])])
+    if (code !== 0) fail(`npm ci failed (exit ${code}); what it said stands above. Mend that, then start again.`)
+    const missing = listMissing()
+    if (missing.required.length > 0)
+      fail(`npm ci left out ${missing.required.slice(0, 5).join(', ')}. Run "npm ci" in ${root} without --omit=optional, then start again.`)
+    writeStamp(missing.dev.length === 0)
+    process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s.\n`)
+  } finally {
+    fs.rmSync(installLock, { force: true })
+  }
+}
+
+/** One launch installs, others wait: npm ci deletes node_modules first. */
+async function takeInstallLock() {
+  const mine = `${installLock}.${process.pid}`
+  const until = Date.now() + OTHER_INSTALL_PATIENCE_MS
+  let told = false
+  fs.mkdirSync(path.dirname(installLock), { recursive: true })
+  fs.writeFileSync(mine, String(process.pid))
+  try {
+    while (Date.now() < until) {
+      try {
+        fs.linkSync(mine, installLock)
+        return
+      } catch (error) {
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
+      }
+      if (!dropDeadLock() && !told) {
+        process.stderr.write('Another start is installing the packages; waiting for it …\n')
+        told = true
+      }
+      await sleep(100)
+    }
+  } finally {
+    fs.rmSync(mine, { force: true })
+  }
+  fail(`Another start has been installing for a long time. If none is, delete ${installLock} and start again.`)
+}
+
+/** Removes the lock of a launch that died; true when it did. Renaming first: of two launches that see it dead only one gets it. */
+function dropDeadLock() {
+  if (isAlive(readPid(installLock))) return false
+  const aside = `${installLock}.dead.${process.pid}`
+  try {
+    fs.renameSync(installLock, aside)
+    // Between our look and the rename another launch may have taken the lock anew.
+    if (isAlive(readPid(aside))) fs.linkSync(aside, installLock)
+    fs.rmSync(aside, { force: true })
+  } catch {
+    return false
+  }
+  return true
+}
+
+function readPid(/** @type {string} */ file) {
+  try {
+    return Number(fs.readFileSync(file, 'utf8'))
+  } catch {
+    return 0
+  }
+}
+
+function isAlive(/** @type {number} */ pid) {
+  // 0: the file is gone again, which the next turn will see.
+  if (!Number.isInteger(pid) || pid <= 0) return pid === 0
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM'
+  }
+}
+
+/** Runs npm with the one that started us, else with the one on PATH. What it says goes to stderr: stdout belongs to the program. */
+function npm(/** @type {string[]} */ args) {
+  const cli = process.env['npm_execpath']
+  const own = cli !== undefined && /npm-cli\.[cm]?js$/.test(cli) && fs.existsSync(cli)
+  return new Promise((resolve, reject) => {
+    const child = spawn(own ? process.execPath : 'npm', own ? [cli, ...args] : args, { cwd: root, stdio: ['ignore', 2, 2] })
+    child.once('error', (error) =>
+      reject(new Error(`npm could not be run (${error.message}). Install npm, or run "npm ci" in ${root} yourself.`)),
+    )
+    child.once('exit', (code, signal) => resolve(code ?? signal))
+    for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
+  })
+}
+
+/** Runs the program on the pinned Node, passes signals on, and ends as it ends. */
+function run(/** @type {string} */ program, own = false) {
+  const pinned = path.join(modules, '.bin', 'node')
+  const usePinned = !own && fs.existsSync(pinned)
+  if (!usePinned && major(process.versions.node) < NEEDED_NODE)
+    fail(
+      `Carrel needs Node ${NEEDED_NODE}; this is ${process.versions.node}, and none could be installed for ${process.platform}-${process.arch}. Install Node ${NEEDED_NODE}.`,
+    )
+
+  for (const signal of SIGNALS) process.removeAllListeners(signal)
+  // The channel is how the program notices that we were killed outright.
+  const child = spawn(usePinned ? pinned : process.execPath, [program, ...argv], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache(),
+      // Image work keeps as many threads busy as there are cores; files and digests need some beside them.
+      UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? String(Math.max(6, os.availableParallelism() + 4)),
+    },
+  })
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
+  child.once('error', (error) => {
+    // A pinned Node for another C library looks like a missing file.
+    if (usePinned && child.pid === undefined) run(program, true)
+    else fail(`${program} could not be run: ${error.message}`)
+  })
+  child.once('exit', (code, signal) => {
+    if (code !== null) process.exit(code)
+    for (const each of SIGNALS) process.removeAllListeners(each)
+    process.kill(process.pid, signal ?? 'SIGTERM')
+  })
+}
+
+function compileCache() {
+  const folder = path.join(root, '.cache', 'compile')
+  try {
+    fs.mkdirSync(folder, { recursive: true })
+    fs.accessSync(folder, fs.constants.W_OK)
+    return folder
+  } catch {
+    return path.join(os.tmpdir(), `carrel-compile-${process.getuid?.() ?? 0}`)
+  }
+}
+
+function hashOf(/** @type {string} */ file) {
+  try {
+    return createHash('sha256').update(fs.readFileSync(file)).digest('hex')
+  } catch {
+    return null
+  }
+}
+
+function readJson(/** @type {string} */ file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+function major(/** @type {string} */ version) {
+  return Number(version.split('.')[0])
+}
+
+/** @returns {never} */
+function fail(/** @type {string} */ message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}

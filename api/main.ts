@@ -1,0 +1,103 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Command, CommandProblem } from '#api/cli/command.ts'
+import { commands, findCommand } from '#api/cli/commands.ts'
+import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
+import { openLogger } from '#api/cli/logger.ts'
+import { openTerminal } from '#api/cli/terminal.ts'
+import { NAME, VERSION } from '#api/version.ts'
+import { CarrelError } from '#core/errors.ts'
+import { FolderInUse } from '#core/database/data-folder.ts'
+import { readSettings, SettingsRefused, settingFlags } from '#core/setting/read-settings.ts'
+import type { Settings } from '#core/setting/settings.ts'
+import { splitFlags } from '#core/setting/split-flags.ts'
+
+/** One Ctrl-C reaches us from the terminal and again from npm and the launcher: what comes this soon is the same one. */
+const SAME_SIGNAL_MS = 700
+/** 128 + SIGINT, as shells say it. */
+const QUIT_AT_ONCE = 130
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
+const stop = new AbortController()
+let stoppedAt = 0
+
+function askToStop(): void {
+  const now = Date.now()
+  if (stoppedAt === 0) {
+    stoppedAt = now
+    stop.abort()
+  } else if (now - stoppedAt > SAME_SIGNAL_MS) process.exit(QUIT_AT_ONCE)
+}
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, askToStop)
+// The launcher was killed outright: nobody would ever stop us.
+process.on('disconnect', askToStop)
+process.channel?.unref()
+
+/** Under npm we stand in the package, and the user somewhere else. */
+function findUserFolder(): string {
+  const initial = process.env['INIT_CWD']
+  return initial && process.env['npm_lifecycle_event'] && process.cwd() === root ? initial : process.cwd()
+}
+
+function prepare(command: Command, argv: readonly string[]): { settings: Settings; words: string[]; values: Map<string, string[]> } {
+  const own = new Set(command.flags.map((flag) => flag.name))
+  const split = splitFlags(argv, [...command.flags, ...settingFlags()])
+  const mistakes = [...split.mistakes]
+  const words = split.words
+  if (words.length > command.wordsMax) mistakes.push(`"${words[command.wordsMax]}" is too much: it is carrel ${command.name} ${command.usage}`.trim())
+  if (words.length < command.wordsMin) mistakes.push(`Something is missing: it is carrel ${command.name} ${command.usage}`)
+  const rest = [...split.values].filter(([name]) => !own.has(name)).flatMap(([name, values]) => values.map((value) => `--${name}=${value}`))
+  try {
+    const settings = readSettings({ argv: rest, env: process.env, cwd: findUserFolder(), defaultsFrom: process.cwd() })
+    if (mistakes.length === 0) return { settings, words, values: split.values }
+  } catch (error) {
+    if (!(error instanceof SettingsRefused)) throw error
+    mistakes.push(...error.mistakes)
+  }
+  throw new SettingsRefused(mistakes)
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  const out = openTerminal(process.stdout)
+  if (argv[0] === '--version' || argv[0] === 'version') {
+    out.line(`${NAME} ${VERSION}`)
+    return 0
+  }
+  const { command, rest, asksHelp } = findCommand(argv)
+  if (asksHelp) {
+    out.line(command ? renderCommandHelp(command) : renderOverview(commands))
+    return 0
+  }
+  const { settings, words, values } = prepare(command!, rest)
+  // The server's log is its output; of a command only its answer is, and what it says beside goes elsewhere.
+  const serves = command!.name === 'serve'
+  const log = openLogger(serves ? settings.log : { ...settings.log, level: settings.log.level === 'info' ? 'warn' : settings.log.level }, (line) =>
+    serves ? out.write(line) : process.stderr.write(line),
+  )
+  return await command!.run({
+    settings,
+    words,
+    flag: (name) => values.get(name)?.at(-1),
+    env: process.env,
+    cwd: findUserFolder(),
+    out,
+    log,
+    stop: stop.signal,
+  })
+}
+
+try {
+  process.exitCode = await run(process.argv.slice(2))
+} catch (error) {
+  // What a person can mend is said in a sentence; the rest is a bug and shows where it is.
+  const expected = error instanceof CommandProblem || error instanceof SettingsRefused || error instanceof FolderInUse || error instanceof CarrelError
+  process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
+  process.exitCode = 1
+}
+// Everything was closed; what a library may have left open must not keep us.
+setTimeout(() => process.exit(), 2_000).unref()
+
+function describeUnexpected(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return `${error.message}\n\nIf this message does not say what to do, run: carrel doctor\n${error.stack ?? ''}`
+}

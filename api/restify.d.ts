@@ -1,0 +1,43 @@
+/** The part of restify 12 that the server uses; the package ships no types. */
+declare module 'restify' {
+  import type { EventEmitter } from 'node:events'
+  import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http'
+
+  export interface Request extends IncomingMessage {
+    params: Record<string, string>
+    /** Set once a route has been found. */
+    route?: { name: string }
+    /** Parses the target against the Host header. Throws a TypeError when they make no URL. */
+    getUrl(): URL
+  }
+
+  export interface Response extends ServerResponse {
+    /** Restify's own mark that the answer is on its way; it sends nothing more once this is true. */
+    _sent?: boolean
+  }
+
+  export type Handler = (request: Request, response: Response) => Promise<void>
+
+  export interface Server extends EventEmitter {
+    server: HttpServer
+    router: { lookup(request: Request, response: Response): unknown }
+    first(handler: (request: Request, response: Response) => boolean | undefined): this
+    pre(handler: Handler): this
+    get(route: { path: string; name: string }, handler: Handler): string
+    head(route: { path: string; name: string }, handler: Handler): string
+    post(route: { path: string; name: string }, handler: Handler): string
+    put(route: { path: string; name: string }, handler: Handler): string
+    patch(route: { path: string; name: string }, handler: Handler): string
+    del(route: { path: string; name: string }, handler: Handler): string
+    on(event: 'restifyError', listener: (request: Request, response: Response, error: unknown, done: () => void) => void): this
+  }
+
+  interface Options {
+    /** Empty: no Server header. */
+    name: string
+    log: object
+  }
+
+  const restify: { createServer(options: Options): Server }
+  export default restify
+}

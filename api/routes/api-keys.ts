@@ -1,0 +1,72 @@
+import Type from 'typebox'
+import type { Route } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
+import { Uuid } from '#core/schema.ts'
+
+const params = Type.Object({ apiKeyId: Uuid })
+
+export const apiKeyRoutes: Route<Services>[] = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/api-keys',
+    summary: 'List your own API keys, oldest first.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-read' },
+    query: Type.Object(pageQuery),
+    reply: Paginated(ApiKey),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { total, keys } = await call.services.accounts.listApiKeys(signedInCaller(call), { offset, limit })
+      return paginate({ call, page, pageSize, total, data: keys })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/api-keys',
+    summary: 'Make an API key. The answer is the only time the key itself is shown.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-write' },
+    status: 201,
+    body: NewApiKey,
+    reply: NewApiKeyAnswer,
+    run: (call, { body }) => call.services.accounts.createApiKey(body, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/api-keys/:apiKeyId',
+    summary: 'One API key: your own, or of anybody with users-read.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-read' },
+    params,
+    reply: ApiKey,
+    run: (call, { params }) => call.services.accounts.getApiKey(params.apiKeyId, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/api-keys/:apiKeyId',
+    summary: 'Change an API key: your own, or of anybody with users-write.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-write' },
+    params,
+    body: ApiKeyEdit,
+    reply: ApiKey,
+    run: (call, { params, body }) => call.services.accounts.editApiKey(params.apiKeyId, body, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/api-keys/:apiKeyId',
+    summary: 'Delete an API key: your own, or of anybody with users-delete. It stops working at once.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-delete' },
+    status: 204,
+    params,
+    run: async (call, { params }) => {
+      await call.services.accounts.removeApiKey(params.apiKeyId, signedInCaller(call))
+      return undefined
+    },
+  }),
+]

@@ -1,0 +1,110 @@
+import Type from 'typebox'
+import { endpoint, stream } from '#api/routes/route.ts'
+import { BookPage } from '#core/book/book.ts'
+import { BOOK_MEDIA_TYPES, findBookFile, findCover } from '#core/book/book-file.ts'
+import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/book/page-variant.ts'
+import { refuse } from '#core/errors.ts'
+import { Uuid } from '#core/schema.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+
+/**
+ * An address that names the content (`?v=<fileHash>`) can never mean anything else, so a browser need not ask again. The plain
+ * address can, once the file is replaced: there a copy is good for ten minutes and is then checked by its ETag, which costs no
+ * picture. Never `public`: a shared cache knows nothing of who may see what.
+ */
+const IMMUTABLE = 'private, max-age=31536000, immutable'
+const CHECKED = 'private, max-age=600'
+
+/** What a page may be sent as; books hold many kinds of pictures, and they are sent as they are unless another format is asked for. */
+const PAGE_MEDIA_TYPES = [
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'image/jxl',
+  'image/bmp',
+  'image/tiff',
+  'image/svg+xml',
+]
+
+export const bookContentRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/pages',
+    summary: 'The pages of a book, in order',
+    tag: 'books',
+    allow: { who: 'pages-read' },
+    params: BookId,
+    reply: Type.Array(BookPage),
+    run: (call, { params }) => call.services.pageReader.listPages({ caller: call.caller ?? refuse('unauthorized'), ...params }),
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/pages/:pageNumber',
+    summary: 'The picture of one page',
+    tag: 'books',
+    allow: { who: 'pages-read', cookie: true },
+    params: Type.Object({ bookId: Uuid, pageNumber: Type.Integer({ description: 'From 1.' }) }),
+    query: Type.Object({
+      width: Type.Optional(Type.Integer({ description: `Make it this wide, but never wider than it is: ${PAGE_WIDTHS.join(', ')}.` })),
+      format: Type.Optional(Type.String({ description: `Convert it: ${PAGE_FORMATS.join(', ')}.` })),
+      v: Type.Optional(Type.String({ description: 'The fileHash of the book: lets the answer be kept for good.' })),
+    }),
+    mediaTypes: PAGE_MEDIA_TYPES,
+    run: async (call, { params, query }) => {
+      const page = await call.services.pageReader.readPage({
+        caller: call.caller ?? refuse('unauthorized'),
+        ...params,
+        width: query.width,
+        format: readPageFormat(query.format),
+        signal: call.signal,
+      })
+      return {
+        kind: 'bytes',
+        bytes: page.bytes,
+        mediaType: page.mediaType,
+        etag: page.etag,
+        cacheControl: query.v === page.fileHash ? IMMUTABLE : CHECKED,
+        // A page comes out of a stranger's file: it is a picture and nothing else, and an SVG among them runs no script.
+        headers: {
+          'X-Content-Type-Options': 'nosniff',
+          'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        },
+      }
+    },
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/thumbnail',
+    summary: 'The cover of a book, small',
+    tag: 'books',
+    allow: { who: 'books-read', cookie: true },
+    params: BookId,
+    mediaTypes: ['image/jpeg'],
+    run: async (call, { params }) => {
+      const { dataFolder } = call.services.settings
+      const cover = await findCover(call.services.database, call.caller ?? refuse('unauthorized'), { ...params, dataFolder })
+      return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED }
+    },
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/file',
+    summary: 'The file of a book, as it is',
+    tag: 'books',
+    allow: { who: 'books-read', cookie: true },
+    params: BookId,
+    mediaTypes: BOOK_MEDIA_TYPES,
+    run: async (call, { params }) => {
+      const file = await findBookFile(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      return {
+        kind: 'file',
+        path: file.path,
+        mediaType: file.mediaType,
+        etag: file.etag,
+        // Asked again each time: a resumed download must learn that the file has changed.
+        cacheControl: 'private, no-cache',
+        attachmentName: file.fileName,
+      }
+    },
+  }),
+]

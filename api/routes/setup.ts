@@ -1,0 +1,35 @@
+import Type from 'typebox'
+import type { Route } from '#api/http/endpoint.ts'
+import { withCookie } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import { SignedIn } from '#core/account/sign-in.ts'
+import { Email, Password, Username } from '#core/account/user.ts'
+
+export const setupRoutes: Route<Services>[] = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/setup/status',
+    summary: 'Whether the first administrator still has to be made.',
+    tag: 'setup',
+    allow: { who: 'public' },
+    reply: Type.Object({ setupRequired: Type.Boolean(), hasUsers: Type.Boolean(), registrationEnabled: Type.Boolean() }),
+    run: async ({ services }) => {
+      const setupRequired = await services.accounts.needsSetup()
+      return { setupRequired, hasUsers: !setupRequired, registrationEnabled: false }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/setup/initialize',
+    summary: 'Make the first administrator and sign in. Only while there is no user.',
+    tag: 'setup',
+    allow: { who: 'public' },
+    body: Type.Object({ username: Username, email: Email, password: Password }),
+    reply: Type.Object({ ...SignedIn.properties, message: Type.String() }),
+    run: async (call, { body }) => {
+      const signedIn = await call.services.accounts.initialize(body)
+      return withCookie(call, { ...signedIn, message: `Carrel is set up; you are signed in as ${body.username}.` })
+    },
+  }),
+]

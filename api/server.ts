@@ -1,0 +1,228 @@
+import { STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import restify, { type Request } from 'restify'
+import { answerOf } from '#api/errors.ts'
+import { SECURITY_HEADERS, sendError } from '#api/http/answer.ts'
+import { openAuthentication } from '#api/http/authentication.ts'
+import { discardBody } from '#api/http/body.ts'
+import { openClientAddress } from '#api/http/client-address.ts'
+import type { Route } from '#api/http/endpoint.ts'
+import { type Exchange, requestId } from '#api/http/exchange.ts'
+import { openGate } from '#api/http/gate.ts'
+import { openHandlers } from '#api/http/handler.ts'
+import { openRateLimiter } from '#api/http/rate-limit.ts'
+import { routes as ownRoutes } from '#api/routes/index.ts'
+import type { Services } from '#api/services.ts'
+import { CarrelError } from '#core/errors.ts'
+
+/** Time for all headers of a request to arrive: they fit one packet. Checked by Node every 30 s. */
+const HEADERS_TIMEOUT_MS = 15_000
+/** Time for a whole request to arrive, for the largest uploads over the slowest lines. */
+const REQUEST_TIMEOUT_MS = 300_000
+/** Time for a JSON body to arrive: a megabyte at 35 kB/s. */
+const BODY_DEADLINE_MS = 30_000
+/** A reader turns pages; a proxy in front keeps its connections about a minute (nginx: 60 s), and ours must not close first. */
+const KEEP_ALIVE_MS = 65_000
+/** A connection on which nothing moves in either direction is dead; event streams send something every 15 s. */
+const IDLE_MS = 120_000
+/** Browsers send 20 to 30. */
+const HEADERS_MAX = 100
+/** What makes a host in a URL; anything else could change which path the router sees. */
+const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
+
+export interface ServerOptions {
+  /** Instead of all routes of this server. */
+  routes?: readonly Route<Services>[]
+  bodyDeadlineMs?: number
+  headersTimeoutMs?: number
+}
+
+export interface Server {
+  /** Starts to listen. @param at.port 0 = any free port. @throws when the port is taken or not allowed */
+  listen(at: { host: string; port: number }): Promise<{ url: string }>
+  /** Takes no new connection, lets every request under way finish, then hangs up; after the deadline it hangs up anyhow. */
+  close(options: { deadlineMs: number }): Promise<void>
+}
+
+/** Builds the HTTP server; it listens only when told so. */
+export function openServer(services: Services, options: ServerOptions = {}): Server {
+  const { settings, log } = services
+  const routes = options.routes ?? ownRoutes
+  const addresses = openClientAddress(settings.trustedProxies)
+  const limiter = settings.rateLimit.enabled ? openRateLimiter(settings.rateLimit) : null
+  const gate = openGate({ limiter, authentication: openAuthentication(services.accounts.callers), callers: services.accounts.callers })
+  const handlers = openHandlers(services, { bodyDeadlineMs: options.bodyDeadlineMs ?? BODY_DEADLINE_MS })
+  const exchanges = new WeakMap<Request, Exchange<Services>>()
+  const routeOfName = new Map<string, Route<Services>>()
+  // Handlers that wait for something tell the client of their failure; this tells them that nobody will read it.
+  const closing = new AbortController()
+  let draining = false
+
+  // Restify calls its log only for things that cannot happen here; what it says is worth a line nevertheless.
+  const say = (level: 'debug' | 'warn') => (fields: object | string, message?: string) =>
+    log[level](typeof fields === 'object' ? fields : {}, `restify: ${message ?? String(fields)}`)
+  const restifyLog = { trace() {}, debug() {}, info: say('debug'), warn: say('warn'), error: say('warn'), fatal: say('warn') }
+  const app = restify.createServer({ name: '', log: restifyLog })
+  const http = app.server
+
+  // Sees every request before restify does anything with it: here a hostile Host header is caught, which would throw outside of
+  // any handler when the router parses it.
+  app.first((request, response) => {
+    const socketAddress = request.socket.remoteAddress ?? ''
+    const exchange: Exchange<Services> = {
+      request,
+      response,
+      id: requestId(request.headers['x-request-id'], addresses.isProxy(socketAddress)),
+      address: addresses.find(socketAddress, header(request, 'x-forwarded-for')),
+      path: '',
+      rawQuery: '',
+      route: null,
+      caller: null,
+      badCredential: false,
+    }
+    exchanges.set(request, exchange)
+    response.setHeader('X-Request-Id', exchange.id)
+    for (const name in SECURITY_HEADERS) response.setHeader(name, SECURITY_HEADERS[name] as string)
+    if (draining) response.setHeader('Connection', 'close')
+    response.on('error', (error) => log.debug({ requestId: exchange.id, error }, 'The answer could not be sent'))
+    try {
+      const { host } = request.headers
+      // Only HTTP/1.0 may leave it out (RFC 9112, 3.2).
+      if (host === undefined ? request.httpVersion !== '1.0' : !HOST.test(host)) throw new TypeError('Host')
+      const url = request.getUrl()
+      exchange.path = url.pathname
+      exchange.rawQuery = url.search.slice(1)
+    } catch {
+      gate.count(exchange)
+      fail(exchange, new CarrelError('invalid_request', 'The address or the Host header of the request is not valid.'))
+      return false
+    }
+    return true
+  })
+
+  app.pre(async (request, response) => {
+    const exchange = get(request)
+    app.router.lookup(request, response)
+    exchange.route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
+    await gate.enter(exchange)
+  })
+
+  for (const [index, route] of routes.entries()) {
+    const handle = handlers.compile(route, closing.signal)
+    const name = `route${index}`
+    routeOfName.set(name, route)
+    const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
+    app[mount]({ path: route.path, name }, async (request, _response) => handle(get(request)))
+    if (route.method !== 'GET') continue
+    routeOfName.set(`${name}head`, route)
+    app.head({ path: route.path, name: `${name}head` }, async (request, _response) => handle(get(request)))
+  }
+
+  app.on('restifyError', (request, response, error, done) => {
+    // Restify would send the error once more and die of it when the headers are out already.
+    response._sent = true
+    if (response.headersSent) response.destroy()
+    else if (!response.destroyed) fail(get(request), error)
+    done()
+  })
+
+  function get(request: Request): Exchange<Services> {
+    const exchange = exchanges.get(request)
+    if (!exchange) throw new Error('A request reached its handler without passing the first one')
+    return exchange
+  }
+
+  function fail(exchange: Exchange<Services>, error: unknown): void {
+    const { request, response, id, route, path } = exchange
+    const answer = answerOf(error, id)
+    const fields = { requestId: id, method: request.method, path, route: route?.path, error }
+    if (answer.status === 500) log.error(fields, 'A request failed')
+    else if (error instanceof CarrelError && error.cause !== undefined) log.debug(fields, 'A request was refused')
+    if (answer.status === 401) {
+      response.setHeader('WWW-Authenticate', route?.allow.basic ? 'Basic realm="Carrel", charset="UTF-8"' : 'Bearer realm="Carrel"')
+    }
+    discardBody(request)
+    sendError(response, answer).catch((failure: unknown) => {
+      log.error({ ...fields, error: failure }, 'An error could not be answered')
+      response.destroy()
+    })
+  }
+
+  function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+    const id = requestId(undefined, false)
+    const body = JSON.stringify({ error: 'invalid_request', message: SOCKET_REFUSALS[status], requestId: id })
+    const lines = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `X-Request-Id: ${id}`,
+      ...gate.headersOfAddress(addresses.find(socket.remoteAddress ?? '', undefined)).map(([name, value]) => `${name}: ${value}`),
+      ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Cache-Control: no-store',
+      'Connection: close',
+    ]
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+  }
+
+  http.headersTimeout = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
+  http.requestTimeout = REQUEST_TIMEOUT_MS
+  http.keepAliveTimeout = KEEP_ALIVE_MS
+  http.timeout = IDLE_MS
+  http.maxHeadersCount = HEADERS_MAX
+  // Restify listens for upgrades and does nothing with them, which leaves the socket open and silent for ever. Without a listener
+  // Node answers such a request as if it had not asked (`curl --http2` asks).
+  http.removeAllListeners('upgrade')
+  // RFC 9110, 10.1.1: an expectation we do not know may be ignored.
+  http.on('checkExpectation', (request, response) => http.emit('request', request, response))
+  http.on('clientError', refuseSocket)
+  // Node's own refusal of a request without Host has no body; ours stands above.
+  Object.assign(http, { requireHostHeader: false })
+
+  return {
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        http.once('error', reject)
+        http.listen({ host, port }, () => {
+          http.off('error', reject)
+          http.on('error', (error) => log.error({ error }, 'The HTTP server has a problem'))
+          const { address, family, port: bound } = http.address() as AddressInfo
+          resolve({ url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` })
+        })
+      }),
+
+    async close({ deadlineMs }) {
+      if (!http.listening) return
+      draining = true
+      const closed = new Promise<void>((resolve) => {
+        http.close(() => resolve())
+      })
+      const done = new AbortController()
+      const timer = sleep(deadlineMs, undefined, { signal: done.signal }).catch(() => {})
+      // Connections that promised to stay open before the draining began become idle one by one.
+      const sweep = setInterval(() => http.closeIdleConnections(), 20)
+      await Promise.race([closed, timer])
+      clearInterval(sweep)
+      done.abort()
+      closing.abort()
+      http.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+const SOCKET_REFUSALS: Record<number, string> = {
+  400: 'This is not a valid HTTP request.',
+  408: 'The request did not arrive in time.',
+  431: 'The headers of the request are too large.',
+}
+
+function header(request: Request, name: string): string | undefined {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}

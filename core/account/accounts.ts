@@ -1,0 +1,147 @@
+import type { Knex } from 'knex'
+import type { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
+import { listApiKeys } from '#core/account/api-key-store.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { type Callers, openCallers } from '#core/account/callers.ts'
+import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
+import { createFirstAdmin, createUser, editUser, removeUser } from '#core/account/edit-user.ts'
+import { openLoginThrottle } from '#core/account/login-throttle.ts'
+import { purgeSessions } from '#core/account/session-store.ts'
+import { openSignIn, type SignedIn } from '#core/account/sign-in.ts'
+import { openTokens } from '#core/account/token.ts'
+import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
+import type { NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
+import { refuse } from '#core/errors.ts'
+import type { Log } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+
+/** "Last used" of API keys is written this often, not with every request. */
+const RECORD_USES_MS = 60_000
+const PURGE_MS = 3_600_000
+/** Ended sessions are kept a day, so that a stolen refresh token is still recognised as one. */
+const KEEP_ENDED_MS = 86_400_000
+
+/** Users, sessions and API keys. Everything that changes them also makes this process forget what it remembered of them. */
+export interface Accounts {
+  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'knowsApiKey'>
+
+  /** @throws unauthorized, rate_limit_exceeded, unavailable */
+  login(proof: { username: string; password: string; address: string }): Promise<SignedIn>
+  /** @throws unauthorized */
+  refresh(refreshToken: string): Promise<SignedIn>
+  logout(caller: Caller): Promise<void>
+
+  /** Whether nobody has been made yet. */
+  needsSetup(): Promise<boolean>
+  /** Makes the first administrator and signs them in. @throws conflict when there is a user already, invalid_value */
+  initialize(wanted: NewUser): Promise<SignedIn>
+  /** Makes the first administrator unless there is a user. @returns whether it did. @throws invalid_value */
+  ensureFirstAdmin(wanted: { username: string; password: string; email?: string }): Promise<boolean>
+
+  listUsers(window: { filter: UserFilter; offset: number; limit: number }): Promise<{ total: number; users: User[] }>
+  /** @throws not_found */
+  getUser(id: string): Promise<UserDetail>
+  /** By user name or e-mail address. */
+  findUser(login: string): Promise<User | null>
+  /** @param by null = the operator at the machine. @throws invalid_value, conflict, forbidden */
+  createUser(wanted: NewUser, by: Caller | null): Promise<User>
+  /** @throws not_found, invalid_value, forbidden, conflict */
+  editUser(id: string, edit: UserEdit, by: Caller | null): Promise<User>
+  /** @throws not_found, forbidden, conflict */
+  removeUser(id: string, by: Caller | null): Promise<void>
+
+  /** The caller's own keys. */
+  listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; keys: ApiKey[] }>
+  /** @throws not_found */
+  getApiKey(id: string, by: Caller): Promise<ApiKey>
+  /** @throws forbidden, invalid_value */
+  createApiKey(wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer>
+  /** @throws not_found, forbidden, invalid_value */
+  editApiKey(id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey>
+  /** @throws not_found */
+  removeApiKey(id: string, by: Caller): Promise<void>
+
+  /** Writes what waits to be written; call before the database is closed. */
+  close(): Promise<void>
+}
+
+/** @param options.tokenKey HS256 key; at least 32 bytes */
+export function openAccounts(options: {
+  database: Knex
+  settings: Pick<Settings, 'accessTokenSeconds' | 'refreshTokenDays'>
+  tokenKey: Uint8Array
+  log: Log
+}): Accounts {
+  const { database, settings, log } = options
+  const tokens = openTokens({ key: options.tokenKey, lifetimeSeconds: options.settings.accessTokenSeconds })
+  const throttle = openLoginThrottle()
+  const callers = openCallers({ database, tokens, throttle })
+  const { accessTokenSeconds, refreshTokenDays } = settings
+  const signIn = openSignIn({ database, tokens, throttle, callers, log, accessTokenSeconds, refreshTokenDays })
+
+  async function recordUses(): Promise<void> {
+    await callers.recordUses().catch((error: unknown) => log.warn({ error }, 'When API keys were last used could not be written down'))
+  }
+  async function purge(): Promise<void> {
+    await purgeSessions(database, new Date(Date.now() - KEEP_ENDED_MS)).catch((error: unknown) =>
+      log.warn({ error }, 'Old sessions could not be purged'),
+    )
+  }
+  const timers = [setInterval(recordUses, RECORD_USES_MS).unref(), setInterval(purge, PURGE_MS).unref()]
+
+  /** What was remembered is forgotten even when the change failed half-way. */
+  async function changing<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } finally {
+      callers.forget()
+    }
+  }
+
+  return {
+    callers,
+    login: signIn.login,
+    refresh: signIn.refresh,
+    logout: signIn.logout,
+
+    needsSetup: async () => !(await hasUsers(database)),
+    async initialize(wanted) {
+      // Asked before the costly hash; insertFirstUser asks again under lock.
+      if (await hasUsers(database)) refuseSecondSetup()
+      const user = await createFirstAdmin(database, wanted)
+      return signIn.begin(user ?? refuseSecondSetup())
+    },
+    async ensureFirstAdmin({ username, password, email }) {
+      if (await hasUsers(database)) return false
+      // An address that leads nowhere: the machine's own name for itself (RFC 6761).
+      const address = email ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
+      return (await createFirstAdmin(database, { username, password, email: address })) !== null
+    },
+
+    listUsers: (window) => listUsers(database, window),
+    async getUser(id) {
+      const user = await findUser(database, id)
+      if (user === null) refuse('not_found', 'There is no such user.')
+      return { ...user, sharingTags: await listSharingGrants(database, id) }
+    },
+    findUser: async (login) => (await findUserByLogin(database, login))?.user ?? null,
+    createUser: (wanted, by) => createUser(database, wanted, by),
+    editUser: (id, edit, by) => changing(editUser(database, id, edit, by)),
+    removeUser: (id, by) => changing(removeUser(database, id, by)),
+
+    listApiKeys: (by, window) => listApiKeys(database, { userId: by.userId, ...window }),
+    getApiKey: (id, by) => getApiKey(database, id, by, 'users-read'),
+    createApiKey: (wanted, by) => createApiKey(database, wanted, by),
+    editApiKey: (id, edit, by) => changing(editApiKey(database, id, edit, by)),
+    removeApiKey: (id, by) => changing(removeApiKey(database, id, by)),
+
+    async close() {
+      for (const timer of timers) clearInterval(timer)
+      await recordUses()
+    },
+  }
+}
+
+function refuseSecondSetup(): never {
+  refuse('conflict', 'Carrel has been set up already; sign in instead.')
+}

@@ -1,0 +1,148 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Knex } from 'knex'
+import { findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
+import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { openFreshCache } from '#core/account/fresh-cache.ts'
+import type { LoginThrottle } from '#core/account/login-throttle.ts'
+import { verifyPassword } from '#core/account/password.ts'
+import type { Permission } from '#core/account/permission.ts'
+import { findSessionUser } from '#core/account/session-store.ts'
+import type { Tokens } from '#core/account/token.ts'
+import { findUserByLogin } from '#core/account/user-store.ts'
+import { permissionsOf, type User } from '#core/account/user.ts'
+import { LRUCache } from 'lru-cache'
+
+/** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
+const FRESH_MS = 5_000
+/** More people than are ever signed in at once; an entry is about a kilobyte. */
+const REMEMBERED_MAX = 10_000
+/** Keys whose use waits to be written; further ones are not noted, which only makes "last used" less exact. */
+const USES_MAX = 10_000
+
+/** Turns credentials into callers. Every method answers null for a credential that is not, or no longer, good. */
+export interface Callers {
+  ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null>
+  ofApiKey(key: string): Promise<Caller | null>
+  /**
+   * User name or e-mail with password, or any name with an API key as password.
+   * @throws rate_limit_exceeded, unavailable
+   */
+  ofBasic(proof: { username: string; password: string; address: string }): Promise<Caller | null>
+  /** Whether a key like this one was good before, so that checking it again costs the database little. */
+  knowsApiKey(key: string): boolean
+  /** Call after anything about users, sessions or keys has changed: nothing remembered is believed any more. */
+  forget(): void
+  /** Writes down when API keys were last used. */
+  recordUses(): Promise<void>
+}
+
+interface BasicProof {
+  login: string
+  passwordHash: string
+  user: User
+}
+
+export function openCallers({ database, tokens, throttle }: { database: Knex; tokens: Tokens; throttle: LoginThrottle }): Callers {
+  const sessions = openFreshCache<User>({
+    max: REMEMBERED_MAX,
+    freshMs: FRESH_MS,
+    load: (key) => {
+      const [sessionId = '', userId = ''] = key.split(' ')
+      return findSessionUser(database, { sessionId, userId })
+    },
+  })
+  const keys = openFreshCache<ApiKeyProof>({
+    max: REMEMBERED_MAX,
+    freshMs: FRESH_MS,
+    load: (keyPrefix) => findApiKeyByPrefix(database, keyPrefix),
+  })
+  // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are remembered
+  // under a keyed hash that dies with the process.
+  const basics = new LRUCache<string, BasicProof & { freshUntil: number }>({ max: REMEMBERED_MAX })
+  const basicKey = randomBytes(32)
+  let uses = new Map<string, Date>()
+  let generation = 0
+
+  async function ofApiKey(key: string, via: 'api_key' | 'basic' = 'api_key'): Promise<Caller | null> {
+    const prefix = findKeyPrefix(key)
+    if (prefix === null) return null
+    const proof = await keys.get(prefix)
+    if (proof === null || !isApiKey(key, proof.keyHash)) return null
+    const { user } = proof
+    if (!proof.key.isActive || !user.isActive) return null
+    if (proof.key.expiresAt !== null && Date.parse(proof.key.expiresAt) <= Date.now()) return null
+    if (uses.size < USES_MAX || uses.has(proof.key.id)) uses.set(proof.key.id, new Date())
+    const own = permissionsOf(user)
+    return callerOf(user, new Set(proof.key.permissions.filter((permission) => own.has(permission))), via)
+  }
+
+  async function checkBasic(username: string, password: string, address: string): Promise<BasicProof | null> {
+    const attempt = throttle.begin({ login: username, address })
+    try {
+      const found = await findUserByLogin(database, username)
+      const good = await verifyPassword(password, found?.passwordHash ?? null)
+      if (!found || !good || !found.user.isActive) {
+        attempt.fail()
+        return null
+      }
+      attempt.succeed()
+      return { login: username, ...found }
+    } catch (error) {
+      attempt.abandon()
+      throw error
+    }
+  }
+
+  return {
+    async ofToken(token, via) {
+      const claims = await tokens.verify(token)
+      if (claims === null) return null
+      const user = await sessions.get(`${claims.sessionId} ${claims.userId}`)
+      if (user === null || !user.isActive) return null
+      return { ...callerOf(user, permissionsOf(user), via), sessionId: claims.sessionId }
+    },
+
+    ofApiKey: (key) => ofApiKey(key),
+
+    async ofBasic({ username, password, address }) {
+      if (findKeyPrefix(password) !== null) return ofApiKey(password, 'basic')
+      const begun = generation
+      const id = createHmac('sha256', basicKey).update(JSON.stringify([username, password])).digest('base64')
+      const known = basics.get(id)
+      let proof: BasicProof | null = known ?? null
+      if (!known || known.freshUntil <= performance.now()) {
+        // The same hash as before means the same password: no need to check it again.
+        const now = known ? await findUserByLogin(database, username) : null
+        const unchanged = known && now && now.passwordHash === known.passwordHash
+        proof = unchanged ? { login: username, ...now } : await checkBasic(username, password, address)
+        if (proof === null) basics.delete(id)
+        else if (begun === generation) basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
+      }
+      if (proof === null || !proof.user.isActive) return null
+      return callerOf(proof.user, permissionsOf(proof.user), 'basic')
+    },
+
+    knowsApiKey(key) {
+      const prefix = findKeyPrefix(key)
+      return prefix !== null && keys.knows(prefix)
+    },
+
+    forget() {
+      generation++
+      sessions.clear()
+      keys.clear()
+      basics.clear()
+    },
+
+    async recordUses() {
+      const batch = uses
+      uses = new Map()
+      await recordApiKeyUses(database, batch)
+    },
+  }
+}
+
+function callerOf(user: User, permissions: ReadonlySet<Permission>, via: Caller['via']): Caller {
+  return { userId: user.id, username: user.username, role: user.role, permissions, via }
+}

@@ -1,0 +1,92 @@
+import type { Knex } from 'knex'
+import { Check, Errors } from 'typebox/value'
+import type { Caller } from '#core/account/caller.ts'
+import { hashPassword } from '#core/account/password.ts'
+import { findPermission, type Permission } from '#core/account/permission.ts'
+import { revokeSessionsOfUser } from '#core/account/session-store.ts'
+import { NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
+import { deleteUser, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
+import { refuse } from '#core/errors.ts'
+
+/** Reads permissions in any spelling. @throws invalid_value naming the one that is none */
+export function readPermissions(texts: readonly string[]): Permission[] {
+  const permissions = new Set<Permission>()
+  texts.forEach((text, index) => {
+    const permission = findPermission(text)
+    if (permission === null) {
+      refuse('invalid_value', `"${text}" is not a permission.`, { details: [{ path: `/permissions/${index}`, message: 'is not a permission' }] })
+    }
+    permissions.add(permission)
+  })
+  return [...permissions]
+}
+
+/** Nobody gives, or rules over, more than they hold themselves. @throws forbidden */
+export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission>): void {
+  if (by === null) return
+  const beyond = [...permissions].filter((permission) => !by.permissions.has(permission))
+  if (beyond.length > 0) refuse('forbidden', `You do not hold these permissions yourself: ${beyond.join(', ')}.`, { details: { permissions: beyond } })
+}
+
+/**
+ * Makes a user.
+ * @param by who asks; null = the operator at the machine
+ * @throws invalid_value, conflict (name or address taken), forbidden (more than the caller holds)
+ */
+export async function createUser(database: Knex, wanted: NewUser, by: Caller | null): Promise<User> {
+  const fields = await readNewUser(wanted)
+  refuseBeyond(by, permissionsOf(fields))
+  return insertUser(database, fields)
+}
+
+/** Makes the first user, an administrator; null when there is a user already. @throws invalid_value */
+export async function createFirstAdmin(database: Knex, wanted: NewUser): Promise<User | null> {
+  return insertFirstUser(database, { ...(await readNewUser(wanted)), role: 'admin' })
+}
+
+/**
+ * Changes a user. A new password or a disabled account ends all sessions of that user.
+ * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator)
+ */
+export async function editUser(database: Knex, id: string, edit: UserEdit, by: Caller | null): Promise<User> {
+  const permissions = edit.permissions === undefined ? undefined : readPermissions(edit.permissions ?? [])
+  const passwordHash = edit.password ? await hashPassword(edit.password) : undefined
+  const { after } = await updateUser(database, id, (current) => {
+    const change: Partial<UserFields> = {
+      ...(edit.username && { username: edit.username }),
+      ...(edit.email && { email: edit.email }),
+      ...(edit.role && { role: edit.role }),
+      ...(typeof edit.isActive === 'boolean' && { isActive: edit.isActive }),
+      ...(permissions && { permissions }),
+      ...(passwordHash && { passwordHash }),
+    }
+    refuseBeyond(by, permissionsOf(current))
+    refuseBeyond(by, permissionsOf({ ...current, ...change }))
+    return change
+  })
+  if (passwordHash !== undefined || !after.isActive) await revokeSessionsOfUser(database, id)
+  return after
+}
+
+/** @throws not_found, forbidden, conflict (last active administrator) */
+export async function removeUser(database: Knex, id: string, by: Caller | null): Promise<void> {
+  await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
+}
+
+async function readNewUser(wanted: NewUser): Promise<UserFields> {
+  // Requests are checked before they come here; flags and environment are not.
+  if (!Check(NewUser, wanted)) {
+    const details = Errors(NewUser, wanted).map(({ instancePath, message }) => ({ path: instancePath, message }))
+    const [first] = details
+    refuse('invalid_value', `The new user's ${first?.path.slice(1) || 'data'} ${first?.message ?? 'is not valid'}.`, { details })
+  }
+  const permissions = readPermissions(wanted.permissions ?? [])
+  return {
+    username: wanted.username,
+    email: wanted.email,
+    passwordHash: await hashPassword(wanted.password),
+    role: wanted.role ?? 'reader',
+    permissions,
+    isActive: true,
+  }
+}

@@ -1,0 +1,67 @@
+import { LRUCache } from 'lru-cache'
+
+/** Remembers what was loaded, for a short time; one load at a time per key. */
+export interface FreshCache<T extends object> {
+  get(key: string): Promise<T | null>
+  /** Whether the key was found before, however long ago. Asks nobody. */
+  knows(key: string): boolean
+  forget(key: string): void
+  /** Forgets everything; loads under way are answered but not remembered. */
+  clear(): void
+}
+
+/**
+ * @param options.max entries; the least used go first
+ * @param options.freshMs how long an entry is believed without asking again
+ * @param options.load answers null when there is nothing; that is not remembered, so that a flood of unknown keys pushes nobody out
+ */
+export function openFreshCache<T extends object>(options: {
+  max: number
+  freshMs: number
+  load: (key: string) => Promise<T | null>
+}): FreshCache<T> {
+  const entries = new LRUCache<string, { value: T; freshUntil: number }>({ max: options.max })
+  const loads = new Map<string, Promise<T | null>>()
+  // A load that began before something was forgotten may carry the old state: it is not remembered.
+  let generation = 0
+
+  async function load(key: string): Promise<T | null> {
+    const begun = generation
+    try {
+      const value = await options.load(key)
+      if (begun === generation) {
+        if (value === null) entries.delete(key)
+        else entries.set(key, { value, freshUntil: performance.now() + options.freshMs })
+      }
+      return value
+    } finally {
+      if (begun === generation) loads.delete(key)
+    }
+  }
+
+  function drop(): void {
+    generation++
+    loads.clear()
+  }
+
+  return {
+    async get(key) {
+      const known = entries.get(key)
+      if (known && known.freshUntil > performance.now()) return known.value
+      const running = loads.get(key)
+      if (running) return running
+      const started = load(key)
+      loads.set(key, started)
+      return started
+    },
+    knows: (key) => entries.has(key),
+    forget(key) {
+      drop()
+      entries.delete(key)
+    },
+    clear() {
+      drop()
+      entries.clear()
+    },
+  }
+}

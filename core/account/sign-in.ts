@@ -1,0 +1,119 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Knex } from 'knex'
+import Type from 'typebox'
+import type { Static } from 'typebox'
+import type { Caller } from '#core/account/caller.ts'
+import type { Callers } from '#core/account/callers.ts'
+import type { LoginThrottle } from '#core/account/login-throttle.ts'
+import { verifyPassword } from '#core/account/password.ts'
+import { insertSession, revokeSession, rotateRefreshToken } from '#core/account/session-store.ts'
+import type { Tokens } from '#core/account/token.ts'
+import { findUserByLogin, recordLogin } from '#core/account/user-store.ts'
+import { type User, UserInfo, userInfo } from '#core/account/user.ts'
+import { refuse } from '#core/errors.ts'
+import type { Log } from '#core/log.ts'
+
+const DAY_MS = 86_400_000
+const REFRESH_TOKEN_BYTES = 32
+/** One text for a wrong password, an unknown name and a disabled account: which it was is nobody's business. */
+const NOT_YOU = 'The user name or the password is wrong.'
+const NOT_THIS_TOKEN = 'This refresh token is not valid any more; sign in again.'
+
+/** What a client gets when it signs in. `expiresIn` is the life of the access token in seconds. */
+export const SignedIn = Type.Object({
+  accessToken: Type.String(),
+  refreshToken: Type.String(),
+  tokenType: Type.Literal('Bearer'),
+  expiresIn: Type.Integer(),
+  user: UserInfo,
+})
+export type SignedIn = Static<typeof SignedIn>
+
+export interface SignIn {
+  /** @throws unauthorized, rate_limit_exceeded, unavailable */
+  login(proof: { username: string; password: string; address: string }): Promise<SignedIn>
+  /** Starts a session without asking for a password: for somebody who has just been made. */
+  begin(user: User): Promise<SignedIn>
+  /** Trades a refresh token; the old one is dead then. @throws unauthorized */
+  refresh(refreshToken: string): Promise<SignedIn>
+  /** Ends the session of the caller, with all its tokens. An API key has none. */
+  logout(caller: Caller): Promise<void>
+}
+
+export function openSignIn(parts: {
+  database: Knex
+  tokens: Tokens
+  throttle: LoginThrottle
+  callers: Callers
+  accessTokenSeconds: number
+  refreshTokenDays: number
+  log: Log
+}): SignIn {
+  const { database, tokens, throttle, callers, log } = parts
+
+  async function answer(user: User, sessionId: string, refreshToken: string): Promise<SignedIn> {
+    const accessToken = await tokens.sign({ userId: user.id, sessionId, role: user.role })
+    return { accessToken, refreshToken, tokenType: 'Bearer', expiresIn: parts.accessTokenSeconds, user: userInfo(user) }
+  }
+
+  function makeRefreshToken() {
+    const token = `rt_${randomBytes(REFRESH_TOKEN_BYTES).toString('base64url')}`
+    return { token, tokenHash: hash(token), expiresAt: new Date(Date.now() + parts.refreshTokenDays * DAY_MS) }
+  }
+
+  async function begin(user: User): Promise<SignedIn> {
+    const { token, tokenHash, expiresAt } = makeRefreshToken()
+    const sessionId = await insertSession(database, { userId: user.id, tokenHash, expiresAt })
+    await recordLogin(database, user.id)
+    return answer(user, sessionId, token)
+  }
+
+  return {
+    begin,
+
+    async login({ username, password, address }) {
+      const attempt = throttle.begin({ login: username, address })
+      let found: Awaited<ReturnType<typeof findUserByLogin>>
+      let good: boolean
+      try {
+        found = await findUserByLogin(database, username)
+        good = await verifyPassword(password, found?.passwordHash ?? null)
+      } catch (error) {
+        attempt.abandon()
+        throw error
+      }
+      if (!found || !good || !found.user.isActive) {
+        attempt.fail()
+        log.info({ address }, 'A sign-in was refused')
+        refuse('unauthorized', NOT_YOU)
+      }
+      attempt.succeed()
+      return begin(found.user)
+    },
+
+    async refresh(refreshToken) {
+      const next = makeRefreshToken()
+      const rotation = await rotateRefreshToken(database, {
+        tokenHash: hash(refreshToken),
+        nextHash: next.tokenHash,
+        expiresAt: next.expiresAt,
+      })
+      if (rotation.outcome === 'rotated') return answer(rotation.user, rotation.sessionId, next.token)
+      if (rotation.outcome === 'reused') {
+        callers.forget()
+        log.warn({ userId: rotation.userId, sessionId: rotation.sessionId }, 'A refresh token was used twice; its session was ended')
+      }
+      refuse('unauthorized', NOT_THIS_TOKEN)
+    },
+
+    async logout({ sessionId }) {
+      if (sessionId === undefined) return
+      await revokeSession(database, sessionId)
+      callers.forget()
+    },
+  }
+}
+
+function hash(token: string): Uint8Array {
+  return createHash('sha256').update(token).digest()
+}

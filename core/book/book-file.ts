@@ -1,0 +1,57 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import type { BookFormat } from '#core/book/analysis.ts'
+import { findReadableBook } from '#core/book/page-query.ts'
+import { refuse } from '#core/errors.ts'
+
+/** Registered names; browsers hand them to the right reader. */
+const MEDIA_TYPE: Record<BookFormat, string> = {
+  cbz: 'application/vnd.comicbook+zip',
+  cbr: 'application/vnd.comicbook-rar',
+  epub: 'application/epub+zip',
+  pdf: 'application/pdf',
+}
+
+export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE)
+
+/** Where the cover of a book is kept: two digits of its id spread the files over 256 folders. */
+export function coverPath(dataFolder: string, bookId: string): string {
+  return join(dataFolder, 'thumbnails', 'books', bookId.slice(0, 2), `${bookId}.jpg`)
+}
+
+/** The file of a book, to be sent as it lies on disk. @throws not_found also when the file has gone */
+export async function findBookFile(
+  database: Knex,
+  caller: Caller,
+  bookId: string,
+): Promise<{ path: string; fileName: string; mediaType: string; etag: string }> {
+  const book = await findReadableBook(database, caller, bookId)
+  if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  const facts = await stat(book.path, { bigint: true }).catch(() => null)
+  if (!facts?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
+  // The hash names the content only as long as the file is the one that was hashed: a download is resumed by this tag, and must
+  // not be put together from two files.
+  const hashed = facts.size === BigInt(book.fileBytes) && String(facts.mtimeNs) === book.mtimeNs ? book.fileHash : null
+  return { path: book.path, fileName: book.fileName, mediaType: MEDIA_TYPE[book.format], etag: hashed ?? `${facts.size}-${facts.mtimeNs}` }
+}
+
+/** The cover of a book as a JPEG file. @throws not_found when the book is hidden or unknown or has no cover */
+export async function findCover(
+  database: Knex,
+  caller: Caller,
+  cover: { bookId: string; dataFolder: string },
+): Promise<{ path: string; etag: string }> {
+  const book = await findReadableBook(database, caller, cover.bookId)
+  if (!book) refuse('not_found', `There is no book ${cover.bookId}, or you may not see it.`)
+  const path = coverPath(cover.dataFolder, book.id)
+  if (book.coverHash === null) {
+    refuse(
+      'not_found',
+      book.state === 'pending' ? `The cover of "${book.fileName}" has not been made yet.` : `"${book.fileName}" has no cover.`,
+    )
+  }
+  if (!(await stat(path).catch(() => null))) refuse('not_found', `The cover of "${book.fileName}" is lost; a deep scan makes it again.`)
+  return { path, etag: book.coverHash }
+}

@@ -1,0 +1,203 @@
+import { stat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import { LRUCache } from 'lru-cache'
+import type { Caller } from '#core/account/caller.ts'
+import type { ExtractRar, Page, PageOutcome, Problem, ReadRarPage, ReadZipPage, RenderPdfPage, ResizeImage } from '#core/book/analysis.ts'
+import { type BookPage, fileHashOf, formatOfMediaType, pageId } from '#core/book/book.ts'
+import { openPageCache } from '#core/book/page-cache.ts'
+import { findFatalMessage, findPages, findReadableBook, type ReadableBook } from '#core/book/page-query.ts'
+import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/book/page-variant.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
+import type { Log } from '#core/log.ts'
+
+export interface PageAsk {
+  caller: Caller
+  bookId: string
+  /** From 1. */
+  pageNumber: number
+  /** One of PAGE_WIDTHS; the page is made narrower, never wider. */
+  width?: number | undefined
+  /** One of PAGE_FORMATS; without it the page stays as the file holds it, where it can. */
+  format?: PageFormat | undefined
+  signal: AbortSignal
+}
+
+export interface ReadPage {
+  bytes: Uint8Array
+  mediaType: string
+  /** Names content, page and variant; without quotes. */
+  etag: string
+  fileHash: string
+}
+
+/** Serves the pages of books to callers who may see them. */
+export interface PageReader {
+  /**
+   * @throws not_found (no such book or page, hidden, or its file has gone), not_analyzed, not_paged (text EPUB), page_unreadable,
+   *   conflict (the file is no longer the one that was analysed), invalid_request (a width that is not offered)
+   */
+  readPage(ask: PageAsk): Promise<ReadPage>
+  /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed */
+  listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]>
+  /** Stops what runs. */
+  close(): Promise<void>
+}
+
+/** What reading pages needs of the workers and the disk. */
+export interface PageReaderParts {
+  database: Knex
+  readZipPage: ReadZipPage
+  readRarPage: ReadRarPage
+  extractRar: ExtractRar
+  renderPdfPage: RenderPdfPage
+  resizeImage: ResizeImage
+  /** Folder of the cache of rendered, resized and extracted pages; belongs to it alone. */
+  cacheFolder: string
+  cacheBytesMax: number
+  /** Puts what is wrong with a page into the errors of its book. */
+  recordPageProblem: (bookId: string, problem: Problem) => Promise<void>
+  log: Log
+}
+
+/** A parsed page takes about this much memory, its name included. */
+const PAGE_MEMORY_BYTES = 400
+/** Page lists of about 800 books of 200 pages: more readers at once than one server feeds. */
+const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
+
+/** Opens the reader; takes over the page cache of an earlier run. */
+export async function openPageReader(parts: PageReaderParts): Promise<PageReader> {
+  const { database } = parts
+  const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
+  const pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
+    maxSize: PAGE_LISTS_BYTES_MAX,
+    sizeCalculation: ({ pages }) => (pages.length + 1) * PAGE_MEMORY_BYTES,
+  })
+
+  /** The book, seen with the rights of this very moment: they are asked anew for every page, only what is in the file is remembered. */
+  async function getAnalysedBook(ask: { caller: Caller; bookId: string }): Promise<ReadableBook> {
+    const book = await findReadableBook(database, ask.caller, ask.bookId)
+    if (!book) refuse('not_found', `There is no book ${ask.bookId}, or you may not see it.`)
+    if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
+    if (book.state === 'failed') {
+      const message = await findFatalMessage(database, book.id)
+      refuse('not_analyzed', `"${book.fileName}" could not be analysed${message ? `: ${message}` : '.'}`)
+    }
+    return book
+  }
+
+  async function pagesOf(book: ReadableBook): Promise<Page[]> {
+    const known = pageLists.get(book.id)
+    if (known?.version === book.version) return known.pages
+    const found = (await findPages(database, book.id)) ?? { version: book.version, pages: [] }
+    pageLists.set(book.id, found)
+    return found.pages
+  }
+
+  /** The bytes of one variant of a page, from the cache where they are kept. */
+  async function produce(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageOutcome> {
+    if (variant.kind === 'original') return await readOriginal(book, target)
+    const key = { hash: fileHashOf(book), name: `${target.index}-${variant.name}` }
+    return await cache.picture(key, target.signal, async (signal): Promise<PageOutcome> => {
+      if (variant.kind === 'rendered') {
+        await checkUnchanged(book)
+        return await parts.renderPdfPage({ path: book.path, index: target.index, longestSide: variant.longestSide }, { signal })
+      }
+      const source = await produce(book, { ...target, signal }, variant.from)
+      if ('problem' in source) return source
+      return await parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
+    })
+  }
+
+  async function readOriginal(book: ReadableBook, { page, index, pages, signal }: Target): Promise<PageOutcome> {
+    const request = { path: book.path, index, page }
+    if (book.pageSource === 'zip') return await parts.readZipPage(request)
+    // Only a zip page is checked against what analysis noted; of other files we make sure that they are still the analysed ones.
+    await checkUnchanged(book)
+    if (book.pageSource === 'rar') return await parts.readRarPage(request, { signal })
+    const bytes = pages.reduce((sum, { bytes }) => sum + bytes, 0)
+    const key = { hash: fileHashOf(book), index, count: pages.length, bytes }
+    const extracted = await cache.extracted(key, signal, async (folder, running) => {
+      const problem = await parts.extractRar({ path: book.path, pages, folder }, { signal: running })
+      return problem && { problem }
+    })
+    return extracted instanceof Uint8Array ? { bytes: extracted, mediaType: page.mediaType } : extracted
+  }
+
+  /** Says why a page cannot be had: because of the file as a whole, or else of this page, which is then remembered. */
+  async function refusePage(book: ReadableBook, problem: Problem, pageNumber: number): Promise<never> {
+    await checkUnchanged(book)
+    await parts.recordPageProblem(book.id, problem).catch((cause) => {
+      parts.log.error({ err: cause, bookId: book.id }, 'The problem of a page could not be recorded.')
+    })
+    refuse('page_unreadable', `Page ${pageNumber} of "${book.fileName}" cannot be shown: ${problem.message}`, {
+      details: { errorType: problem.type, ...problem.details },
+    })
+  }
+
+  return {
+    async readPage(ask) {
+      checkPageWidth(ask.width)
+      const book = await getAnalysedBook(ask)
+      const pages = await pagesOf(book)
+      const page = pages[ask.pageNumber - 1]
+      if (!page) refuseAbsent(book, { pageNumber: ask.pageNumber, count: pages.length })
+      const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format })
+      const target = { page, index: ask.pageNumber - 1, pages, signal: ask.signal }
+      const outcome = await produce(book, target, variant).catch(async (cause) => {
+        if (!ask.signal.aborted && !(cause instanceof CarrelError)) await checkUnchanged(book)
+        throw cause
+      })
+      if ('problem' in outcome) return await refusePage(book, outcome.problem, ask.pageNumber)
+      const fileHash = fileHashOf(book)
+      return { ...outcome, etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`, fileHash }
+    },
+
+    async listPages(ask) {
+      const book = await getAnalysedBook(ask)
+      return (await pagesOf(book)).map((page, index) => ({
+        id: pageId(book.id, index + 1),
+        bookId: book.id,
+        pageNumber: index + 1,
+        fileName: page.name,
+        fileFormat: formatOfMediaType(page.mediaType),
+        fileSize: page.bytes,
+        width: page.width,
+        height: page.height,
+      }))
+    },
+
+    close: () => cache.close(),
+  }
+}
+
+interface Target {
+  page: Page
+  index: number
+  pages: Page[]
+  signal: AbortSignal
+}
+
+/** 128 bits tell contents apart. */
+const ETAG_HASH_DIGITS = 32
+
+function refuseAbsent(book: ReadableBook, asked: { pageNumber: number; count: number }): never {
+  if (asked.count === 0 && book.format === 'epub') {
+    refuse('not_paged', `"${book.fileName}" is text without page images: read it by its web-publication manifest.`, {
+      details: { manifest: `/api/v1/books/${book.id}/manifest` },
+    })
+  }
+  refuse('not_found', `"${book.fileName}" has ${asked.count} pages; there is no page ${asked.pageNumber}.`)
+}
+
+/** @throws not_found when the file has gone, conflict when it is not the one that was analysed; the next scan puts both right */
+async function checkUnchanged(book: ReadableBook): Promise<void> {
+  const facts = await stat(book.path, { bigint: true }).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') {
+      refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`, { cause })
+    }
+    throw cause
+  })
+  if (facts.size !== BigInt(book.fileBytes) || String(facts.mtimeNs) !== book.mtimeNs) {
+    refuse('conflict', `The file "${book.fileName}" has changed since it was analysed. Scan its library, then read on.`)
+  }
+}

@@ -1,0 +1,62 @@
+/** Runs the work of one key once, however many ask for it meanwhile. */
+export interface SingleFlight {
+  /**
+   * Joins the running work of `key` or starts it. A caller that goes away stops waiting at once; the work itself is aborted when
+   * nobody waits for it any more.
+   */
+  join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Aborts everything and waits until it has ended. */
+  close(): Promise<void>
+}
+
+interface Flight {
+  promise: Promise<unknown>
+  abort: AbortController
+  waiting: number
+}
+
+export function openSingleFlight(): SingleFlight {
+  const flights = new Map<string, Flight>()
+
+  function start(key: string, work: (signal: AbortSignal) => Promise<unknown>): Flight {
+    const abort = new AbortController()
+    const flight: Flight = { abort, waiting: 0, promise: Promise.resolve() }
+    flight.promise = work(abort.signal).finally(() => {
+      if (flights.get(key) === flight) flights.delete(key)
+    })
+    // Every waiter may have left before it fails.
+    flight.promise.catch(() => {})
+    flights.set(key, flight)
+    return flight
+  }
+
+  return {
+    async join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+      signal?.throwIfAborted()
+      const flight = flights.get(key) ?? start(key, work)
+      flight.waiting++
+      let leave: (() => void) | undefined
+      try {
+        if (!signal) return (await flight.promise) as T
+        const left = new Promise<never>((_, reject) => {
+          leave = () => reject(signal.reason)
+          signal.addEventListener('abort', leave, { once: true })
+        })
+        return (await Promise.race([flight.promise, left])) as T
+      } finally {
+        if (leave) signal?.removeEventListener('abort', leave)
+        flight.waiting--
+        if (flight.waiting === 0 && flights.get(key) === flight) {
+          // Still running and wanted by nobody; a newcomer starts afresh instead of joining work that is being abandoned.
+          flights.delete(key)
+          flight.abort.abort()
+        }
+      }
+    },
+    async close() {
+      const running = [...flights.values()]
+      for (const flight of running) flight.abort.abort()
+      await Promise.allSettled(running.map((flight) => flight.promise))
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import type { Knex } from 'knex'
+
+/** Files named of one kind of failure in a summary: a screen holds no more. */
+const ERROR_EXAMPLES_MAX = 3
+
+/** How far scanning and analysing have come, over all libraries. */
+export interface LibraryProgress {
+  /** Scans that wait or run. */
+  scans: { library: string; filesTotal: number; filesProcessed: number }[]
+  books: number
+  pending: number
+  failed: number
+}
+
+export interface LibrarySummary {
+  libraries: { name: string; path: string; books: number; series: number; scanStatus: string | null; scanErrors: unknown[] }[]
+  books: number
+  /** Books that cannot be read, by kind of failure, most first. */
+  failures: { errorType: string; count: number; examples: { path: string; message: string }[] }[]
+}
+
+/** Roots of all libraries. */
+export async function listLibraryFolders(database: Knex): Promise<string[]> {
+  return await database('libraries').orderBy('name').pluck('path')
+}
+
+/** One pass over the books: with 100,000 of them some 20 ms, so ask at most once a second. */
+export async function getLibraryProgress(database: Knex): Promise<LibraryProgress> {
+  const { rows: scans } = await database.raw(
+    `SELECT l.name AS library, s.files_total AS "filesTotal", s.files_processed AS "filesProcessed"
+     FROM scans s JOIN libraries l ON l.id = s.library_id WHERE s.status IN ('pending', 'processing') ORDER BY l.name`,
+  )
+  const { rows } = await database.raw(
+    `SELECT count(*) AS books, count(*) FILTER (WHERE state = 'pending') AS pending, count(*) FILTER (WHERE state = 'failed') AS failed
+     FROM books WHERE deleted_at IS NULL`,
+  )
+  return { scans, ...rows[0] }
+}
+
+/** What is there after a scan: books, and those that failed and why. */
+export async function getLibrarySummary(database: Knex): Promise<LibrarySummary> {
+  const { rows: libraries } = await database.raw(
+    `SELECT l.name, l.path, scan.status AS "scanStatus", coalesce(scan.errors, '[]') AS "scanErrors",
+       (SELECT count(*) FROM books b WHERE b.library_id = l.id AND b.deleted_at IS NULL) AS books,
+       (SELECT count(*) FROM series s WHERE s.library_id = l.id
+          AND EXISTS (SELECT 1 FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL)) AS series
+     FROM libraries l
+     LEFT JOIN LATERAL (SELECT status, errors FROM scans WHERE library_id = l.id ORDER BY started_at DESC LIMIT 1) scan ON true
+     ORDER BY l.name`,
+  )
+  const { rows: failures } = await database.raw(
+    `SELECT error_type AS "errorType", count(*) AS count,
+       (array_agg(json_build_object('path', path, 'message', message) ORDER BY path))[1:?] AS examples
+     FROM book_errors e JOIN books b ON b.id = e.book_id
+     WHERE e.fatal AND b.deleted_at IS NULL AND b.state = 'failed'
+     GROUP BY error_type ORDER BY count(*) DESC, error_type`,
+    [ERROR_EXAMPLES_MAX],
+  )
+  const books = libraries.reduce((sum: number, library: { books: number }) => sum + library.books, 0)
+  return { libraries, books, failures }
+}

@@ -1,0 +1,71 @@
+import net from 'node:net'
+import { didYouMean } from '#core/setting/nearest-name.ts'
+import { absolutePath, type Setting } from '#core/setting/setting-table.ts'
+
+export type Value = string | number | boolean | readonly string[]
+
+/** One value and where it stood, for the messages. `from` is the folder that relative paths count from. */
+export interface Given {
+  source: string
+  value: unknown
+  from: string
+}
+
+/** A list in an environment variable: folders by colons as in PATH, addresses by commas. */
+export function splitList(setting: Setting, text: string): string | string[] {
+  if (setting.kind.type !== 'folders' && setting.kind.type !== 'addresses') return text
+  return text
+    .split(setting.kind.type === 'folders' ? ':' : ',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+/** Checks one given value; `mistake` completes a sentence that begins with its source. */
+export function parseValue(setting: Setting, given: Given): { value: Value } | { mistake: string } {
+  const { kind } = setting
+  const { value } = given
+  const shown = setting.secret ? 'what is given' : JSON.stringify(value)
+  switch (kind.type) {
+    case 'text':
+      return typeof value === 'string' && value.trim() !== '' ? { value } : { mistake: `must be text that is not empty, not ${shown}.` }
+    case 'folder':
+      return typeof value === 'string' && value !== ''
+        ? { value: absolutePath(value, given.from) }
+        : { mistake: `must be the path of a folder, not ${shown}.` }
+    case 'folders':
+    case 'addresses': {
+      const list: unknown[] = Array.isArray(value) ? value : [value]
+      const bad = list.find((each) => typeof each !== 'string' || each === '' || (kind.type === 'addresses' && !isAddress(each)))
+      if (bad !== undefined)
+        return {
+          mistake: `must be ${kind.type === 'folders' ? 'paths of folders' : 'IP addresses or CIDR ranges like 10.0.0.0/8'}, not ${JSON.stringify(bad)}.`,
+        }
+      const texts = list as string[]
+      return { value: [...new Set(kind.type === 'folders' ? texts.map((each) => absolutePath(each, given.from)) : texts)] }
+    }
+    case 'integer': {
+      const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
+      if (typeof number !== 'number' || !Number.isInteger(number) || number < kind.min || number > kind.max)
+        return { mistake: `must be a whole number from ${kind.min} to ${kind.max}, not ${shown}.` }
+      return { value: number }
+    }
+    case 'choice':
+      if (typeof value === 'string' && kind.choices.includes(value)) return { value }
+      return {
+        mistake: `must be one of ${kind.choices.join(', ')}, not ${shown}.${typeof value === 'string' ? didYouMean(value, kind.choices) : ''}`,
+      }
+    case 'boolean': {
+      const text = String(value).toLowerCase()
+      if (['true', 'on', 'yes', '1'].includes(text)) return { value: true }
+      if (['false', 'off', 'no', '0'].includes(text)) return { value: false }
+      return { mistake: `must be on or off, not ${shown}.` }
+    }
+  }
+}
+
+function isAddress(text: string): boolean {
+  const [address, bits, more] = text.split('/')
+  const family = net.isIP(address!)
+  if (family === 0 || more !== undefined) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}

@@ -1,0 +1,269 @@
+import os from 'node:os'
+import path from 'node:path'
+
+/** How the text of a setting is read; `list` kinds may be given several times. */
+export type SettingKind =
+  | { type: 'text' }
+  /** A path; relative ones count from where the user stands (or from the folder of the config file). */
+  | { type: 'folder' }
+  | { type: 'folders' }
+  | { type: 'addresses' }
+  | { type: 'integer'; min: number; max: number }
+  | { type: 'choice'; choices: readonly string[] }
+  | { type: 'boolean' }
+
+export interface Setting {
+  /** Name in the config file; dots are nesting. */
+  key: string
+  /** Without the dashes; null where a command line would show a secret to everybody on the machine. */
+  flag: string | null
+  /** Environment variable. Secrets have a twin with _FILE that names a file holding the value. */
+  env: string
+  kind: SettingKind
+  /** What holds when nothing is given; undefined = nothing. */
+  fallback?: string | number | boolean | readonly string[]
+  /** The fallback in words, where the value depends on the machine. */
+  fallbackText?: string
+  about: string
+  secret?: boolean
+  /** Has a _FILE twin though it is not secret itself. */
+  file?: boolean
+}
+
+const RATE = { type: 'integer', min: 1, max: 1_000_000 } as const
+
+/** Every setting there is. The README's table, --help, the reading and its refusals all come from here. */
+export const SETTINGS = [
+  {
+    key: 'library',
+    flag: 'library',
+    env: 'CARREL_LIBRARY',
+    kind: { type: 'folders' },
+    fallback: [],
+    about: 'Folder of books, added as a library at start when it is not one yet. Repeatable; in the environment separated by colons.',
+  },
+  {
+    key: 'dataDir',
+    flag: 'data-dir',
+    env: 'CARREL_DATA_DIR',
+    kind: { type: 'folder' },
+    fallback: 'data',
+    about: 'Folder for everything the server writes: database, covers, cache, keys.',
+  },
+  {
+    key: 'port',
+    flag: 'port',
+    env: 'CARREL_PORT',
+    kind: { type: 'integer', min: 0, max: 65_535 },
+    fallback: 8085,
+    about: 'Port to listen on; 0 takes any free one.',
+  },
+  {
+    key: 'host',
+    flag: 'host',
+    env: 'CARREL_HOST',
+    kind: { type: 'text' },
+    fallback: '127.0.0.1',
+    about: 'Address to listen on; 0.0.0.0 opens the server to the network.',
+  },
+  {
+    key: 'workers',
+    flag: 'workers',
+    env: 'CARREL_WORKERS',
+    kind: { type: 'integer', min: 1, max: 256 },
+    fallback: os.availableParallelism(),
+    fallbackText: 'one per core',
+    about: 'Threads that analyse books and render pages.',
+  },
+  {
+    key: 'databaseUrl',
+    flag: null,
+    env: 'DATABASE_URL',
+    kind: { type: 'text' },
+    fallbackText: 'the embedded PostgreSQL',
+    about: 'A PostgreSQL (15 or newer, with ICU) of your own: postgresql://user:password@host/database.',
+    secret: true,
+  },
+  {
+    key: 'admin.username',
+    flag: null,
+    env: 'CARREL_ADMIN_USERNAME',
+    kind: { type: 'text' },
+    about: 'Name of the first admin, made at start when there is no user yet.',
+    file: true,
+  },
+  {
+    key: 'admin.password',
+    flag: null,
+    env: 'CARREL_ADMIN_PASSWORD',
+    kind: { type: 'text' },
+    about: 'Password of the first admin.',
+    secret: true,
+  },
+  {
+    key: 'rateLimit.enabled',
+    flag: 'rate-limit',
+    env: 'CARREL_RATE_LIMIT',
+    kind: { type: 'boolean' },
+    fallback: true,
+    about: 'Limits how many requests a client may make.',
+  },
+  {
+    key: 'rateLimit.anonymous.perSecond',
+    flag: 'rate-limit-anonymous',
+    env: 'CARREL_RATE_LIMIT_ANONYMOUS',
+    kind: RATE,
+    fallback: 10,
+    about: 'Requests a second of one address that has not signed in.',
+  },
+  {
+    key: 'rateLimit.anonymous.burst',
+    flag: 'rate-limit-anonymous-burst',
+    env: 'CARREL_RATE_LIMIT_ANONYMOUS_BURST',
+    kind: RATE,
+    fallback: 50,
+    about: 'How many of them may come at once.',
+  },
+  {
+    key: 'rateLimit.authenticated.perSecond',
+    flag: 'rate-limit-authenticated',
+    env: 'CARREL_RATE_LIMIT_AUTHENTICATED',
+    kind: RATE,
+    fallback: 50,
+    about: 'Requests a second of one signed-in user.',
+  },
+  {
+    key: 'rateLimit.authenticated.burst',
+    flag: 'rate-limit-authenticated-burst',
+    env: 'CARREL_RATE_LIMIT_AUTHENTICATED_BURST',
+    kind: RATE,
+    fallback: 200,
+    about: 'How many of them may come at once.',
+  },
+  {
+    key: 'trustedProxies',
+    flag: 'trusted-proxy',
+    env: 'CARREL_TRUSTED_PROXIES',
+    kind: { type: 'addresses' },
+    fallback: [],
+    about: 'Address or CIDR range of a proxy whose X-Forwarded-For is believed. Repeatable; in the environment separated by commas.',
+  },
+  {
+    key: 'tokenKey',
+    flag: null,
+    env: 'CARREL_TOKEN_KEY',
+    kind: { type: 'text' },
+    fallbackText: 'made at first start, kept in the data folder',
+    about: 'Key that signs access tokens, at least 32 bytes. Several servers on one database need the same.',
+    secret: true,
+  },
+  {
+    key: 'accessTokenSeconds',
+    flag: 'access-token-seconds',
+    env: 'CARREL_ACCESS_TOKEN_SECONDS',
+    kind: { type: 'integer', min: 60, max: 86_400 },
+    fallback: 3600,
+    about: 'How long an access token lives.',
+  },
+  {
+    key: 'refreshTokenDays',
+    flag: 'refresh-token-days',
+    env: 'CARREL_REFRESH_TOKEN_DAYS',
+    kind: { type: 'integer', min: 1, max: 365 },
+    fallback: 30,
+    about: 'How long one may stay away without signing in again.',
+  },
+  {
+    key: 'cookieSecure',
+    flag: 'cookie-secure',
+    env: 'CARREL_COOKIE_SECURE',
+    kind: { type: 'boolean' },
+    fallback: false,
+    about: 'Marks the cookie Secure. Switch it on when the server is reached by HTTPS.',
+  },
+  {
+    key: 'pageCacheMb',
+    flag: 'page-cache-mb',
+    env: 'CARREL_PAGE_CACHE_MB',
+    kind: { type: 'integer', min: 16, max: 1_048_576 },
+    fallback: 2048,
+    about: 'Disk space for rendered and extracted pages, in MB.',
+  },
+  {
+    key: 'analysisDeadlineSeconds',
+    flag: 'analysis-deadline-seconds',
+    env: 'CARREL_ANALYSIS_DEADLINE_SECONDS',
+    kind: { type: 'integer', min: 1, max: 3600 },
+    fallback: 120,
+    about: 'How long the analysis of one file may take.',
+  },
+  {
+    key: 'workerMemoryMb',
+    flag: 'worker-memory-mb',
+    env: 'CARREL_WORKER_MEMORY_MB',
+    kind: { type: 'integer', min: 64, max: 16_384 },
+    fallback: 512,
+    about: 'JavaScript memory of one worker thread, in MB.',
+  },
+  {
+    key: 'log.level',
+    flag: 'log-level',
+    env: 'CARREL_LOG_LEVEL',
+    kind: { type: 'choice', choices: ['debug', 'info', 'warn', 'error', 'silent'] },
+    fallback: 'info',
+    about: 'From which level on the log is written.',
+  },
+  {
+    key: 'log.format',
+    flag: 'log-format',
+    env: 'CARREL_LOG_FORMAT',
+    kind: { type: 'choice', choices: ['pretty', 'json'] },
+    fallback: 'pretty',
+    about: 'Lines for people, or one JSON object a line for machines.',
+  },
+  {
+    key: 'compatibility.legacyNames',
+    flag: 'legacy-names',
+    env: 'CARREL_LEGACY_NAMES',
+    kind: { type: 'boolean' },
+    fallback: false,
+    about: 'Sends the brand names of existing clients beside the neutral ones.',
+  },
+] as const satisfies readonly Setting[]
+
+export type SettingKey = (typeof SETTINGS)[number]['key']
+
+/** The flag that names the config file is no setting itself. */
+export const CONFIG_FLAG = 'config'
+export const CONFIG_ENV = 'CARREL_CONFIG'
+/** Looked for in the data folder, then where the user stands. */
+export const CONFIG_NAME = 'carrel.json'
+
+export function hasFileTwin(setting: Setting): boolean {
+  return setting.secret === true || setting.file === true
+}
+
+/** Every flag there is, for refusals that name the nearest. */
+export function listFlags(): string[] {
+  const flags: string[] = [CONFIG_FLAG]
+  for (const setting of SETTINGS as readonly Setting[]) {
+    if (setting.flag === null) continue
+    flags.push(setting.flag)
+    if (setting.kind.type === 'boolean') flags.push(`no-${setting.flag}`)
+  }
+  return flags
+}
+
+/** Every environment variable there is. */
+export function listVariables(): string[] {
+  return [
+    CONFIG_ENV,
+    ...(SETTINGS as readonly Setting[]).flatMap((setting) => (hasFileTwin(setting) ? [setting.env, `${setting.env}_FILE`] : [setting.env])),
+  ]
+}
+
+/** Absolute form of a path that counts from `from`; a leading ~ is the home folder, for values the shell did not expand. */
+export function absolutePath(text: string, from: string): string {
+  const expanded = text === '~' || text.startsWith('~/') ? path.join(os.homedir(), text.slice(1)) : text
+  return path.resolve(from, expanded)
+}

@@ -1,0 +1,55 @@
+import { didYouMean } from '#core/setting/nearest-name.ts'
+
+/** A flag that a command line may carry. */
+export interface Flag {
+  name: string
+  /** A switch takes no value: `--x`, `--no-x` or `--x=on|off`. */
+  isSwitch: boolean
+  repeatable: boolean
+}
+
+export interface SplitFlags {
+  /** Values by flag name, in the order given; switches have the text "true" or "false". */
+  values: Map<string, string[]>
+  /** What stands outside of flags. */
+  words: string[]
+  mistakes: string[]
+}
+
+/** Takes a command line apart: `--flag value`, `--flag=value`; everything after `--` is a word. */
+export function splitFlags(argv: readonly string[], flags: readonly Flag[]): SplitFlags {
+  const found: SplitFlags = { values: new Map(), words: [], mistakes: [] }
+  const names = flags.flatMap((flag) => (flag.isSwitch ? [flag.name, `no-${flag.name}`] : [flag.name]))
+  const add = (flag: Flag, value: string) => {
+    const before = found.values.get(flag.name) ?? []
+    if (before.length > 0 && !flag.repeatable) found.mistakes.push(`--${flag.name} is given twice; give it once.`)
+    found.values.set(flag.name, [...before, value])
+  }
+
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i]!
+    if (word === '--') {
+      found.words.push(...argv.slice(i + 1))
+      break
+    }
+    if (!word.startsWith('-') || word === '-') {
+      found.words.push(word)
+      continue
+    }
+    const [, name, value] = /^--?([^=]*)(?:=([\s\S]*))?$/.exec(word)!
+    const flag = flags.find((each) => each.name === name)
+    const negated = name!.startsWith('no-') ? flags.find((each) => each.isSwitch && each.name === name!.slice(3)) : undefined
+    if (!word.startsWith('--') || (!flag && !negated)) {
+      found.mistakes.push(`There is no flag ${word.split('=')[0]}.${didYouMean(name!, names, '--')}`)
+      // The word after an unknown flag is most likely its value; taking it for a command would only add a second complaint.
+      if (value === undefined && i + 1 < argv.length && !argv[i + 1]!.startsWith('-')) i++
+    } else if (negated) {
+      if (value === undefined) add(negated, 'false')
+      else found.mistakes.push(`--${name} takes no value.`)
+    } else if (flag!.isSwitch) add(flag!, value ?? 'true')
+    else if (value !== undefined) add(flag!, value)
+    else if (i + 1 < argv.length && !argv[i + 1]!.startsWith('--')) add(flag!, argv[++i]!)
+    else found.mistakes.push(`--${name} needs a value.`)
+  }
+  return found
+}

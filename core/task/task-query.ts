@@ -1,0 +1,167 @@
+import type { Knex } from 'knex'
+import Type from 'typebox'
+import type { Static } from 'typebox'
+import { refuse } from '#core/errors.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
+
+export const TASK_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const
+export type TaskStatus = (typeof TASK_STATUSES)[number]
+
+/** A task as people see it. */
+export const TaskRecord = Type.Object({
+  id: Uuid,
+  taskType: Type.String(),
+  status: OneOf(TASK_STATUSES),
+  priority: Type.Integer(),
+  attempts: Type.Integer({ minimum: 0, description: 'Tries begun so far.' }),
+  maxAttempts: Type.Integer({ minimum: 1 }),
+  libraryId: Nullable(Uuid),
+  libraryName: Nullable(Type.String()),
+  seriesId: Nullable(Uuid),
+  seriesTitle: Nullable(Type.String()),
+  bookId: Nullable(Uuid),
+  bookTitle: Nullable(Type.String()),
+  params: Type.Unknown(),
+  result: Type.Unknown(),
+  lastError: Nullable(Type.String()),
+  lockedBy: Nullable(Type.String({ description: 'The node that runs it.' })),
+  lockedUntil: Nullable(Timestamp),
+  progress: Type.Optional(
+    Type.Object({ current: Type.Integer(), total: Type.Integer(), message: Type.Optional(Type.String()) }, { description: 'Only while it runs.' }),
+  ),
+  createdAt: Timestamp,
+  scheduledFor: Timestamp,
+  startedAt: Nullable(Timestamp),
+  completedAt: Nullable(Timestamp),
+})
+export type TaskRecord = Static<typeof TaskRecord>
+
+const Count = Type.Integer({ minimum: 0 })
+const COUNTS = { pending: Count, processing: Count, completed: Count, failed: Count, stale: Count, total: Count }
+
+/** How many tasks there are, by status and type. `stale` are running ones whose node is gone. */
+export const TaskStats = Type.Object({ ...COUNTS, byType: Type.Record(Type.String(), Type.Object(COUNTS)) })
+export type TaskStats = Static<typeof TaskStats>
+
+const STATUS_OF_STATE = {
+  created: 'pending',
+  retry: 'pending',
+  active: 'processing',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+} as const satisfies Record<string, TaskStatus>
+
+interface TaskRow {
+  id: string
+  name: string
+  state: keyof typeof STATUS_OF_STATE
+  priority: number
+  retry_count: number
+  retry_limit: number
+  data: { libraryId?: string; seriesId?: string; bookId?: string; params?: unknown } | null
+  output: { message?: string } | null
+  start_after: Date
+  created_on: Date
+  started_on: Date | null
+  completed_on: Date | null
+  library_name: string | null
+  series_title: string | null
+  book_title: string | null
+  node_id: string | null
+  progress_current: number | null
+  progress_total: number | null
+  progress_message: string | null
+}
+
+const SELECT = `
+  SELECT j.id, j.name, j.state, j.priority, j.retry_count, j.retry_limit, j.data, j.output, j.start_after, j.created_on, j.started_on, j.completed_on,
+    l.name AS library_name, s.title AS series_title, b.title AS book_title,
+    r.node_id, r.progress_current, r.progress_total, r.progress_message
+  FROM (SELECT * FROM ${QUEUE_SCHEMA}.job WHERE name NOT LIKE '\\_\\_pgboss%' AND %WHERE% ORDER BY created_on DESC, id LIMIT %LIMIT%) j
+  LEFT JOIN libraries l ON l.id = (j.data ->> 'libraryId')::uuid
+  LEFT JOIN books b ON b.id = (j.data ->> 'bookId')::uuid
+  LEFT JOIN series s ON s.id = coalesce((j.data ->> 'seriesId')::uuid, b.series_id)
+  LEFT JOIN task_runs r ON r.task_id = j.id AND j.state = 'active'
+  ORDER BY j.created_on DESC, j.id`
+
+/** Newest first. */
+export async function listTasks(
+  database: Knex,
+  filter: { status?: TaskStatus | undefined; taskType?: string | undefined; limit: number },
+): Promise<TaskRecord[]> {
+  const states = Object.entries(STATUS_OF_STATE)
+    .filter(([, status]) => filter.status === undefined || status === filter.status)
+    .map(([state]) => state)
+  const where = `state = ANY(CAST(:states AS ${QUEUE_SCHEMA}.job_state[]))${filter.taskType === undefined ? '' : ' AND name = :taskType'}`
+  const sql = SELECT.replace('%WHERE%', where).replace('%LIMIT%', ':limit')
+  const { rows } = await database.raw(sql, { states, limit: filter.limit, taskType: filter.taskType ?? '' })
+  return (rows as TaskRow[]).map(taskOf)
+}
+
+/** @throws not_found */
+export async function getTask(database: Knex, taskId: string): Promise<TaskRecord> {
+  const { rows } = await database.raw(SELECT.replace('%WHERE%', 'id = :taskId').replace('%LIMIT%', '1'), { taskId })
+  const [row] = rows as TaskRow[]
+  return row ? taskOf(row) : refuse('not_found', `There is no task ${taskId}; finished tasks are forgotten after some hours.`)
+}
+
+export async function countTasks(database: Knex): Promise<TaskStats> {
+  const { rows } = await database.raw(
+    `SELECT name, state::text, count(*)::int AS count FROM ${QUEUE_SCHEMA}.job WHERE name NOT LIKE '\\_\\_pgboss%' GROUP BY name, state
+     UNION ALL
+     SELECT r.task_type, 'stale', count(*)::int FROM task_runs r WHERE r.node_lock NOT IN (
+       SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) GROUP BY r.task_type`,
+  )
+  const none = () => ({ pending: 0, processing: 0, completed: 0, failed: 0, stale: 0, total: 0 })
+  const stats: TaskStats = { ...none(), byType: {} }
+  for (const { name, state, count } of rows as { name: string; state: keyof typeof STATUS_OF_STATE | 'stale'; count: number }[]) {
+    stats.byType[name] ??= none()
+    for (const counts of [stats, stats.byType[name]]) {
+      if (state !== 'stale') counts.total += count
+      const status = state === 'stale' ? 'stale' : STATUS_OF_STATE[state]
+      // The interface has no counter for cancelled ones; they are part of the total.
+      if (status !== 'cancelled') counts[status] += count
+    }
+  }
+  return stats
+}
+
+function taskOf(row: TaskRow): TaskRecord {
+  const data = row.data ?? {}
+  return {
+    id: row.id,
+    taskType: row.name,
+    status: STATUS_OF_STATE[row.state],
+    priority: row.priority,
+    // A count of tries that began: the last claim counts from the moment it has a start time.
+    attempts: row.retry_count + (row.started_on === null ? 0 : 1),
+    maxAttempts: row.retry_limit + 1,
+    libraryId: data.libraryId ?? null,
+    libraryName: row.library_name,
+    seriesId: data.seriesId ?? null,
+    seriesTitle: row.series_title,
+    bookId: data.bookId ?? null,
+    bookTitle: row.book_title,
+    params: data.params ?? null,
+    result: row.state === 'completed' ? row.output : null,
+    lastError: row.state === 'failed' || row.state === 'retry' ? (row.output?.message ?? null) : null,
+    lockedBy: row.node_id,
+    lockedUntil: null,
+    ...(row.progress_current === null || row.progress_total === null
+      ? {}
+      : {
+          progress: {
+            current: row.progress_current,
+            total: row.progress_total,
+            ...(row.progress_message === null ? {} : { message: row.progress_message }),
+          },
+        }),
+    createdAt: row.created_on.toISOString(),
+    scheduledFor: row.start_after.toISOString(),
+    startedAt: row.started_on?.toISOString() ?? null,
+    completedAt: row.completed_on?.toISOString() ?? null,
+  }
+}

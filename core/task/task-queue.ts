@@ -1,0 +1,372 @@
+import { randomInt } from 'node:crypto'
+import type { Knex } from 'knex'
+import { PgBoss } from 'pg-boss'
+import type { Log } from '#core/log.ts'
+import {
+  FinalFailure,
+  type NewTask,
+  TASK_PRIORITY,
+  type TaskHandler,
+  type TaskQueue,
+  type TaskReference,
+  type TaskType,
+} from '#core/task/task.ts'
+import {
+  bossDatabase,
+  cancelMatching,
+  type Claim,
+  findTaskType,
+  findWaiting,
+  handBack,
+  listRetrying,
+  openPresence,
+  type Presence,
+  prepareIndexes,
+  type Progress,
+  QUEUE_SCHEMA,
+  recordProgress,
+  replaceRuns,
+  requeue,
+  sendSignal,
+  type Signal,
+  spendTries,
+  takeBackLost,
+} from '#core/task/task-store.ts'
+
+/** Further tries after the first. */
+const RETRIES = 3
+/** Tries wait about 2, 4 and 8 seconds: long enough for a disk that wakes up, short enough for a person who watches. */
+const RETRY_DELAY_SECONDS = 2
+/** pg-boss ends a job that is active for longer; 24 hours is the most it takes, and no honest task needs it. */
+const RUN_SECONDS_MAX = 24 * 3600
+/** Finished analyses come by the hundred thousand: two hours of history. The rest is kept for a week. */
+const ANALYSIS_KEPT_SECONDS = 2 * 3600
+const KEPT_SECONDS = 7 * 24 * 3600
+/** Signals wake the loops at once; this only finds retries that have come due and signals that were lost. */
+const POLL_MS = 1_000
+const SWEEP_MS = 5_000
+const PROGRESS_MS = 300
+/** Rows of one INSERT: enough to make the round trip cheap, few enough to keep the statement under a megabyte. */
+const ADD_CHUNK = 1_000
+/** What pg-boss does beside: deleting old tasks, once an hour. Its flows are not used, and its reindexing is autovacuum's business here. */
+const MAINTENANCE = { supervise: true, maintenanceIntervalSeconds: 3600, flowIntervalSeconds: 3600, monitorVacuum: false, reindex: false }
+const TYPES = Object.keys(TASK_PRIORITY) as TaskType[]
+
+interface Payload extends TaskReference {
+  params?: Record<string, unknown>
+}
+
+interface Running {
+  claim: Claim
+  abort: AbortController
+  cancelled: boolean
+  done: Promise<void>
+}
+
+type Ending = { claim: Claim } & ({ how: 'completed'; result: unknown } | { how: 'failed'; error: unknown } | { how: 'handed back' } | { how: 'cancelled' })
+
+/** The tasks of one type on this node. */
+interface Lane {
+  type: TaskType
+  concurrency: number
+  handler: TaskHandler
+  running: Map<string, Running>
+  ended: Ending[]
+  pumping: Promise<void> | null
+  again: boolean
+}
+
+/**
+ * Opens the task queue: pg-boss keeps the tasks, our own loops run them. The loops fetch as many as have room and again whenever one
+ * ends, so a backlog never waits for a poll (pg-boss' own workers with one job a batch do 9 a second, 2,121 in batches of 100 that
+ * all wait for their slowest).
+ * @param options.nodeId shown to people as who runs a task
+ */
+export async function openTaskQueue(options: { database: Knex; log: Log; nodeId: string; retryDelaySeconds?: number }): Promise<TaskQueue> {
+  const { database, log, nodeId } = options
+  const nodeLock = randomInt(1, 2 ** 48 - 1)
+  const boss = new PgBoss({ db: bossDatabase(database), schema: QUEUE_SCHEMA, schedule: false, ...MAINTENANCE })
+  boss.on('error', (error) => log.error({ err: error }, 'task queue'))
+  boss.on('warning', (warning) => log.debug({ warning }, 'task queue'))
+  await boss.start()
+  await prepareIndexes(database)
+  for (const type of TYPES) {
+    const settings = {
+      retryLimit: RETRIES,
+      retryDelay: options.retryDelaySeconds ?? RETRY_DELAY_SECONDS,
+      retryBackoff: true,
+      expireInSeconds: RUN_SECONDS_MAX,
+      deleteAfterSeconds: type === 'analyze_book' ? ANALYSIS_KEPT_SECONDS : KEPT_SECONDS,
+    }
+    await boss.createQueue(type, { ...settings, policy: 'short' })
+    await boss.updateQueue(type, settings)
+  }
+
+  const lanes = new Map<TaskType, Lane>()
+  const progress = new Map<string, Progress>()
+  const timers: NodeJS.Timeout[] = []
+  let presence: Presence | null = null
+  let started = false
+  let stopping = false
+
+  function pump(lane: Lane): Promise<void> {
+    if (!started) return Promise.resolve()
+    lane.again = true
+    lane.pumping ??= turn(lane).finally(() => {
+      lane.pumping = null
+    })
+    return lane.pumping
+  }
+
+  /** Settles what has ended and fetches what has room, until neither is left. */
+  async function turn(lane: Lane): Promise<void> {
+    while (lane.again) {
+      lane.again = false
+      try {
+        const ended = await settle(lane)
+        const room = stopping ? 0 : lane.concurrency - lane.running.size
+        const jobs = room > 0 ? await boss.fetch<Payload>(lane.type, { batchSize: room }) : []
+        const begun = jobs.map((job) => job.id)
+        if (ended.length > 0 || begun.length > 0) await replaceRuns(database, { ended, begun, type: lane.type, nodeId, nodeLock })
+        for (const job of jobs) begin(lane, { id: job.id, retryCount: job.retryCount }, job.data ?? {})
+      } catch (error) {
+        // The database is away: the next poll tries again, and what was claimed without a run is taken back by a sweep.
+        log.error({ err: error, taskType: lane.type }, 'The task queue cannot reach its database')
+        return
+      }
+    }
+  }
+
+  function begin(lane: Lane, claim: Claim, data: Payload): void {
+    const abort = new AbortController()
+    const { params = {}, ...reference } = data
+    const running: Running = { claim, abort, cancelled: false, done: Promise.resolve() }
+    const run = {
+      ...reference,
+      id: claim.id,
+      type: lane.type,
+      params,
+      attempt: claim.retryCount + 1,
+      signal: abort.signal,
+      progress: (current: number, total: number, message?: string) => {
+        progress.set(claim.id, { id: claim.id, current: Math.round(current), total: Math.round(total), message: message ?? '' })
+      },
+    }
+    lane.running.set(claim.id, running)
+    if (stopping) abort.abort(aborted('The server is stopping'))
+    running.done = (async () => {
+      try {
+        lane.ended.push({ claim, how: 'completed', result: await lane.handler(run) })
+      } catch (error) {
+        if (running.cancelled) lane.ended.push({ claim, how: 'cancelled' })
+        else if (stopping) lane.ended.push({ claim, how: 'handed back' })
+        else lane.ended.push({ claim, how: 'failed', error })
+      } finally {
+        lane.running.delete(claim.id)
+        progress.delete(claim.id)
+      }
+      if (!stopping) pump(lane)
+    })()
+  }
+
+  /** Tells pg-boss how runs ended; answers their ids. What cannot be told stays for the next turn. */
+  async function settle(lane: Lane): Promise<string[]> {
+    const ended = lane.ended.splice(0)
+    if (ended.length === 0) return []
+    try {
+      const silent = ended.filter((end) => end.how === 'completed' && end.result === undefined).map((end) => end.claim)
+      if (silent.length > 0) await boss.complete(lane.type, silent)
+      const back = ended.filter((end) => end.how === 'handed back').map((end) => end.claim)
+      if (back.length > 0) await handBack(database, lane.type, back)
+      for (const end of ended) {
+        if (end.how === 'completed' && end.result !== undefined) await boss.complete(lane.type, [end.claim], outputOf(end.result))
+        if (end.how === 'failed') await fail(lane.type, end.claim, end.error)
+      }
+    } catch (error) {
+      lane.ended.unshift(...ended)
+      throw error
+    }
+    return ended.map((end) => end.claim.id)
+  }
+
+  async function fail(type: TaskType, claim: Claim, error: unknown): Promise<void> {
+    const final = error instanceof FinalFailure
+    if (final) await spendTries(database, type, claim)
+    else log.warn({ err: error, taskId: claim.id, taskType: type, attempt: claim.retryCount + 1 }, 'A task failed')
+    await boss.fail(type, [claim], { message: error instanceof Error ? error.message : String(error) })
+  }
+
+  function hear(signal: Signal): void {
+    if ('wake' in signal) {
+      const lane = lanes.get(signal.wake)
+      if (lane && !stopping) pump(lane)
+    } else for (const id of signal.cancel) abortRun(id)
+  }
+
+  function abortRun(id: string): void {
+    for (const lane of lanes.values()) {
+      const running = lane.running.get(id)
+      if (!running) continue
+      running.cancelled = true
+      running.abort.abort(aborted('The task was cancelled'))
+    }
+  }
+
+  async function tellCancelled(ids: string[]): Promise<void> {
+    for (const id of ids) abortRun(id)
+    // A notification carries 8,000 bytes at most.
+    for (let at = 0; at < ids.length; at += 150) await sendSignal(database, { cancel: ids.slice(at, at + 150) })
+  }
+
+  async function wake(type: TaskType): Promise<void> {
+    hear({ wake: type })
+    await sendSignal(database, { wake: type })
+  }
+
+  async function sweep(): Promise<void> {
+    const { count, exhausted } = await takeBackLost(database, TYPES)
+    for (const { type, id, retryCount } of exhausted) {
+      await boss.fail(type, [{ id, retryCount }], { message: 'The server died while this ran, at its last try.' })
+    }
+    if (count > 0) log.info({ count }, 'Took back tasks of a node that is gone')
+    for (const lane of lanes.values()) if (!stopping && count > 0) pump(lane)
+  }
+
+  async function writeProgress(): Promise<void> {
+    if (progress.size === 0) return
+    const all = [...progress.values()]
+    progress.clear()
+    await recordProgress(database, all)
+  }
+
+  function every(ms: number, work: () => Promise<void>): void {
+    let busy = false
+    const timer = setInterval(async () => {
+      if (busy) return
+      busy = true
+      try {
+        await work()
+      } catch (error) {
+        if (!stopping) log.warn({ err: error }, 'The task queue could not look after itself; it will try again')
+      } finally {
+        busy = false
+      }
+    }, ms)
+    timers.push(timer)
+  }
+
+  return {
+    async add(task) {
+      for (;;) {
+        const waiting = await findWaiting(database, task.type, task.dedupeKey)
+        if (waiting !== null) return { taskId: waiting, created: false }
+        const taskId = await boss.send({ name: task.type, data: payloadOf(task), options: sendOptions(task) })
+        // Null: another one of this key came in between, and may have begun since.
+        if (taskId === null) continue
+        await wake(task.type)
+        return { taskId, created: true }
+      }
+    },
+
+    async addMany(tasks) {
+      let added = 0
+      for (const [type, ofType] of Map.groupBy(tasks, (task) => task.type)) {
+        for (let at = 0; at < ofType.length; at += ADD_CHUNK) {
+          const chunk = ofType.slice(at, at + ADD_CHUNK)
+          const retrying = await listRetrying(
+            database,
+            type,
+            chunk.map((task) => task.dedupeKey),
+          )
+          const fresh = chunk.filter((task) => !retrying.has(task.dedupeKey))
+          if (fresh.length === 0) continue
+          const ids = await boss.insert(
+            type,
+            fresh.map((task) => ({ data: payloadOf(task), ...sendOptions(task) })),
+            { returnId: true },
+          )
+          added += ids?.length ?? 0
+          await wake(type)
+        }
+      }
+      return added
+    },
+
+    handle(type, { concurrency }, handler) {
+      if (started) throw new Error(`The handler of ${type} came after start()`)
+      lanes.set(type, { type, concurrency, handler, running: new Map(), ended: [], pumping: null, again: false })
+    },
+
+    async start() {
+      presence = await openPresence(database, {
+        nodeLock,
+        onSignal: hear,
+        onReturn: () => {
+          for (const lane of lanes.values()) if (!stopping) pump(lane)
+        },
+        onLoss: (error) => log.warn({ err: error }, 'The task queue lost its connection; it will connect again'),
+      })
+      started = true
+      await sweep()
+      for (const lane of lanes.values()) pump(lane)
+      every(POLL_MS, async () => {
+        for (const lane of lanes.values()) if (!stopping) pump(lane)
+      })
+      every(SWEEP_MS, sweep)
+      every(PROGRESS_MS, writeProgress)
+    },
+
+    async stop() {
+      if (stopping) return
+      stopping = true
+      for (const timer of timers) clearInterval(timer)
+      const all = [...lanes.values()]
+      const abortAll = () => {
+        for (const lane of all) for (const running of lane.running.values()) running.abort.abort(aborted('The server is stopping'))
+      }
+      abortAll()
+      // A fetch that was under way may still begin runs; begin() aborts those itself.
+      await Promise.all(all.map((lane) => lane.pumping))
+      await Promise.all(all.flatMap((lane) => [...lane.running.values()].map((running) => running.done)))
+      await Promise.all(all.map((lane) => pump(lane)))
+      await boss.stop({ graceful: false, close: false })
+      await presence?.close()
+    },
+
+    async cancel(taskId) {
+      const type = await findTaskType(database, taskId)
+      if (type === null) return false
+      // affected is missing from the types, which say only what the answer is not.
+      const { affected } = (await boss.cancel(type, taskId)) as { affected: number }
+      if (affected === 0) return false
+      await tellCancelled([taskId])
+      return true
+    },
+
+    async cancelAll(which) {
+      const ids = await cancelMatching(database, which)
+      await tellCancelled(ids)
+      return ids.length
+    },
+
+    async retry(taskId) {
+      const type = await findTaskType(database, taskId)
+      if (type === null || !(await requeue(database, type, { id: taskId, retries: RETRIES }))) return false
+      await wake(type)
+      return true
+    },
+  }
+}
+
+const aborted = (message: string) => new DOMException(message, 'AbortError')
+
+const payloadOf = ({ libraryId, seriesId, bookId, params }: NewTask): Payload => ({ libraryId, seriesId, bookId, params })
+
+const sendOptions = (task: NewTask) => ({
+  ...(task.id === undefined ? {} : { id: task.id }),
+  priority: task.priority ?? TASK_PRIORITY[task.type],
+  singletonKey: task.dedupeKey,
+})
+
+/** pg-boss keeps an object; anything else is wrapped. */
+const outputOf = (result: unknown): object => (typeof result === 'object' && result !== null ? result : { value: result })

@@ -1,0 +1,118 @@
+import t from 'tap'
+import type { SignedIn } from '#core/account/sign-in.ts'
+import type { UserDetail, UserInfo } from '#core/account/user.ts'
+import { ADMIN, openTestServer } from '#test/support/server.ts'
+
+interface Failure {
+  error: string
+  message: string
+  requestId: string
+}
+
+t.test('login, by name or address, answers tokens and sets the cookie', async (t) => {
+  const server = await openTestServer(t)
+  for (const username of ['ada', 'ADA', 'ada@example.org']) {
+    const answer = await server.request<SignedIn>('POST', '/api/v1/auth/login', { body: { username, password: ADMIN.password } })
+    t.equal(answer.status, 200)
+    t.match(answer.json, { tokenType: 'Bearer', expiresIn: 3600, user: { username: 'ada', role: 'admin', emailVerified: true } })
+    t.match(answer.headers.get('set-cookie'), new RegExp(`^auth_token=${answer.json.accessToken}; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600$`))
+    t.equal(answer.headers.get('cache-control'), 'no-store')
+    const claims = JSON.parse(Buffer.from(answer.json.accessToken.split('.')[1] ?? '', 'base64url').toString())
+    t.match(claims, { sub: server.adminId, role: 'admin', jti: String, iat: Number, exp: claims.iat + 3600 })
+    const me = await server.request<UserInfo>('GET', '/api/v1/auth/me', { token: answer.json.accessToken })
+    t.same(me.json, answer.json.user)
+  }
+  const detail = await server.request<UserDetail>('GET', '/api/v1/user', { token: server.adminToken })
+  t.match(detail.json, { id: server.adminId, sharingTags: [], isActive: true, lastLoginAt: String })
+})
+
+t.test('an unknown name, a wrong password and a disabled account get one answer', async (t) => {
+  const server = await openTestServer(t)
+  const gone = await server.signUp({ username: 'gone' })
+  await server.accounts.editUser(gone.id, { isActive: false }, null)
+  const answers: { status: number; message: string; ms: number }[] = []
+  for (const body of [
+    { username: 'nobody', password: 'whatever it is' },
+    { username: 'ada', password: 'not the password' },
+    { username: 'gone', password: 'gone has a password' },
+  ]) {
+    const begun = performance.now()
+    const { status, json } = await server.request<Failure>('POST', '/api/v1/auth/login', { body })
+    answers.push({ status, message: json.message, ms: performance.now() - begun })
+  }
+  t.same(new Set(answers.map(({ status, message }) => `${status} ${message}`)).size, 1)
+  t.equal(answers[0]?.status, 401)
+  t.ok(answers.every(({ ms }) => ms > 5), 'each costs a hash')
+  t.equal((await server.request('GET', '/api/v1/auth/me', { token: gone.token })).status, 401, 'tokens of a disabled user are dead')
+})
+
+t.test('credentials are taken where they belong', async (t) => {
+  const server = await openTestServer(t)
+  const cookie = { cookie: `theme=dark; auth_token=${server.adminToken}` }
+  const table: [name: string, path: string, headers: Record<string, string>, status: number][] = [
+    ['nothing', '/api/v1/auth/me', {}, 401],
+    ['bearer', '/api/v1/auth/me', { authorization: `bearer ${server.adminToken}` }, 200],
+    ['cookie where allowed', '/api/v1/auth/me', cookie, 200],
+    ['cookie elsewhere', '/api/v1/user', cookie, 401],
+    ['bad bearer beside a good cookie', '/api/v1/auth/me', { ...cookie, authorization: 'Bearer nonsense' }, 401],
+    ['basic', '/api/v1/auth/me', { authorization: `Basic ${btoa(`ada:${ADMIN.password}`)}` }, 401],
+    ['altered token', '/api/v1/auth/me', { authorization: `Bearer ${server.adminToken.slice(0, -2)}xx` }, 401],
+    ['token without signature', '/api/v1/auth/me', { authorization: `Bearer ${btoa('{"alg":"none"}')}.${server.adminToken.split('.')[1]}.` }, 401],
+    ['bad token on a public route', '/api/v1/info', { authorization: 'Bearer nonsense' }, 200],
+  ]
+  for (const [name, path, headers, status] of table) {
+    const answer = await server.request<Failure>('GET', path, { headers })
+    t.equal(answer.status, status, name)
+    if (status === 401) t.match([answer.json.error, answer.headers.get('www-authenticate')], ['unauthorized', /^Bearer/], name)
+  }
+})
+
+t.test('logout ends the session, its refresh token included, and no other', async (t) => {
+  const server = await openTestServer(t)
+  const login = () => server.request<SignedIn>('POST', '/api/v1/auth/login', { body: ADMIN_LOGIN })
+  const [first, second] = [await login(), await login()]
+  const out = await server.request('POST', '/api/v1/auth/logout', { token: first.json.accessToken })
+  t.equal(out.status, 200)
+  t.match(out.headers.get('set-cookie'), /^auth_token=; .*Max-Age=0/)
+  const me = (token: string) => server.request('GET', '/api/v1/auth/me', { token })
+  t.equal((await me(first.json.accessToken)).status, 401)
+  t.equal((await me(second.json.accessToken)).status, 200)
+  const refreshed = await server.request('POST', '/api/v1/auth/refresh', { body: { refreshToken: first.json.refreshToken } })
+  t.equal(refreshed.status, 401)
+})
+
+t.test('refresh tokens rotate; using one twice ends the family', async (t) => {
+  const server = await openTestServer(t)
+  const first = (await server.request<SignedIn>('POST', '/api/v1/auth/login', { body: ADMIN_LOGIN })).json
+  const refresh = (refreshToken: string) => server.request<SignedIn>('POST', '/api/v1/auth/refresh', { body: { refreshToken } })
+  const second = await refresh(first.refreshToken)
+  t.equal(second.status, 200)
+  t.not(second.json.refreshToken, first.refreshToken)
+  t.match(second.headers.get('set-cookie'), /^auth_token=/)
+  const me = (token: string) => server.request('GET', '/api/v1/auth/me', { token })
+  t.equal((await me(second.json.accessToken)).status, 200)
+  t.equal((await refresh(first.refreshToken)).status, 401, 'used before')
+  t.equal((await refresh(second.json.refreshToken)).status, 401, 'and with it the whole family')
+  t.equal((await me(second.json.accessToken)).status, 401, 'access tokens too, at once')
+  t.equal((await refresh('rt_unknown')).status, 401)
+
+  const third = (await server.request<SignedIn>('POST', '/api/v1/auth/login', { body: ADMIN_LOGIN })).json
+  const race = await Promise.all(Array.from({ length: 5 }, () => refresh(third.refreshToken)))
+  t.equal(race.filter(({ status }) => status === 200).length, 1, 'of five at once one wins')
+})
+
+t.test('guessing is slowed down per account, with the answer of spec 7', async (t) => {
+  const server = await openTestServer(t)
+  const guess = (username: string) => server.request<Record<string, unknown>>('POST', '/api/v1/auth/login', { body: { username, password: 'a wrong one' } })
+  for (let count = 0; count < 5; count++) t.equal((await guess('ada')).status, 401)
+  const answer = await guess('ada')
+  t.equal(answer.status, 429)
+  t.same(Object.keys(answer.json).sort(), ['error', 'message', 'retry_after'])
+  t.equal(answer.json['error'], 'rate_limit_exceeded')
+  t.equal(answer.headers.get('retry-after'), String(answer.json['retry_after']))
+  const right = await server.request('POST', '/api/v1/auth/login', { body: ADMIN_LOGIN })
+  t.equal(right.status, 429, 'the right password has to wait as well')
+  t.equal((await guess('another')).status, 401, 'others are not concerned')
+})
+
+const ADMIN_LOGIN = { username: ADMIN.username, password: ADMIN.password }

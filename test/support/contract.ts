@@ -1,0 +1,36 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
+const path = fileURLToPath(new URL('../../../shared/contract/schemas.json', import.meta.url))
+
+let contract: { ajv: Ajv2020; id: string } | null | undefined
+
+function readContract(): { ajv: Ajv2020; id: string } | null {
+  if (!existsSync(path)) {
+    console.error(`\n*** SKIPPED: no wire contract at ${path}; answers are checked against our own schemas only. ***\n`)
+    return null
+  }
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  const schemas = JSON.parse(readFileSync(path, 'utf8')) as { $id: string }
+  ajv.addSchema(schemas)
+  return { ajv, id: schemas.$id }
+}
+
+/**
+ * The check of one shape of the wire contract that lies beside the repository on some machines: answers the complaints about a
+ * value, none when it fits. Null, and loudly so, where the contract is not there.
+ * @param shape a name under `$defs`, such as `Book`
+ */
+export function findContract(shape: string): ((value: unknown) => string[]) | null {
+  if (contract === undefined) contract = readContract()
+  if (contract === null) return null
+  const validate = contract.ajv.compile({ $ref: `${contract.id}#/$defs/${shape}` })
+  return (value) => {
+    // As it goes over the wire: without members that are undefined.
+    validate(JSON.parse(JSON.stringify(value)))
+    return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
+  }
+}

@@ -1,0 +1,117 @@
+import { crc32, deflateRawSync } from 'node:zlib'
+
+/** Entries of a zip by archive path, in this order; `null` leaves out what a recipe would put there. */
+export type EpubFiles = Record<string, string | Uint8Array | null>
+
+export interface EpubRecipe {
+  version?: '2.0' | '3.0'
+  /** XML inside <metadata>. */
+  metadata?: string
+  /** XML inside <manifest> and <spine>, and after the spine (guide). */
+  manifest?: string
+  spine?: string
+  afterSpine?: string
+  /** Before the root element of the package document, such as a DOCTYPE. */
+  prolog?: string
+  /** Content by path inside OPS/ (`../META-INF/…` for files elsewhere is written `/META-INF/…`), or null to leave out a standard file. */
+  files?: EpubFiles
+}
+
+/** A valid small EPUB with one chapter, changed by what the recipe gives. */
+export function buildEpub(recipe: EpubRecipe = {}): Buffer {
+  const {
+    version = '3.0',
+    metadata = '<dc:title>A small book</dc:title>',
+    manifest = '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/>',
+    spine = '<itemref idref="c1"/>',
+    afterSpine = '',
+    prolog = '',
+  } = recipe
+  const opf =
+    `<?xml version="1.0" encoding="UTF-8"?>${prolog}<package xmlns="http://www.idpf.org/2007/opf" version="${version}" unique-identifier="id">` +
+    `<metadata xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:opf="http://www.idpf.org/2007/opf"><dc:identifier id="id">x</dc:identifier>${metadata}</metadata>` +
+    `<manifest>${manifest}</manifest><spine>${spine}</spine>${afterSpine}</package>`
+  const files: EpubFiles = {
+    mimetype: 'application/epub+zip',
+    'META-INF/container.xml':
+      '<?xml version="1.0"?><container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>' +
+      '<rootfile full-path="OPS/package.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+    'OPS/package.opf': opf,
+    'OPS/c1.xhtml': textPage('Once upon a time.'),
+  }
+  for (const [name, content] of Object.entries(recipe.files ?? {})) files[name.startsWith('/') ? name.slice(1) : `OPS/${name}`] = content
+  return packFiles(files)
+}
+
+/** A fixed-layout comic whose pages are XHTML pages with one picture each, named in the order given. */
+export function buildComicEpub(pictures: { name: string; bytes: Uint8Array }[]): Buffer {
+  return buildEpub({
+    metadata: '<dc:title>A comic</dc:title><meta property="rendition:layout">pre-paginated</meta>',
+    manifest: pictures
+      .map(
+        ({ name }, index) =>
+          `<item id="p${index}" href="p${index}.xhtml" media-type="application/xhtml+xml"/><item id="i${index}" href="${name}" media-type="image/jpeg"/>`,
+      )
+      .join(''),
+    spine: pictures.map((_, index) => `<itemref idref="p${index}"/>`).join(''),
+    files: Object.fromEntries([
+      ['c1.xhtml', null],
+      ...pictures.map(({ name, bytes }) => [name, bytes]),
+      ...pictures.map(({ name }, index) => [`p${index}.xhtml`, index % 2 === 0 ? imagePage(name) : svgPage(name)]),
+    ]),
+  })
+}
+
+export function textPage(text: string): string {
+  return page(`<p>${text}</p>`)
+}
+
+export function imagePage(src: string): string {
+  return page(`<div>\n  <img src="${src}" alt="a picture"/>\n</div>`)
+}
+
+export function svgPage(href: string): string {
+  return page(
+    `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 60 90"><title>Page</title>` +
+      `<image width="60" height="90" xlink:href="${href}"/></svg>`,
+  )
+}
+
+function page(body: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml"><head><title>t</title></head><body>${body}</body></html>`
+}
+
+/** A zip in which text is deflated and everything else stored. */
+function packFiles(files: EpubFiles): Buffer {
+  const locals: Buffer[] = []
+  const directory: Buffer[] = []
+  let offset = 0
+  for (const [name, content] of Object.entries(files)) {
+    if (content === null) continue
+    const stored = Buffer.from(content)
+    const deflate = typeof content === 'string' && name !== 'mimetype'
+    const data = deflate ? deflateRawSync(stored) : stored
+    const path = Buffer.from(name)
+    const facts = Buffer.alloc(26)
+    facts.writeUInt16LE(20, 0)
+    facts.writeUInt16LE(0x800, 2)
+    facts.writeUInt16LE(deflate ? 8 : 0, 4)
+    facts.writeUInt32LE(crc32(stored), 10)
+    facts.writeUInt32LE(data.length, 14)
+    facts.writeUInt32LE(stored.length, 18)
+    facts.writeUInt16LE(path.length, 22)
+    const local = Buffer.concat([Buffer.from('PK\x03\x04'), facts, path, data])
+    const place = Buffer.alloc(14)
+    place.writeUInt32LE(offset, 10)
+    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\0', 'latin1'), facts, place, path]))
+    locals.push(local)
+    offset += local.length
+  }
+  const end = Buffer.alloc(22)
+  end.write('PK\x05\x06', 'latin1')
+  end.writeUInt16LE(directory.length, 8)
+  end.writeUInt16LE(directory.length, 10)
+  end.writeUInt32LE(Buffer.concat(directory).length, 12)
+  end.writeUInt32LE(offset, 16)
+  return Buffer.concat([...locals, ...directory, end])
+}

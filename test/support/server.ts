@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import http from 'node:http'
+import net from 'node:net'
+import type { Knex } from 'knex'
+import type { Test } from 'tap'
+import type { Route } from '#api/http/endpoint.ts'
+import { openServer, type Server, type ServerOptions } from '#api/server.ts'
+import type { Services } from '#api/services.ts'
+import { type Accounts, openAccounts } from '#core/account/accounts.ts'
+import { type Log, silentLog } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+
+export const ADMIN = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
+
+/** What a fresh installation runs with, rate limiting off: tests ask faster than people. */
+export function testSettings(change: Partial<Settings> = {}): Settings {
+  return {
+    dataFolder: '/nonexistent',
+    libraryFolders: [],
+    host: '127.0.0.1',
+    port: 0,
+    workers: 1,
+    databaseUrl: null,
+    firstAdmin: null,
+    rateLimit: { enabled: false, anonymous: { perSecond: 10, burst: 50 }, authenticated: { perSecond: 50, burst: 200 } },
+    trustedProxies: [],
+    tokenKey: null,
+    accessTokenSeconds: 3600,
+    refreshTokenDays: 30,
+    cookieSecure: false,
+    pageCacheBytesMax: 1_000_000,
+    analysisDeadlineMs: 10_000,
+    workerMemoryMbMax: 256,
+    log: { level: 'silent', format: 'json' },
+    compatibility: { legacyNames: false },
+    ...change,
+  }
+}
+
+export interface Answer<T = unknown> {
+  status: number
+  headers: Headers
+  text: string
+  /** The body read as JSON; undefined when it is not JSON. */
+  json: T
+}
+
+export interface Ask {
+  /** Bearer token or API key. */
+  token?: string
+  headers?: Record<string, string>
+  /** Sent as JSON. */
+  body?: unknown
+}
+
+export interface TestServer {
+  url: string
+  port: number
+  server: Server
+  services: Services
+  accounts: Accounts
+  database: Knex
+  /** Of the first administrator; empty when none was made. */
+  adminToken: string
+  adminId: string
+  request<T = never>(method: string, path: string, ask?: Ask): Promise<Answer<T>>
+  /** Makes a user and signs them in. */
+  signUp(user: { username: string; role?: 'reader' | 'maintainer' | 'admin'; permissions?: string[] }): Promise<{ id: string; token: string }>
+  /** Sends bytes as they are and answers everything that comes back until the server hangs up or `waitMs` have passed. */
+  raw(text: string | Buffer, options?: { waitMs?: number; address?: string }): Promise<string>
+}
+
+/**
+ * The real server on a free port with real accounts on a fresh database. The first administrator is made unless `admin: false`.
+ * @param options.services what else the routes under test need; anything not given throws when it is touched
+ */
+export async function openTestServer(
+  t: Test,
+  options: {
+    settings?: Partial<Settings>
+    routes?: readonly Route<Services>[]
+    services?: (parts: { database: Knex; settings: Settings; accounts: Accounts }) => Partial<Services>
+    server?: Omit<ServerOptions, 'routes'>
+    admin?: boolean
+    log?: Log
+  } = {},
+): Promise<TestServer> {
+  const { database } = await openTestDatabase(t)
+  const settings = testSettings(options.settings)
+  // A 500 hides its cause from the client, but should not from whoever reads the test.
+  const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
+  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), log })
+  const given = { settings, log, database, accounts, poolHealthy: () => true, ...options.services?.({ database, settings, accounts }) }
+  const services = new Proxy(given, {
+    get(target, name) {
+      if (name in target) return target[name as keyof typeof target]
+      throw new Error(`This test server was opened without services.${String(name)}`)
+    },
+  }) as Services
+  const admin = options.admin === false ? null : await accounts.initialize(ADMIN)
+  const server = openServer(services, { ...options.server, ...(options.routes && { routes: options.routes }) })
+  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+  const port = Number(new URL(url).port)
+  t.teardown(async () => {
+    await server.close({ deadlineMs: 500 })
+    await accounts.close()
+  })
+
+  const request: TestServer['request'] = async (method, path, ask = {}) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: {
+        ...(ask.token && { authorization: `Bearer ${ask.token}` }),
+        ...(ask.body !== undefined && { 'content-type': 'application/json' }),
+        ...ask.headers,
+      },
+      redirect: 'manual',
+      ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, headers: answer.headers, text, json: readJson(text) as never }
+  }
+
+  return {
+    url,
+    port,
+    server,
+    services,
+    accounts,
+    database,
+    adminToken: admin?.accessToken ?? '',
+    adminId: admin?.user.id ?? '',
+    request,
+    async signUp({ username, role, permissions }) {
+      const password = `${username} has a password`
+      const user = await accounts.createUser({ username, email: `${username}@example.org`, password, ...(role && { role }), ...(permissions && { permissions }) }, null)
+      const { accessToken } = await accounts.login({ username, password, address: '127.0.0.1' })
+      return { id: user.id, token: accessToken }
+    },
+    raw: (text, { waitMs = 2_000, address } = {}) =>
+      new Promise((resolve) => {
+        const socket = net.connect({ port, host: '127.0.0.1', ...(address && { localAddress: address }) }, () => socket.write(text))
+        let answer = ''
+        const timer = setTimeout(() => socket.destroy(), waitMs)
+        socket.on('data', (chunk) => {
+          answer += chunk.toString('latin1')
+        })
+        socket.on('error', () => {})
+        socket.on('close', () => {
+          clearTimeout(timer)
+          resolve(answer)
+        })
+      }),
+  }
+}
+
+/** GET with everything that fetch hides: bytes, raw headers, the option to hang up early. */
+export function get(
+  url: string,
+  options: { method?: string; headers?: Record<string, string>; agent?: http.Agent } = {},
+): Promise<{ status: number; headers: http.IncomingHttpHeaders; bytes: Buffer }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url, { method: options.method ?? 'GET', headers: options.headers ?? {}, ...(options.agent && { agent: options.agent }) }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }))
+    })
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

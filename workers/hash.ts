@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { read } from 'node:fs'
+
+/** Big enough that the cost per read vanishes, small enough for two of them per thread. */
+const CHUNK_BYTES = 1024 * 1024
+
+/** KOReader's partial MD5: 1,024 bytes at 0, 1024, 4096, … up to 1024·4^10. */
+const SAMPLE_BYTES = 1024
+const SAMPLE_OFFSETS = [0, ...Array.from({ length: 11 }, (_, power) => 1024 * 4 ** power)]
+
+export interface FileHashes {
+  /** Lower-case hex of the whole file. */
+  sha256: string
+  /** KOReader's partial MD5, lower-case hex. */
+  readerHash: string
+  /** Bytes read, which differ from the size of a moment ago when the file changes. */
+  bytesRead: number
+}
+
+/** Two buffers are enough for one file at a time; a second caller in the same thread brings its own. */
+let spare: [Buffer, Buffer] | null = null
+
+/** Reads the whole file once, the next chunk on its way while one is hashed. Rejects with the error of the file system. */
+export async function hashFile(fd: number): Promise<FileHashes> {
+  const buffers = spare ?? [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)]
+  spare = null
+  const sha256 = createHash('sha256')
+  const samples = openSamples()
+  let position = 0
+  let turn: 0 | 1 = 0
+  let pending = readChunk(fd, buffers[turn], 0)
+  for (;;) {
+    const bytes = await pending
+    if (bytes === 0) break
+    const chunk = buffers[turn].subarray(0, bytes)
+    turn = turn === 0 ? 1 : 0
+    pending = readChunk(fd, buffers[turn], position + bytes)
+    sha256.update(chunk)
+    samples.take(chunk, position)
+    position += bytes
+  }
+  spare = buffers
+  return { sha256: sha256.digest('hex'), readerHash: samples.digest(), bytesRead: position }
+}
+
+function readChunk(fd: number, buffer: Buffer, position: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(fd, buffer, 0, buffer.length, position, (error, bytes) => (error ? reject(error) : resolve(bytes)))
+  })
+}
+
+/** Picks the samples out of chunks that may begin or end in the middle of one. */
+function openSamples() {
+  const kept = Buffer.alloc(SAMPLE_OFFSETS.length * SAMPLE_BYTES)
+  const filled = SAMPLE_OFFSETS.map(() => 0)
+  return {
+    take(chunk: Buffer, position: number): void {
+      for (const [index, offset] of SAMPLE_OFFSETS.entries()) {
+        const from = Math.max(offset, position)
+        const to = Math.min(offset + SAMPLE_BYTES, position + chunk.length)
+        if (from >= to) continue
+        chunk.copy(kept, index * SAMPLE_BYTES + from - offset, from - position, to - position)
+        filled[index] = to - offset
+      }
+    },
+    digest(): string {
+      const md5 = createHash('md5')
+      for (const [index, bytes] of filled.entries()) md5.update(kept.subarray(index * SAMPLE_BYTES, index * SAMPLE_BYTES + bytes))
+      return md5.digest('hex')
+    },
+  }
+}

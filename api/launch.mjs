@@ -73,7 +73,8 @@ function listMissing() {
   const present = readJson(path.join(modules, '.package-lock.json'))?.packages ?? {}
   const missing = { required: /** @type {string[]} */ ([]), dev: /** @type {string[]} */ ([]) }
   for (const [place, entry] of Object.entries(wanted)) {
-    if (place === '' || present[place]?.version === entry.version) continue
+    // What does not stand in node_modules is a folder of ours.
+    if (!place.startsWith('node_modules/') || (present[place] && present[place].version === entry.version)) continue
     // Optional packages are for other machines, unless they name this one.
     if (
       (entry.optional || entry.devOptional) &&

@@ -6,8 +6,8 @@ import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { openLogger } from '#api/cli/logger.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { NAME, VERSION } from '#api/version.ts'
-import { CarrelError } from '#core/errors.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
+import { CarrelError } from '#core/errors.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/setting/read-settings.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import { splitFlags } from '#core/setting/split-flags.ts'
@@ -44,7 +44,8 @@ function prepare(command: Command, argv: readonly string[]): { settings: Setting
   const split = splitFlags(argv, [...command.flags, ...settingFlags()])
   const mistakes = [...split.mistakes]
   const words = split.words
-  if (words.length > command.wordsMax) mistakes.push(`"${words[command.wordsMax]}" is too much: it is carrel ${command.name} ${command.usage}`.trim())
+  if (words.length > command.wordsMax)
+    mistakes.push(`"${words[command.wordsMax]}" is too much: it is carrel ${command.name} ${command.usage}`.trim())
   if (words.length < command.wordsMin) mistakes.push(`Something is missing: it is carrel ${command.name} ${command.usage}`)
   const rest = [...split.values].filter(([name]) => !own.has(name)).flatMap(([name, values]) => values.map((value) => `--${name}=${value}`))
   try {
@@ -71,8 +72,9 @@ async function run(argv: readonly string[]): Promise<number> {
   const { settings, words, values } = prepare(command!, rest)
   // The server's log is its output; of a command only its answer is, and what it says beside goes elsewhere.
   const serves = command!.name === 'serve'
-  const log = openLogger(serves ? settings.log : { ...settings.log, level: settings.log.level === 'info' ? 'warn' : settings.log.level }, (line) =>
-    serves ? out.write(line) : process.stderr.write(line),
+  const log = openLogger(
+    serves ? settings.log : { ...settings.log, level: settings.log.level === 'info' ? 'warn' : settings.log.level },
+    (line) => (serves ? out.write(line) : process.stderr.write(line)),
   )
   return await command!.run({
     settings,
@@ -90,7 +92,8 @@ try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
   // What a person can mend is said in a sentence; the rest is a bug and shows where it is.
-  const expected = error instanceof CommandProblem || error instanceof SettingsRefused || error instanceof FolderInUse || error instanceof CarrelError
+  const expected =
+    error instanceof CommandProblem || error instanceof SettingsRefused || error instanceof FolderInUse || error instanceof CarrelError
   process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
   process.exitCode = 1
 }

@@ -1,7 +1,7 @@
 /** The part of restify 12 that the server uses; the package ships no types. */
 declare module 'restify' {
   import type { EventEmitter } from 'node:events'
-  import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http'
+  import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 
   export interface Request extends IncomingMessage {
     params: Record<string, string>
@@ -29,6 +29,7 @@ declare module 'restify' {
     put(route: { path: string; name: string }, handler: Handler): string
     patch(route: { path: string; name: string }, handler: Handler): string
     del(route: { path: string; name: string }, handler: Handler): string
+    on(event: 'error', listener: (error: Error) => void): this
     on(event: 'restifyError', listener: (request: Request, response: Response, error: unknown, done: () => void) => void): this
   }
 

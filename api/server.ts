@@ -26,6 +26,8 @@ const BODY_DEADLINE_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
 /** A connection on which nothing moves in either direction is dead; event streams send something every 15 s. */
 const IDLE_MS = 120_000
+/** How often a closing server looks for connections that have nothing more to do. */
+const SWEEP_MS = 20
 /** Browsers send 20 to 30. */
 const HEADERS_MAX = 100
 /** What makes a host in a URL; anything else could change which path the router sees. */
@@ -123,7 +125,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     // Restify would send the error once more and die of it when the headers are out already.
     response._sent = true
     if (response.headersSent) response.destroy()
-    else if (!response.destroyed) fail(get(request), error)
+    else if (!response.destroyed && !request.socket.destroyed) fail(get(request), error)
     done()
   })
 
@@ -170,6 +172,13 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
   }
 
+  const sockets = new Set<Socket>()
+  http.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  // Restify passes the errors of listening on to listeners it expects to be there.
+  app.on('error', () => {})
   http.headersTimeout = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
   http.requestTimeout = REQUEST_TIMEOUT_MS
   http.keepAliveTimeout = KEEP_ALIVE_MS
@@ -204,8 +213,12 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       })
       const done = new AbortController()
       const timer = sleep(deadlineMs, undefined, { signal: done.signal }).catch(() => {})
-      // Connections that promised to stay open before the draining began become idle one by one.
-      const sweep = setInterval(() => http.closeIdleConnections(), 20)
+      // Connections that promised to stay open before the draining began become idle one by one; those that never asked for
+      // anything (browsers open some in advance) Node does not count as idle.
+      const sweep = setInterval(() => {
+        http.closeIdleConnections()
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+      }, SWEEP_MS)
       await Promise.race([closed, timer])
       clearInterval(sweep)
       done.abort()

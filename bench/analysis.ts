@@ -2,7 +2,7 @@
  * Scan and analysis of a generated library, end to end over HTTP with the database, against a script that does only the
  * unavoidable work with the same libraries on the same cores. `npm run bench:analysis [-- --cbz 400 --documents 40 --rounds 3]`
  */
-import { closeSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -12,7 +12,7 @@ import { Piscina } from 'piscina'
 import { median } from '#bench/load.ts'
 import { scanPage } from '#bench/page-pictures.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
-import { buildEpub } from '#test/support/epub-builder.ts'
+import { buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
@@ -31,12 +31,6 @@ const corpusCbr = fileURLToPath(new URL('../../shared/corpus/open/comics/cbr', i
 const folder = mkdtempSync(join(values.folder, 'carrel-bench-analysis-'))
 const library = join(folder, 'library')
 
-function writeUnique(path: string, bytes: Uint8Array): void {
-  const file = openSync(path, 'w')
-  writeSync(file, bytes)
-  closeSync(file)
-}
-
 async function writeLibrary(): Promise<string[]> {
   // A few dozen different pictures are shared by all books: the decoder sees real work, the generator stays short.
   const pictures: Buffer[] = []
@@ -50,16 +44,25 @@ async function writeLibrary(): Promise<string[]> {
       pages.push({ name: `page ${page + 1}.jpg`, data })
       size += data.length
     }
-    writeUnique(join(library, 'comics', `Comic v${index + 1}.cbz`), buildZip(pages, { comment: Buffer.from(`comic ${index}`) }))
+    writeFileSync(join(library, 'comics', `Comic v${index + 1}.cbz`), buildZip(pages, { comment: Buffer.from(`comic ${index}`) }))
   }
   for (let index = 0; index < Number(values.documents); index++) {
     const cover = pictures[index % pictures.length] as Buffer
-    const chapters = Array.from({ length: 30 }, (_, chapter) => `<p>${`Chapter ${chapter} of book ${index}. `.repeat(400)}</p>`)
-    writeUnique(join(library, 'epub', `Novel ${index + 1}.epub`), await buildEpub({ title: `Novel ${index + 1}`, chapters, cover }))
-    writeUnique(
-      join(library, 'pdf', `Paper ${index + 1}.pdf`),
-      await buildPdf({ title: `Paper ${index + 1}`, pages: Array.from({ length: 20 }, (_, page) => ({ jpeg: pictures[(index + page) % pictures.length] as Buffer })) }),
-    )
+    const chapters = Array.from({ length: 30 }, (_, chapter) => textPage(`Chapter ${chapter} of book ${index}. `.repeat(400)))
+    const epub = buildEpub({
+      metadata: `<dc:title>Novel ${index + 1}</dc:title>`,
+      manifest: [
+        '<item id="cover" href="cover.jpg" media-type="image/jpeg" properties="cover-image"/>',
+        ...chapters.map((_, chapter) => `<item id="c${chapter}" href="c${chapter}.xhtml" media-type="application/xhtml+xml"/>`),
+      ].join(''),
+      spine: chapters.map((_, chapter) => `<itemref idref="c${chapter}"/>`).join(''),
+      files: { 'c1.xhtml': null, 'cover.jpg': cover, ...Object.fromEntries(chapters.map((text, chapter) => [`c${chapter}.xhtml`, text])) },
+    })
+    writeFileSync(join(library, 'epub', `Novel ${index + 1}.epub`), epub)
+    const pages = Array.from({ length: 20 }, (_, page) => ({
+      jpeg: { bytes: pictures[(index + page) % pictures.length] as Buffer, width: 1600, height: 2400 },
+    }))
+    writeFileSync(join(library, 'pdf', `Paper ${index + 1}.pdf`), buildPdf({ title: `Paper ${index + 1}`, pages }))
   }
   if (existsSync(corpusCbr)) {
     for (const name of readdirSync(corpusCbr)) if (name.endsWith('.cbr')) copyFileSync(join(corpusCbr, name), join(library, 'cbr', name))

@@ -1,8 +1,9 @@
 import { disableTypes, imageSize } from 'image-size'
-import sharp from 'sharp'
+import sharp, { type Sharp } from 'sharp'
 import type { Cover, PageOutcome } from '#core/book/analysis.ts'
+import { decodeBmp } from './bmp.ts'
 import { BookFault } from './fault.ts'
-import { HEAD_BYTES, HEAD_BYTES_RETRY, PIXELS_MAX, THUMBNAIL_JPEG_QUALITY, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
+import { HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
 
 // Threads are ours to give out; libvips' own would fight them for the same cores, and its cache never hits here.
 sharp.concurrency(1)
@@ -41,8 +42,8 @@ export function measurePicture(bytes: Uint8Array): Picture | null {
     const size = imageSize(view)
     const mediaType = MEDIA_TYPES[size.type ?? '']
     if (mediaType === undefined || !(size.width > 0 && size.height > 0)) return null
-    const lying = (size.orientation ?? 1) >= 5 || (isHeif(mediaType) && turnsSideways(view))
-    return { mediaType, width: lying ? size.height : size.width, height: lying ? size.width : size.height }
+    const turned = (size.orientation ?? 1) >= 5 || (isHeif(mediaType) && turnsSideways(view))
+    return { mediaType, width: turned ? size.height : size.width, height: turned ? size.width : size.height }
   } catch {
     // image-size throws on anything it does not know or that ends too early.
     return null
@@ -80,16 +81,14 @@ function beginsLikePicture(bytes: Uint8Array): boolean {
 
 /** A JPEG whose longest side is 400 pixels at most, never enlarged. Throws {@link BookFault} (`thumbnail`) when the picture cannot be decoded. */
 export async function makeThumbnail(bytes: Uint8Array): Promise<Cover> {
-  try {
-    const { data, info } = await open(bytes)
+  return decoding(bytes, async (picture) => {
+    const { data, info } = await picture
       .resize({ width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE, fit: 'inside', withoutEnlargement: true })
       .flatten({ background: 'white' })
-      .jpeg({ quality: THUMBNAIL_JPEG_QUALITY })
+      .jpeg({ quality: JPEG_QUALITY })
       .toBuffer({ resolveWithObject: true })
     return { jpeg: data, width: info.width, height: info.height }
-  } catch (error) {
-    throw new BookFault('thumbnail', 'The picture cannot be decoded.', { reason: (error as Error).message })
-  }
+  })
 }
 
 /** A copy no wider than `width`, never enlarged; `format` null keeps jpeg, png and webp, and turns the rest into jpeg. */
@@ -101,24 +100,44 @@ export async function resizePicture(request: {
   const own = measurePicture(request.bytes)?.mediaType
   const format = request.format ?? (own === 'image/png' ? 'png' : own === 'image/webp' ? 'webp' : 'jpeg')
   try {
-    const resized = open(request.bytes).resize({ width: request.width, withoutEnlargement: true })
-    const flat = format === 'jpeg' ? resized.flatten({ background: 'white' }) : resized
-    // effort 1: half the CPU of the default for a few per cent more bytes.
-    const encoded = format === 'jpeg' ? flat.jpeg({ quality: 85 }) : format === 'png' ? flat.png() : flat.webp({ quality: 80, effort: 1 })
-    return { bytes: await encoded.toBuffer(), mediaType: `image/${format}` }
+    const bytes = await decoding(request.bytes, (picture) => {
+      const resized = picture.resize({ width: request.width, withoutEnlargement: true })
+      if (format === 'png') return resized.png().toBuffer()
+      // effort 1: half the CPU of the default for a few per cent more bytes.
+      if (format === 'webp') return resized.webp({ quality: 80, effort: 1 }).toBuffer()
+      return resized.flatten({ background: 'white' }).jpeg({ quality: JPEG_QUALITY }).toBuffer()
+    })
+    return { bytes, mediaType: `image/${format}` }
   } catch (error) {
-    return {
-      problem: {
-        type: 'page_extraction',
-        message: 'The picture of this page cannot be decoded.',
-        details: { reason: (error as Error).message },
-        fatal: false,
-      },
-    }
+    if (!(error instanceof BookFault)) throw error
+    return { problem: { ...error.problem, type: 'page_extraction', fatal: false } }
   }
 }
 
-/** `truncated`: half a picture is refused, small flaws that every viewer overlooks are not. */
-function open(bytes: Uint8Array) {
-  return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn: 'truncated', sequentialRead: true }).autoOrient()
+/** Opens a picture for `use`; whatever libvips says against it becomes a {@link BookFault} (`thumbnail`). */
+async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Promise<Result>): Promise<Result> {
+  try {
+    if (bytes[0] === 0x42 && bytes[1] === 0x4d) {
+      const { rgb, width, height } = decodeBmp(bytes)
+      return await use(sharp(rgb, { raw: { width, height, channels: 3 } }))
+    }
+    return await use(openPicture(bytes, 'truncated')).catch((error: unknown) => {
+      // A whole picture with a flaw (a wrong checksum, say) is shown by every viewer; half a one is refused.
+      if (!isWhole(bytes)) throw error
+      return use(openPicture(bytes, 'none'))
+    })
+  } catch (error) {
+    if (error instanceof BookFault) throw error
+    throw new BookFault('thumbnail', 'The picture cannot be decoded.', { reason: (error as Error).message })
+  }
+}
+
+function openPicture(bytes: Uint8Array, failOn: 'truncated' | 'none'): Sharp {
+  return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn, sequentialRead: true }).autoOrient()
+}
+
+/** Whether a JPEG or PNG has its end mark; a little junk after it is common. */
+function isWhole(bytes: Uint8Array): boolean {
+  const end = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).subarray(-1024)
+  return bytes[0] === 0xff ? end.includes('\xff\xd9', 0, 'latin1') : bytes[0] === 0x89 && end.includes('IEND', 0, 'latin1')
 }

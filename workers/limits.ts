@@ -42,9 +42,9 @@ export const HEAD_BYTES_RETRY = 64 * KIB
 /** A picture larger than this is never decoded: 268 megapixels take 0.8 GiB as RGB. libvips' own default. */
 export const PIXELS_MAX = 16_383 * 16_383
 
-/** Cover and page thumbnails, as clients of this API know them. */
+/** Thumbnails as clients of this API know them. */
 export const THUMBNAIL_LONGEST_SIDE = 400
-export const THUMBNAIL_JPEG_QUALITY = 85
+export const JPEG_QUALITY = 85
 
 /** A cover whose first pages do not decode: how far to look for one that does, so that a book of rubbish ends soon. */
 export const COVER_TRIES_MAX = 5

@@ -24,3 +24,169 @@ export interface PdfHandle {
  * for nothing: analysing 200 pages of 1 MB took 0.54 s of CPU and 207 MB with 64 KiB, 0.9 s and 294 MB with 256 KiB.
  */
 const CHUNK_BYTES = 64 * 1024
+
+/**
+ * Pictures above this many pixels are left out of the page instead of being decoded, which takes some 16 bytes for each (1.3 GB
+ * and seven seconds for 81 million, measured). A3 scanned at 600 dpi has 70 million, a 30-inch poster at 300 dpi 81.
+ */
+const IMAGE_PIXELS_MAX = 85_000_000
+
+const packageFolder = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'))
+
+/**
+ * Opens a PDF for reading by ranges, never whole. Throws {@link BookFault} (`parser`) when it is damaged or needs a
+ * password; errors of the file system pass through.
+ */
+export async function openPdf(path: string): Promise<PdfHandle> {
+  const fd = openSync(path, 'r')
+  try {
+    return await openDescriptor(fd)
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+async function openDescriptor(fd: number): Promise<PdfHandle> {
+  const range = new FileRange(fd, fstatSync(fd).size)
+  const loading = getDocument({
+    range,
+    rangeChunkSize: CHUNK_BYTES,
+    disableAutoFetch: true,
+    disableStream: true,
+    cMapUrl: `${packageFolder}/cmaps/`,
+    iccUrl: `${packageFolder}/iccs/`,
+    standardFontDataUrl: `${packageFolder}/standard_fonts/`,
+    wasmUrl: `${packageFolder}/wasm/`,
+    maxImageSize: IMAGE_PIXELS_MAX,
+    enableXfa: false,
+    // With false the parser reads its own data through node:fs and never through fetch.
+    useWorkerFetch: false,
+    verbosity: VerbosityLevel.WARNINGS,
+  })
+  try {
+    const { result: document, warned: miscounted } = await withWarning('invalid /Pages tree /Count', () => loading.promise)
+    return {
+      document,
+      miscounted,
+      bytesRead: () => range.bytesRead,
+      close: async () => {
+        await loading.destroy()
+        closeSync(fd)
+      },
+    }
+  } catch (error) {
+    await loading.destroy()
+    throw openingFault(error)
+  }
+}
+
+function openingFault(error: unknown): BookFault {
+  const { name, message } = error instanceof Error ? error : new Error(String(error))
+  if (name === 'PasswordException') {
+    return new BookFault('parser', 'This PDF needs a password to open. Save a copy without one.', { encrypted: true })
+  }
+  return new BookFault('parser', 'This PDF is damaged or incomplete and cannot be opened.', { reason: `${name}: ${message}` })
+}
+
+class FileRange extends PDFDataRangeTransport {
+  bytesRead = 0
+  readonly #fd: number
+
+  constructor(fd: number, bytes: number) {
+    super(bytes, null)
+    this.#fd = fd
+  }
+
+  override requestDataRange(begin: number, end: number): void {
+    // Zeros stand in for what the file no longer has: the parser then fails on bad data instead of waiting for ever.
+    const chunk = new Uint8Array(end - begin)
+    let filled = 0
+    try {
+      while (filled < chunk.length) {
+        const got = readSync(this.#fd, chunk, filled, chunk.length - filled, begin + filled)
+        if (got === 0) break
+        filled += got
+      }
+    } catch {
+      chunk.fill(0, filled)
+    }
+    this.bytesRead += filled
+    // The parser wants its answer after the call has returned.
+    queueMicrotask(() => this.onDataRange(begin, chunk))
+  }
+}
+
+/**
+ * Open documents of this thread, so that turning a page does not open the book again. Four, because a thread serves few
+ * readers at once and each may hold some tens of MB of parsed fonts; a minute without use frees them.
+ */
+const HANDLES_MAX = 4
+const IDLE_MS = 60_000
+
+/** The parser never gives back what it has read of a file, so a book of pictures is opened anew after this much of it. */
+const READ_BYTES_MAX = 128 * 1024 * 1024
+
+interface Lease {
+  handle: Promise<PdfHandle>
+  users: number
+  evicted: boolean
+  closed: Promise<void> | null
+}
+
+const leases = new LRUCache<string, Lease>({
+  max: HANDLES_MAX,
+  ttl: IDLE_MS,
+  ttlAutopurge: true,
+  updateAgeOnGet: true,
+  dispose: (lease) => {
+    lease.evicted = true
+    closeUnused(lease)
+  },
+})
+
+/**
+ * Runs `use` on the open document of this file, opened if need be. A file that changed (size or mtime) is opened anew.
+ * Throws as {@link openPdf} does, and whatever `use` throws.
+ */
+export async function withPdf<T>(
+  file: { path: string; bytes: number; mtimeNs: bigint },
+  use: (document: PDFDocumentProxy) => Promise<T>,
+): Promise<T> {
+  const key = `${file.bytes} ${file.mtimeNs} ${file.path}`
+  const lease: Lease = leases.get(key) ?? { handle: openPdf(file.path), users: 0, evicted: false, closed: null }
+  lease.users++
+  leases.set(key, lease)
+  try {
+    const { document, bytesRead } = await lease.handle
+    const result = await use(document)
+    if (bytesRead() > READ_BYTES_MAX) drop(key, lease)
+    return result
+  } catch (error) {
+    // Whatever failed may have left the document in a bad state, and a failed opening is not worth keeping.
+    drop(key, lease)
+    throw error
+  } finally {
+    lease.users--
+    closeUnused(lease)
+  }
+}
+
+/** Closes every document that is kept open and not in use; for shutting down and tests. */
+export async function closePdfs(): Promise<void> {
+  const kept = [...leases.values()]
+  leases.clear()
+  await Promise.all(kept.map((lease) => lease.closed))
+}
+
+function drop(key: string, lease: Lease): void {
+  if (leases.peek(key) === lease) leases.delete(key)
+}
+
+function closeUnused(lease: Lease): void {
+  if (!lease.evicted || lease.users > 0) return
+  lease.closed ??= lease.handle.then(
+    (handle) => handle.close(),
+    () => undefined, // It never opened, and whoever asked for it has been told.
+  )
+}

@@ -36,6 +36,9 @@ const OUTPUT_START_BYTES = 4 * 1024 * 1024
 export function listRar(path: string): Promise<RarListing> {
   return withRar({ path, listOnly: true }, (reader) => {
     refuseUnopened(reader)
+    if (isLaterVolume(reader.flags)) {
+      throw new BookFault('parser', 'This is a later part of a RAR archive that was split over several files. Open the first part.')
+    }
     const entries: RarEntry[] = []
     let incomplete: BookFault | null = null
     for (;;) {
@@ -43,9 +46,6 @@ export function listRar(path: string): Promise<RarListing> {
       if (header.code !== RAR_CODES.success) {
         if (header.code !== RAR_CODES.end) incomplete = endedEarly(reader, header.code)
         break
-      }
-      if (isLaterVolume(reader.flags, header.flags)) {
-        throw new BookFault('parser', 'This is a later part of a RAR archive that was split over several files. Open the first part.')
       }
       if (!isPart(header.flags)) {
         if (entries.length === ENTRIES_MAX) {
@@ -69,8 +69,10 @@ export function listRar(path: string): Promise<RarListing> {
   })
 }
 
-/** Content of a wanted entry, or why it could not be had. Answering false ends the pass. */
-export type OnRarEntry = (entry: RarEntry, content: Uint8Array | BookFault) => boolean
+/** Content of a wanted entry; as far as it came, when there is a fault. Answering false ends the pass. */
+export type OnRarEntry = (entry: RarEntry, content: Uint8Array, fault: BookFault | null) => boolean
+
+const NOTHING = new Uint8Array(0)
 
 /**
  * One pass over the archive in its own order, handing over each wanted entry, CRC checked. `content` is only valid until
@@ -78,7 +80,7 @@ export type OnRarEntry = (entry: RarEntry, content: Uint8Array | BookFault) => b
  */
 export async function extractRar(path: string, wanted: readonly RarEntry[], onEntry: OnRarEntry): Promise<void> {
   const waiting = new Map(wanted.map((entry) => [entry.index, entry]))
-  let output = Buffer.alloc(0)
+  let output: Buffer = Buffer.alloc(0)
   let totalBytes = 0
   let stopped = false
   const ended = await withRar({ path, listOnly: false }, (reader): BookFault => {
@@ -94,10 +96,10 @@ export async function extractRar(path: string, wanted: readonly RarEntry[], onEn
       waiting.delete(entry.index)
       if (entry.encrypted) {
         reader.skip()
-        if (!onEntry(entry, needsPassword(entry.name))) stopped = true
+        if (!onEntry(entry, NOTHING, needsPassword(entry.name))) stopped = true
       } else if (entry.bytes > ENTRY_BYTES_MAX) {
         reader.skip()
-        if (!onEntry(entry, tooLarge(entry.name))) stopped = true
+        if (!onEntry(entry, NOTHING, tooLarge(entry.name))) stopped = true
       } else {
         let filled = 0
         const code = reader.extract((chunk) => {
@@ -107,15 +109,15 @@ export async function extractRar(path: string, wanted: readonly RarEntry[], onEn
           output.set(chunk, filled)
           filled += chunk.length
         })
-        const content = code === RAR_CODES.success ? output.subarray(0, filled) : entryFault(entry.name, code, reader)
-        if (!onEntry(entry, content)) stopped = true
+        const fault = code === RAR_CODES.success ? null : entryFault(entry.name, code, reader)
+        if (!onEntry(entry, output.subarray(0, filled), fault)) stopped = true
       }
       if (stopped) break
     }
     return endedEarly(reader, RAR_CODES.badData)
   })
   if (stopped) return
-  for (const entry of waiting.values()) if (!onEntry(entry, ended)) return
+  for (const entry of waiting.values()) if (!onEntry(entry, NOTHING, ended)) return
 }
 
 function withRoom(output: Buffer, filled: number, needed: number, declared: number): Buffer {
@@ -129,10 +131,9 @@ function withRoom(output: Buffer, filled: number, needed: number, declared: numb
 /** Folders and the continuation of an entry in a later volume are no entries of their own. */
 const isPart = (flags: number) => (flags & (ENTRY_FOLDER | ENTRY_CONTINUED)) !== 0
 
-/** RAR 3 and later mark the first volume; RAR 2 only shows in an entry that began before. */
-function isLaterVolume(archiveFlags: number, entryFlags: number): boolean {
-  if ((archiveFlags & ARCHIVE_VOLUME) === 0 || (archiveFlags & ARCHIVE_FIRST_VOLUME) !== 0) return false
-  return (entryFlags & ENTRY_CONTINUED) !== 0
+/** RAR 3 and later mark the first volume; sets of RAR 2 (before 2002) are refused with the rest. */
+function isLaterVolume(archiveFlags: number): boolean {
+  return (archiveFlags & ARCHIVE_VOLUME) !== 0 && (archiveFlags & ARCHIVE_FIRST_VOLUME) === 0
 }
 
 function refuseUnopened(reader: RarReader): void {

@@ -109,24 +109,29 @@ function readWhole(file: OpenFile, entry: ZipEntry, bytesMax: number): Uint8Arra
   return unpackChecked(entry.name, data, locationOf(entry), entry.bytes)
 }
 
-/**
- * Compressed bytes of one entry to checked content. Throws {@link BookFault} when they are not what the archive declares.
- */
+/** Compressed bytes of one entry to checked content. Throws {@link BookFault} when they are not what the archive declares. */
 export function unpackChecked(name: string, data: Buffer, location: ZipLocation, bytes: number): Uint8Array {
-  if (data.length < location.compressedBytes) {
-    throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
-  }
+  refuseCutOff(name, data, location)
   const content = location.method === 0 ? data : inflate(name, data, bytes)
+  checkContent(name, content, location, bytes)
+  return content
+}
+
+export function refuseCutOff(name: string, data: Buffer, location: ZipLocation): void {
+  if (data.length === location.compressedBytes) return
+  throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
+}
+
+/** Size and CRC against what the directory declares. */
+export function checkContent(name: string, content: Uint8Array, location: ZipLocation, bytes: number): void {
   if (content.length !== bytes) throw sizeFault(name, bytes)
   const sum = crc32(content)
-  if (sum !== location.crc32) {
-    throw new BookFault('page_extraction', `"${name}" is damaged: its checksum does not match.`, {
-      entry: name,
-      crc32: location.crc32,
-      found: sum,
-    })
-  }
-  return content
+  if (sum === location.crc32) return
+  throw new BookFault('page_extraction', `"${name}" is damaged: its checksum does not match.`, {
+    entry: name,
+    crc32: location.crc32,
+    found: sum,
+  })
 }
 
 function inflate(name: string, data: Buffer, bytes: number): Uint8Array {
@@ -134,12 +139,13 @@ function inflate(name: string, data: Buffer, bytes: number): Uint8Array {
     // One byte more than declared shows a lie without unpacking it; 0 would mean no limit.
     return inflateRawSync(data, { maxOutputLength: bytes + 1 })
   } catch (error) {
-    if (isTooLarge(error)) throw sizeFault(name, bytes)
-    throw new BookFault('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, {
-      entry: name,
-      reason: String((error as Error).message),
-    })
+    throw inflateFault(name, bytes, error)
   }
+}
+
+export function inflateFault(name: string, bytes: number, error: unknown): BookFault {
+  if (isTooLarge(error)) return sizeFault(name, bytes)
+  return new BookFault('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, { entry: name, reason: (error as Error).message })
 }
 
 function sizeFault(name: string, bytes: number): BookFault {

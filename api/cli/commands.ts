@@ -16,7 +16,10 @@ export const commands: readonly Command[] = [serve, userAdd, userResetPassword, 
 export function findCommand(argv: readonly string[]): { command: Command | null; rest: string[]; asksHelp: boolean } {
   const asksHelp = argv[0] === 'help' || argv.some((word, at) => (word === '--help' || word === '-h') && !argv.slice(0, at).includes('--'))
   const line = argv.filter((word, at) => !(asksHelp && (word === '--help' || word === '-h' || (at === 0 && word === 'help'))))
-  const leading = line.slice(0, line.findIndex((word) => word.startsWith('-')) === -1 ? line.length : line.findIndex((word) => word.startsWith('-')))
+  const leading = line.slice(
+    0,
+    line.findIndex((word) => word.startsWith('-')) === -1 ? line.length : line.findIndex((word) => word.startsWith('-')),
+  )
   if (leading.length === 0) return { command: asksHelp ? null : commands[0]!, rest: [...line], asksHelp }
   for (const command of commands) {
     const words = command.name.split(' ')

@@ -8,7 +8,7 @@ import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { findHolder } from '#core/database/data-folder.ts'
 import { inspectDatabase } from '#core/database/database.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
-import { listLibraryFolders } from '#core/library/library-progress-query.ts'
+import { listLibraries } from '#core/library/library-progress-query.ts'
 
 const GB = 1024 ** 3
 /** Below this the first scan of a fair library fills the disk: database, covers, page cache. */
@@ -32,12 +32,21 @@ const trouble = (about: string, found: string, todo: string): Finding => ({ stat
 const gigabytes = (bytes: number) => `${(bytes / GB).toFixed(1)} GB`
 
 async function checkNode(): Promise<Finding> {
-  const wanted = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).optionalDependencies as Record<string, string>
+  const wanted = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).optionalDependencies as Record<
+    string,
+    string
+  >
   const pinned = wanted[`node-${process.platform}-${process.arch}`]
   if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED)
     return trouble('Node', process.versions.node, `Start through "npm start" or "npm run carrel", or install Node ${NODE_NEEDED}.`)
-  if (pinned === undefined) return note('Node', `${process.versions.node}, your own`, `No Node is brought for ${process.platform}-${process.arch}; keep yours up to date.`)
-  if (pinned !== process.versions.node) return note('Node', process.versions.node, `Carrel is tested with ${pinned}; start it through npm to use that one.`)
+  if (pinned === undefined)
+    return note(
+      'Node',
+      `${process.versions.node}, your own`,
+      `No Node is brought for ${process.platform}-${process.arch}; keep yours up to date.`,
+    )
+  if (pinned !== process.versions.node)
+    return note('Node', process.versions.node, `Carrel is tested with ${pinned}; start it through npm to use that one.`)
   return ok('Node', `${process.versions.node}, as pinned`)
 }
 
@@ -46,7 +55,8 @@ function checkMachine({ settings }: CommandInput): Finding {
   const found = `${os.availableParallelism()} cores, ${gigabytes(memory)} memory, ${settings.workers} worker threads`
   if (memory < MEMORY_NOTE_BYTES) return note('Machine', found, 'This is little memory; set --workers 1 and --worker-memory-mb 256.')
   const needed = settings.workers * settings.workerMemoryMbMax * 1024 ** 2
-  if (needed > memory) return note('Machine', found, `The workers alone may take ${gigabytes(needed)}; lower --workers or --worker-memory-mb.`)
+  if (needed > memory)
+    return note('Machine', found, `The workers alone may take ${gigabytes(needed)}; lower --workers or --worker-memory-mb.`)
   return ok('Machine', found)
 }
 
@@ -62,14 +72,22 @@ async function checkDataFolder({ settings }: CommandInput): Promise<Finding[]> {
     () => false,
   )
   if (!writable)
-    return [trouble(about, `${existing} cannot be written by user ${os.userInfo().username}`, `Give it that user: chown ${os.userInfo().username} '${existing}'; or choose another --data-dir.`)]
+    return [
+      trouble(
+        about,
+        `${existing} cannot be written by user ${os.userInfo().username}`,
+        `Give it that user: chown ${os.userInfo().username} '${existing}'; or choose another --data-dir.`,
+      ),
+    ]
   const findings: Finding[] = []
   if (existing !== folder) findings.push(ok(about, `${folder}, will be made at the first start`))
-  else if (found.mode & 0o007) findings.push(note(about, `${folder} is open to everybody on this machine`, `Close it: chmod o= '${folder}'`))
+  else if (found.mode & 0o007)
+    findings.push(note(about, `${folder} is open to everybody on this machine`, `Close it: chmod o= '${folder}'`))
   else findings.push(ok(about, folder))
   const disk = await statfs(existing)
   const free = disk.bavail * disk.bsize
-  if (free < DISK_TROUBLE_BYTES) findings.push(trouble('Free disk', gigabytes(free), `Make room where ${existing} is, or choose another --data-dir.`))
+  if (free < DISK_TROUBLE_BYTES)
+    findings.push(trouble('Free disk', gigabytes(free), `Make room where ${existing} is, or choose another --data-dir.`))
   else if (free < DISK_NOTE_BYTES) findings.push(note('Free disk', gigabytes(free), 'Lower --page-cache-mb, or make room.'))
   else findings.push(ok('Free disk', gigabytes(free)))
   return findings
@@ -88,7 +106,11 @@ export async function checkLibraryFolder(folder: string): Promise<Finding> {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT') return trouble(about, `${folder} does not exist`, 'Check the path, or mount its disk.')
     if (code === 'ENOTDIR') return trouble(about, `${folder} is a file`, 'Give the folder that holds it.')
-    return trouble(about, `${folder} cannot be read (${code})`, `Let user ${os.userInfo().username} read it: chmod -R o+rX '${folder}', or use a group.`)
+    return trouble(
+      about,
+      `${folder} cannot be read (${code})`,
+      `Let user ${os.userInfo().username} read it: chmod -R o+rX '${folder}', or use a group.`,
+    )
   }
 }
 
@@ -114,10 +136,14 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
       const findings = [ok(about, `PostgreSQL ${seen.version}, ${seen.encoding}${opened.serverRuns ? ', of the running server' : ''}`)]
       if (seen.encoding !== 'UTF8') findings.push(trouble(about, `encoding ${seen.encoding}`, 'Make the database with ENCODING UTF8.'))
       if (!seen.icu) findings.push(trouble(about, 'has no ICU collations', 'Use a PostgreSQL built with ICU, as all packaged ones are.'))
-      else if (!seen.naturalOrder) findings.push(trouble(about, 'does not sort in natural order', 'The collation carrel_natural is missing or wrong; restore a backup.'))
-      if (seen.pendingMigrations.length > 0) findings.push(trouble(about, `lacks ${seen.pendingMigrations.join(', ')}`, 'Start the server once.'))
+      else if (!seen.naturalOrder)
+        findings.push(
+          trouble(about, 'does not sort in natural order', 'The collation carrel_natural is missing or wrong; restore a backup.'),
+        )
+      if (seen.pendingMigrations.length > 0)
+        findings.push(trouble(about, `lacks ${seen.pendingMigrations.join(', ')}`, 'Start the server once.'))
       else findings.push(ok('Migrations', 'all applied'))
-      return { findings, folders: await listLibraryFolders(opened.database) }
+      return { findings, folders: (await listLibraries(opened.database)).map((library) => library.path) }
     } finally {
       await opened.close()
     }
@@ -153,7 +179,13 @@ export const doctor: Command = {
   wordsMin: 0,
   wordsMax: 0,
   async run(input) {
-    const findings = [await checkNode(), checkMachine(input), ...(await checkDataFolder(input)), ...(await checkPrograms(input)), await checkPort(input)]
+    const findings = [
+      await checkNode(),
+      checkMachine(input),
+      ...(await checkDataFolder(input)),
+      ...(await checkPrograms(input)),
+      await checkPort(input),
+    ]
     // The database is made in the data folder: pointless when that cannot be.
     let folders: string[] = []
     if (!findings.some((finding) => finding.state === 'trouble' && finding.about !== 'Address')) {

@@ -22,9 +22,14 @@ export function openLogger(settings: Settings['log'], write: (line: string) => v
 
 /** One JSON line of pino as a person reads it: time, level where it matters, message, fields; errors with their stack below. */
 export function formatLine(line: string): string {
-  const { level, time, msg, err, error, ...fields } = JSON.parse(line) as Record<string, unknown> & { level: number; time: number; msg?: string }
+  const { level, time, msg, err, error, ...fields } = JSON.parse(line) as Record<string, unknown> & {
+    level: number
+    time: number
+    msg?: string
+  }
   const parts = [`${clock(time)}  ${LABELS[level] ?? ''}${msg ?? ''}`]
-  for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`)
+  for (const [name, value] of Object.entries(fields))
+    parts.push(`${name}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`)
   const below = [err, error].filter((each) => each !== undefined).map((each) => `\n${indent(describeError(each, level))}`)
   return `${parts.join('  ')}${below.join('')}\n`
 }
@@ -39,7 +44,10 @@ function quote(text: string): string {
 }
 
 function describeError(error: unknown, level: number): string {
-  const { message, stack } = (typeof error === 'object' && error !== null ? error : { message: String(error) }) as { message?: string; stack?: string }
+  const { message, stack } = (typeof error === 'object' && error !== null ? error : { message: String(error) }) as {
+    message?: string
+    stack?: string
+  }
   // A warning is about the world; only an error is a reason to look at our code.
   if (level < 50 || !stack) return message ?? JSON.stringify(error)
   return stack.split('\n').slice(0, STACK_LINES_MAX).join('\n')

@@ -93,7 +93,8 @@ async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | nu
   if (url === null) return null
   const database = openDatabase({ url, poolMax: COMMAND_POOL_MAX, log })
   try {
-    if ((await pendingMigrations(database)).length === 0) return { database, folder, serverRuns: true, close: () => closeDatabase(database) }
+    if ((await pendingMigrations(database)).length === 0)
+      return { database, folder, serverRuns: true, close: () => closeDatabase(database) }
   } catch (error) {
     log.debug({ error }, 'The PostgreSQL of the running server does not answer yet')
   }
@@ -128,7 +129,9 @@ async function awaitForeign(database: Knex, log: Log): Promise<void> {
       const mayCome = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'ETIMEDOUT', '57P03'].includes(code)
       if (error instanceof CommandProblem) throw error
       if (!mayCome || Date.now() > until)
-        throw new CommandProblem(`The database of DATABASE_URL cannot be used: ${describe(error)}. Check its address, user and rights.`, { cause: error })
+        throw new CommandProblem(`The database of DATABASE_URL cannot be used: ${describe(error)}. Check its address, user and rights.`, {
+          cause: error,
+        })
       if (!told) log.info({}, 'Waiting for the database of DATABASE_URL')
       told = true
       await sleep(POLL_MS)

@@ -2,7 +2,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { askPassword } from '#api/cli/password-input.ts'
 import { openAccounts } from '#core/account/accounts.ts'
-import { type Role, ROLES } from '#core/account/permission.ts'
+import { ROLES, type Role } from '#core/account/permission.ts'
 import { PASSWORD_LENGTH_MIN } from '#core/account/user.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
@@ -43,7 +43,13 @@ export const userAdd: Command = {
   about: `Makes a user. The password (at least ${PASSWORD_LENGTH_MIN} characters) is read from --password-file, from a pipe, or typed.`,
   flags: [
     { name: 'role', value: ROLES.join('|'), isSwitch: false, repeatable: false, about: 'What the user may do. Default: reader.' },
-    { name: 'email', value: 'address', isSwitch: false, repeatable: false, about: 'E-mail address, also a name to sign in with. Default: <name>@carrel.localhost.' },
+    {
+      name: 'email',
+      value: 'address',
+      isSwitch: false,
+      repeatable: false,
+      about: 'E-mail address, also a name to sign in with. Default: <name>@carrel.localhost.',
+    },
     PASSWORD_FILE,
   ],
   wordsMin: 1,
@@ -75,7 +81,9 @@ export const userResetPassword: Command = {
       if (!user) {
         const { users } = await accounts.listUsers({ filter: {}, offset: 0, limit: 500 })
         const names = users.map((each) => each.username)
-        throw new CommandProblem(`There is no user "${login}".${didYouMean(login, names)}${names.length === 0 ? ' There are no users at all: carrel user add' : ''}`)
+        throw new CommandProblem(
+          `There is no user "${login}".${didYouMean(login, names)}${names.length === 0 ? ' There are no users at all: carrel user add' : ''}`,
+        )
       }
       await accounts.editUser(user.id, { password, isActive: true }, null)
       input.out.line(`${user.username} has a new password.`)

@@ -43,7 +43,8 @@ export function sendNothing(response: ServerResponse, status: 204 | 304): void {
 export async function sendError(response: ServerResponse, answer: ErrorAnswer): Promise<void> {
   if (answer.retryAfterSeconds !== undefined) response.setHeader('Retry-After', Math.max(1, Math.ceil(answer.retryAfterSeconds)))
   // What the answer would have been cached or attached as does not hold for its failure.
-  for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link']) response.removeHeader(name)
+  for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link'])
+    response.removeHeader(name)
   await sendJson(response, answer.status, answer.body)
 }
 
@@ -57,7 +58,9 @@ export function appendVary(response: ServerResponse, name: string): void {
 /** Whether an Accept-Encoding header takes gzip (RFC 9110, 12.5.3): named or by `*`, and not with a weight of zero. */
 export function takesGzip(accepted: string | string[] | undefined): boolean {
   let any = false
-  for (const part of String(accepted ?? '').toLowerCase().split(',')) {
+  for (const part of String(accepted ?? '')
+    .toLowerCase()
+    .split(',')) {
     const [coding = '', ...parameters] = part.split(';').map((text) => text.trim())
     const refused = parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))
     if (coding === 'gzip' || coding === 'x-gzip') return !refused

@@ -74,7 +74,11 @@ function parse(bytes: Buffer): unknown {
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new CarrelError('invalid_request', cause instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.', { cause })
+    throw new CarrelError(
+      'invalid_request',
+      cause instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.',
+      { cause },
+    )
   }
   checkText(value, '', 0)
   return value

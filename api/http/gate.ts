@@ -1,4 +1,4 @@
-import { type Accepts, apiKeyOf, type Authentication, hasCredential } from '#api/http/authentication.ts'
+import { type Accepts, type Authentication, apiKeyOf, hasCredential } from '#api/http/authentication.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { type Allowance, type Client, isExempt, type RateLimiter } from '#api/http/rate-limit.ts'
 import type { Accounts } from '#core/account/accounts.ts'

@@ -43,7 +43,8 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
 
 function checkAllowed(allow: Allow, { caller, badCredential }: Exchange<never>): void {
   if (allow.who === 'public') return
-  if (caller === null) refuse('unauthorized', badCredential ? 'This token, key or password is not valid, or not valid any more.' : undefined)
+  if (caller === null)
+    refuse('unauthorized', badCredential ? 'This token, key or password is not valid, or not valid any more.' : undefined)
   if (allow.who !== 'user' && !caller.permissions.has(allow.who)) {
     refuse('forbidden', `This needs the permission ${allow.who}.`, { details: { permission: allow.who } })
   }

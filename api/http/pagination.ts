@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
 
 /** Served when the client names none (spec 8). */
@@ -9,7 +9,9 @@ export const PAGE_SIZE_MAX = 500
 
 /** Query members of every paginated list; spread them into the query schema of the route. */
 export const pageQuery = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Page to answer, from 1; 1 unless said.' })),
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Page to answer, from 1; 1 unless said.' }),
+  ),
   pageSize: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -36,13 +38,16 @@ export function readPage(query: { page?: number; pageSize?: number }): PageWindo
 }
 
 /** Navigation links: request paths with their query (spec 2.7). */
-export const Links = Type.Object({
-  self: Type.String(),
-  first: Type.String(),
-  last: Type.String(),
-  next: Type.Union([Type.String(), Type.Null()]),
-  prev: Type.Union([Type.String(), Type.Null()]),
-})
+export const Links = Type.Object(
+  {
+    self: Type.String(),
+    first: Type.String(),
+    last: Type.String(),
+    next: Type.Union([Type.String(), Type.Null()]),
+    prev: Type.Union([Type.String(), Type.Null()]),
+  },
+  { title: 'Links' },
+)
 
 /** Schema of one page of `item` (spec 2.7). */
 export const Paginated = <const T extends TSchema>(item: T) =>

@@ -71,7 +71,11 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
   }
 }
 
-async function sendPart(response: ServerResponse, file: FileHandle, part: { start: number; length: number; status: number }): Promise<void> {
+async function sendPart(
+  response: ServerResponse,
+  file: FileHandle,
+  part: { start: number; length: number; status: number },
+): Promise<void> {
   const chunkBytes = part.length <= WHOLE_BYTES_MAX ? part.length : CHUNK_BYTES
   let sent = 0
   while (sent < part.length && !response.destroyed) {

@@ -1,13 +1,17 @@
 import type { Route } from '#api/http/endpoint.ts'
+import { openApiRoute } from '#api/openapi.ts'
 import { apiKeyRoutes } from '#api/routes/api-keys.ts'
 import { authRoutes } from '#api/routes/auth.ts'
+import { bookContentRoutes } from '#api/routes/book-content.ts'
+import { bookRoutes } from '#api/routes/books.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
+import { seriesRoutes } from '#api/routes/series.ts'
 import { setupRoutes } from '#api/routes/setup.ts'
 import { userRoutes } from '#api/routes/users.ts'
 import type { Services } from '#api/services.ts'
 
-/** The whole API as one list. The OpenAPI document is made from it, and a test walks it. */
+/** The whole API as one list. The OpenAPI document is made from it, and tests walk it. */
 export const routes: readonly Route<Services>[] = [
   ...healthRoutes,
   ...infoRoutes,
@@ -15,4 +19,8 @@ export const routes: readonly Route<Services>[] = [
   ...authRoutes,
   ...userRoutes,
   ...apiKeyRoutes,
+  ...bookRoutes,
+  ...bookContentRoutes,
+  ...seriesRoutes,
+  openApiRoute(() => routes),
 ]

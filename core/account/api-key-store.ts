@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import type { ApiKey } from '#core/account/api-key.ts'
 import type { Permission } from '#core/account/permission.ts'
-import { readUser } from '#core/account/user-store.ts'
 import type { User } from '#core/account/user.ts'
+import { readUser } from '#core/account/user-store.ts'
 
 const COLUMNS = [
   'id',
@@ -47,7 +47,14 @@ function readApiKey(row: ApiKeyRow): ApiKey {
 
 export async function insertApiKey(
   database: Knex,
-  key: { userId: string; name: string; keyPrefix: string; keyHash: Uint8Array; permissions: readonly Permission[]; expiresAt: string | null },
+  key: {
+    userId: string
+    name: string
+    keyPrefix: string
+    keyHash: Uint8Array
+    permissions: readonly Permission[]
+    expiresAt: string | null
+  },
 ): Promise<ApiKey> {
   const [row] = await database('api_keys').insert(
     {
@@ -71,14 +78,18 @@ export interface ApiKeyProof {
 }
 
 export async function findApiKeyByPrefix(database: Knex, keyPrefix: string): Promise<ApiKeyProof | null> {
-  const row = await database('api_keys').first(...COLUMNS, 'key_hash').where({ key_prefix: keyPrefix })
+  const row = await database('api_keys')
+    .first(...COLUMNS, 'key_hash')
+    .where({ key_prefix: keyPrefix })
   if (!row) return null
   const user = await database('users').first('*').where({ id: row.user_id })
   return user ? { key: readApiKey(row), keyHash: row.key_hash, user: readUser(user) } : null
 }
 
 export async function findApiKey(database: Knex, id: string): Promise<ApiKey | null> {
-  const row = await database<ApiKeyRow>('api_keys').first(...COLUMNS).where({ id })
+  const row = await database<ApiKeyRow>('api_keys')
+    .first(...COLUMNS)
+    .where({ id })
   return row ? readApiKey(row) : null
 }
 

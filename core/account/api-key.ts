@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import Type from 'typebox'
 import type { Static } from 'typebox'
+import Type from 'typebox'
 import { PERMISSIONS } from '#core/account/permission.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
@@ -11,22 +11,25 @@ const SECRET_BYTES = 32
 const KEY = /^(carrel_[0-9a-f]{16})_[0-9a-f]{64}$/
 
 /** An API key without its secret. */
-export const ApiKey = Type.Object({
-  id: Uuid,
-  userId: Uuid,
-  name: Type.String(),
-  keyPrefix: Type.String(),
-  permissions: Type.Array(OneOf(PERMISSIONS)),
-  isActive: Type.Boolean(),
-  expiresAt: Nullable(Timestamp),
-  lastUsedAt: Nullable(Timestamp),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-})
+export const ApiKey = Type.Object(
+  {
+    id: Uuid,
+    userId: Uuid,
+    name: Type.String(),
+    keyPrefix: Type.String(),
+    permissions: Type.Array(OneOf(PERMISSIONS)),
+    isActive: Type.Boolean(),
+    expiresAt: Nullable(Timestamp),
+    lastUsedAt: Nullable(Timestamp),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'ApiKey' },
+)
 export type ApiKey = Static<typeof ApiKey>
 
 /** The answer to making a key: the only time that the key itself is seen. */
-export const NewApiKeyAnswer = Type.Object({ ...ApiKey.properties, key: Type.String() })
+export const NewApiKeyAnswer = Type.Object({ ...ApiKey.properties, key: Type.String() }, { title: 'NewApiKeyAnswer' })
 export type NewApiKeyAnswer = Static<typeof NewApiKeyAnswer>
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })

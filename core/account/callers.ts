@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
+import { LRUCache } from 'lru-cache'
 import { findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -9,9 +10,8 @@ import { verifyPassword } from '#core/account/password.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { findSessionUser } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
-import { findUserByLogin } from '#core/account/user-store.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
-import { LRUCache } from 'lru-cache'
+import { findUserByLogin } from '#core/account/user-store.ts'
 
 /** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
 const FRESH_MS = 5_000
@@ -108,7 +108,9 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
     async ofBasic({ username, password, address }) {
       if (findKeyPrefix(password) !== null) return ofApiKey(password, 'basic')
       const begun = generation
-      const id = createHmac('sha256', basicKey).update(JSON.stringify([username, password])).digest('base64')
+      const id = createHmac('sha256', basicKey)
+        .update(JSON.stringify([username, password]))
+        .digest('base64')
       const known = basics.get(id)
       let proof: BasicProof | null = known ?? null
       if (!known || known.freshUntil <= performance.now()) {

@@ -34,7 +34,10 @@ export async function getApiKey(database: Knex, id: string, by: Caller, others: 
 export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {
   const current = await getApiKey(database, id, by, 'users-write')
   const permissions = edit.permissions ? readPermissions(edit.permissions) : undefined
-  refuseBeyond(by, (permissions ?? []).filter((permission) => !current.permissions.includes(permission)))
+  refuseBeyond(
+    by,
+    (permissions ?? []).filter((permission) => !current.permissions.includes(permission)),
+  )
   if (edit.expiresAt) refusePast(edit.expiresAt)
   const changed = await updateApiKey(database, id, {
     ...(edit.name && { name: edit.name }),

@@ -14,7 +14,9 @@ export function readPermissions(texts: readonly string[]): Permission[] {
   texts.forEach((text, index) => {
     const permission = findPermission(text)
     if (permission === null) {
-      refuse('invalid_value', `"${text}" is not a permission.`, { details: [{ path: `/permissions/${index}`, message: 'is not a permission' }] })
+      refuse('invalid_value', `"${text}" is not a permission.`, {
+        details: [{ path: `/permissions/${index}`, message: 'is not a permission' }],
+      })
     }
     permissions.add(permission)
   })
@@ -25,7 +27,8 @@ export function readPermissions(texts: readonly string[]): Permission[] {
 export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission>): void {
   if (by === null) return
   const beyond = [...permissions].filter((permission) => !by.permissions.has(permission))
-  if (beyond.length > 0) refuse('forbidden', `You do not hold these permissions yourself: ${beyond.join(', ')}.`, { details: { permissions: beyond } })
+  if (beyond.length > 0)
+    refuse('forbidden', `You do not hold these permissions yourself: ${beyond.join(', ')}.`, { details: { permissions: beyond } })
 }
 
 /**

@@ -60,7 +60,9 @@ function enter(): Promise<void> | undefined {
     return
   }
   if (waiting.length >= WAITING_MAX) {
-    refuse('unavailable', 'Too many people are signing in at this moment; try again in some seconds.', { retryAfterSeconds: RETRY_AFTER_SECONDS })
+    refuse('unavailable', 'Too many people are signing in at this moment; try again in some seconds.', {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    })
   }
   return new Promise((resolve) => {
     waiting.push(resolve)

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import { readUser } from '#core/account/user-store.ts'
 import type { User } from '#core/account/user.ts'
+import { readUser } from '#core/account/user-store.ts'
 
 /** Makes a session with its first refresh token. @returns the id of the session */
 export async function insertSession(
@@ -39,7 +39,10 @@ export async function rotateRefreshToken(
 ): Promise<Rotation> {
   return database.transaction(async (transaction) => {
     const now = new Date()
-    const token = await transaction('refresh_tokens').first('session_id', 'used_at', 'expires_at').where({ token_hash: tokenHash }).forUpdate()
+    const token = await transaction('refresh_tokens')
+      .first('session_id', 'used_at', 'expires_at')
+      .where({ token_hash: tokenHash })
+      .forUpdate()
     if (!token) return { outcome: 'refused' }
     const sessionId: string = token.session_id
     const session = await transaction('sessions').first('user_id', 'revoked_at', 'expires_at').where({ id: sessionId }).forUpdate()

@@ -1,15 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
-import Type from 'typebox'
 import type { Static } from 'typebox'
+import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import type { Callers } from '#core/account/callers.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
 import { insertSession, revokeSession, rotateRefreshToken } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
-import { findUserByLogin, recordLogin } from '#core/account/user-store.ts'
 import { type User, UserInfo, userInfo } from '#core/account/user.ts'
+import { findUserByLogin, recordLogin } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 
@@ -20,13 +20,16 @@ const NOT_YOU = 'The user name or the password is wrong.'
 const NOT_THIS_TOKEN = 'This refresh token is not valid any more; sign in again.'
 
 /** What a client gets when it signs in. `expiresIn` is the life of the access token in seconds. */
-export const SignedIn = Type.Object({
-  accessToken: Type.String(),
-  refreshToken: Type.String(),
-  tokenType: Type.Literal('Bearer'),
-  expiresIn: Type.Integer(),
-  user: UserInfo,
-})
+export const SignedIn = Type.Object(
+  {
+    accessToken: Type.String(),
+    refreshToken: Type.String(),
+    tokenType: Type.Literal('Bearer'),
+    expiresIn: Type.Integer(),
+    user: UserInfo,
+  },
+  { title: 'SignedIn' },
+)
 export type SignedIn = Static<typeof SignedIn>
 
 export interface SignIn {

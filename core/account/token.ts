@@ -22,7 +22,9 @@ export interface Tokens {
 /** @param key HS256 key; at least 32 bytes */
 export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetimeSeconds: number }): Tokens {
   if (key.length < KEY_BYTES_MIN) {
-    throw new Error(`The token key has ${key.length} bytes; it needs at least ${KEY_BYTES_MIN}. Give a longer one or none, then one is made.`)
+    throw new Error(
+      `The token key has ${key.length} bytes; it needs at least ${KEY_BYTES_MIN}. Give a longer one or none, then one is made.`,
+    )
   }
   return {
     sign({ userId, sessionId, role }) {

@@ -60,14 +60,18 @@ export async function hasUsers(database: Knex): Promise<boolean> {
 }
 
 export async function findUser(database: Knex, id: string): Promise<User | null> {
-  const row = await database<UserRow>('users').first(...COLUMNS).where({ id })
+  const row = await database<UserRow>('users')
+    .first(...COLUMNS)
+    .where({ id })
   return row ? readUser(row) : null
 }
 
 /** Finds by user name or e-mail address, ignoring case. */
 export async function findUserByLogin(database: Knex, login: string): Promise<UserWithHash | null> {
   const column = login.includes('@') ? 'email' : 'username'
-  const row = await database('users').first(...COLUMNS, 'password_hash').whereRaw('lower(??) = lower(?)', [column, login])
+  const row = await database('users')
+    .first(...COLUMNS, 'password_hash')
+    .whereRaw('lower(??) = lower(?)', [column, login])
   return row ? { user: readUser(row), passwordHash: row.password_hash } : null
 }
 
@@ -139,7 +143,10 @@ export async function updateUser(
 ): Promise<{ before: User; after: User }> {
   return database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
-    const row = await transaction<UserRow>('users').first(...COLUMNS).where({ id }).forUpdate()
+    const row = await transaction<UserRow>('users')
+      .first(...COLUMNS)
+      .where({ id })
+      .forUpdate()
     if (!row) refuse('not_found', 'There is no such user.')
     const before = readUser(row)
     const change = decide(before)
@@ -158,7 +165,10 @@ export async function updateUser(
 export async function deleteUser(database: Knex, id: string, check: (current: User) => void): Promise<void> {
   await database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
-    const row = await transaction<UserRow>('users').first(...COLUMNS).where({ id }).forUpdate()
+    const row = await transaction<UserRow>('users')
+      .first(...COLUMNS)
+      .where({ id })
+      .forUpdate()
     if (!row) refuse('not_found', 'There is no such user.')
     check(readUser(row))
     keepOneAdmin(admins, id)
@@ -195,7 +205,8 @@ function toRow(fields: Partial<UserFields>): Partial<UserRow> & { password_hash?
 function refuseTaken(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION && 'constraint' in error) {
     if (error.constraint === 'users_username') throw new CarrelError('conflict', 'This user name is taken.', { cause: error })
-    if (error.constraint === 'users_email') throw new CarrelError('conflict', 'This e-mail address belongs to another user.', { cause: error })
+    if (error.constraint === 'users_email')
+      throw new CarrelError('conflict', 'This e-mail address belongs to another user.', { cause: error })
   }
   throw error
 }

@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import type { Static } from 'typebox'
+import Type from 'typebox'
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
@@ -12,47 +12,60 @@ export const PASSWORD_LENGTH_MAX = 1024
  * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP
  * Basic; no control characters; no white space at the ends.
  */
-export const Username = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\s@:\\u0000-\\u001f\\u007f]([^@:\\u0000-\\u001f\\u007f]*[^\\s@:\\u0000-\\u001f\\u007f])?$' })
+export const Username = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^[^\\s@:\\u0000-\\u001f\\u007f]([^@:\\u0000-\\u001f\\u007f]*[^\\s@:\\u0000-\\u001f\\u007f])?$',
+})
 /** 254: the longest address that SMTP carries (RFC 5321). */
 export const Email = Type.String({ format: 'email', maxLength: 254 })
 export const Password = Type.String({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
 
 /** A user as administrators see one. `permissions` are those given beyond the role. */
-export const User = Type.Object({
-  id: Uuid,
-  username: Type.String(),
-  email: Type.String(),
-  role: OneOf(ROLES),
-  permissions: Type.Array(OneOf(PERMISSIONS)),
-  isActive: Type.Boolean(),
-  lastLoginAt: Nullable(Timestamp),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-})
+export const User = Type.Object(
+  {
+    id: Uuid,
+    username: Type.String(),
+    email: Type.String(),
+    role: OneOf(ROLES),
+    permissions: Type.Array(OneOf(PERMISSIONS)),
+    isActive: Type.Boolean(),
+    lastLoginAt: Nullable(Timestamp),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'User' },
+)
 export type User = Static<typeof User>
 
 /** One rule of what a user may see: series with this tag are allowed or denied. */
-export const SharingGrant = Type.Object({
-  id: Uuid,
-  sharingTagId: Uuid,
-  sharingTagName: Type.String(),
-  accessMode: OneOf(['allow', 'deny']),
-  createdAt: Timestamp,
-})
+export const SharingGrant = Type.Object(
+  {
+    id: Uuid,
+    sharingTagId: Uuid,
+    sharingTagName: Type.String(),
+    accessMode: OneOf(['allow', 'deny']),
+    createdAt: Timestamp,
+  },
+  { title: 'SharingGrant' },
+)
 export type SharingGrant = Static<typeof SharingGrant>
 
-export const UserDetail = Type.Object({ ...User.properties, sharingTags: Type.Array(SharingGrant) })
+export const UserDetail = Type.Object({ ...User.properties, sharingTags: Type.Array(SharingGrant) }, { title: 'UserDetail' })
 export type UserDetail = Static<typeof UserDetail>
 
 /** The signed-in user as clients see themselves. `permissions` are all that the user holds, the role's included. */
-export const UserInfo = Type.Object({
-  id: Uuid,
-  username: Type.String(),
-  email: Type.String(),
-  role: OneOf(ROLES),
-  emailVerified: Type.Boolean(),
-  permissions: Type.Array(OneOf(PERMISSIONS)),
-})
+export const UserInfo = Type.Object(
+  {
+    id: Uuid,
+    username: Type.String(),
+    email: Type.String(),
+    role: OneOf(ROLES),
+    emailVerified: Type.Boolean(),
+    permissions: Type.Array(OneOf(PERMISSIONS)),
+  },
+  { title: 'UserInfo' },
+)
 export type UserInfo = Static<typeof UserInfo>
 
 /** Members that a person sets when making a user. */

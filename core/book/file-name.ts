@@ -16,7 +16,7 @@ const VOLUME = marker('v|vol|volume')
 const CHAPTER = marker('c|ch|chap|chapter', '(?:(?<=^|[\\s_\\-\\[(,.])|(?<=(?:^|[\\s_\\-\\[(])v(?:ol)?\\.?\\d{1,4}))')
 /** How a number is written, the surest way first. */
 const NUMBER_FORMS = [
-  new RegExp(`#[\\s_]*(-?\\d{1,7}(?:\\.\\d{1,4})?)(?!\\d)`),
+  /#[\s_]*(-?\d{1,7}(?:\.\d{1,4})?)(?!\d)/,
   VOLUME,
   CHAPTER,
   marker('part|pt'),

@@ -4,8 +4,9 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
 import type { ExtractRar, Page, PageOutcome, Problem, ReadRarPage, ReadZipPage, RenderPdfPage, ResizeImage } from '#core/book/analysis.ts'
 import { type BookPage, fileHashOf, formatOfMediaType, pageId } from '#core/book/book.ts'
+import { openBookLookup } from '#core/book/book-lookup.ts'
 import { openPageCache } from '#core/book/page-cache.ts'
-import { findFatalMessage, findPages, findReadableBook, type ReadableBook } from '#core/book/page-query.ts'
+import { findFatalMessage, findPages, type ReadableBook } from '#core/book/page-query.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/book/page-variant.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
@@ -67,6 +68,7 @@ const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
 /** Opens the reader; takes over the page cache of an earlier run. */
 export async function openPageReader(parts: PageReaderParts): Promise<PageReader> {
   const { database } = parts
+  const lookup = openBookLookup(database)
   const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
   const pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
@@ -75,7 +77,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
 
   /** The book, seen with the rights of this very moment: they are asked anew for every page, only what is in the file is remembered. */
   async function getAnalysedBook(ask: { caller: Caller; bookId: string }): Promise<ReadableBook> {
-    const book = await findReadableBook(database, ask.caller, ask.bookId)
+    const book = await lookup.find(ask.caller, ask.bookId)
     if (!book) refuse('not_found', `There is no book ${ask.bookId}, or you may not see it.`)
     if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
     if (book.state === 'failed') {

@@ -70,7 +70,10 @@ function readTokens(segment: string): Token[] {
       if (tokens.at(-1)?.kind !== 'star') tokens.push({ kind: 'star' })
     } else if (char === '?') tokens.push({ kind: 'any' })
     else if (close > 0) {
-      const inside = text.slice(at + 1, close).replace(/^!/, '^').replace(/[\\\]]/g, '\\$&')
+      const inside = text
+        .slice(at + 1, close)
+        .replace(/^!/, '^')
+        .replace(/[\\\]]/g, '\\$&')
       try {
         tokens.push({ kind: 'class', test: new RegExp(`^[${inside}]$`, 'u') })
       } catch (error) {
@@ -86,7 +89,8 @@ function readTokens(segment: string): Token[] {
 function matchesName(tokens: readonly Token[], name: string): boolean {
   return matchesSequence(tokens, [...name], {
     isStar: (token) => token.kind === 'star',
-    fits: (token, char) => token.kind === 'any' || (token.kind === 'text' ? token.text === char : token.kind === 'class' && token.test.test(char)),
+    fits: (token, char) =>
+      token.kind === 'any' || (token.kind === 'text' ? token.text === char : token.kind === 'class' && token.test.test(char)),
   })
 }
 
@@ -97,7 +101,11 @@ function matchesPath(segments: readonly Segment[], parts: readonly string[]): bo
   })
 }
 
-function matchesSequence<P, X>(pattern: readonly P[], items: readonly X[], rules: { isStar: (p: P) => boolean; fits: (p: P, x: X) => boolean }): boolean {
+function matchesSequence<P, X>(
+  pattern: readonly P[],
+  items: readonly X[],
+  rules: { isStar: (p: P) => boolean; fits: (p: P, x: X) => boolean },
+): boolean {
   let at = 0
   let item = 0
   let star = -1

@@ -19,9 +19,17 @@ export interface LibrarySummary {
   failures: { errorType: string; count: number; examples: { path: string; message: string }[] }[]
 }
 
-/** Roots of all libraries. */
-export async function listLibraryFolders(database: Knex): Promise<string[]> {
-  return await database('libraries').orderBy('name').pluck('path')
+/** A library as far as a person at a terminal needs to tell it from others. */
+export interface ListedLibrary {
+  id: string
+  name: string
+  path: string
+  isActive: boolean
+}
+
+/** All libraries, by name. */
+export async function listLibraries(database: Knex): Promise<ListedLibrary[]> {
+  return await database('libraries').orderBy('name').select('id', 'name', 'path', 'is_active as isActive')
 }
 
 /** One pass over the books: with 100,000 of them some 20 ms, so ask at most once a second. */

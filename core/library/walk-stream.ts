@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { FolderPart, WalkOptions } from '#core/library/walk.ts'
 
@@ -15,6 +14,8 @@ export interface WalkBatch {
   /** Folders that are as they were at the last scan. */
   unchanged: string[]
   unchangedFiles: number
+  /** Those of them that lie in the root. */
+  unchangedRootFiles: number
   unreadable: { path: string; message: string }[]
   /** Links that might have been books or folders of books. */
   symlinks: number
@@ -26,6 +27,38 @@ export interface WalkOrder {
   shared: Int32Array<SharedArrayBuffer>
 }
 
+/** A thread costs 40 to 90 ms to start, as much as walking 20,000 files: the last one waits this long for another walk. */
+const IDLE_MS = 60_000
+let idle: { thread: Worker; timer: NodeJS.Timeout } | null = null
+
+function takeThread(): Worker {
+  if (idle !== null) {
+    const { thread, timer } = idle
+    clearTimeout(timer)
+    idle = null
+    return thread
+  }
+  // Its own memory limit: lists of one folder at a time, and a few batches.
+  return new Worker(new URL('./walk-thread.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: 256 } })
+}
+
+function keepThread(thread: Worker): void {
+  if (idle !== null) {
+    void thread.terminate()
+    return
+  }
+  thread.removeAllListeners()
+  // Whatever befalls an idle thread, the next walk starts another.
+  thread.on('error', () => {})
+  thread.on('exit', () => {
+    if (idle?.thread !== thread) return
+    clearTimeout(idle.timer)
+    idle = null
+  })
+  thread.unref()
+  idle = { thread, timer: setTimeout(() => void thread.terminate(), IDLE_MS).unref() }
+}
+
 /**
  * Walks in a thread, because a slow or hanging disk must not stop the server, and hands the batches over one by one; asking for the next
  * says that the last has been dealt with.
@@ -34,9 +67,7 @@ export interface WalkOrder {
 export async function* streamWalk(options: WalkOptions, signal: AbortSignal): AsyncGenerator<WalkBatch> {
   signal.throwIfAborted()
   const shared = new Int32Array(new SharedArrayBuffer(8))
-  const order: WalkOrder = { options, shared }
-  // Its own memory limit: lists of one folder at a time, and a few batches.
-  const thread = new Worker(new URL('./walk-thread.ts', import.meta.url), { workerData: order, resourceLimits: { maxOldGenerationSizeMb: 256 } })
+  const thread = takeThread()
   const batches: WalkBatch[] = []
   let failure: { error: unknown } | null = null
   let wake = () => {}
@@ -45,15 +76,18 @@ export async function* streamWalk(options: WalkOptions, signal: AbortSignal): As
     wake()
   }
   const onAbort = () => fail(signal.reason)
+  thread.removeAllListeners()
+  thread.ref()
   thread.on('message', (batch: WalkBatch) => {
     batches.push(batch)
     wake()
   })
   thread.on('error', fail)
-  thread.on('exit', (code) => {
-    if (code !== 0) fail(new Error(`The walk ended with code ${code}`))
-  })
+  thread.on('exit', (code) => fail(new Error(`The thread of the walk ended with code ${code}`)))
   signal.addEventListener('abort', onAbort, { once: true })
+  const order: WalkOrder = { options, shared }
+  thread.postMessage(order)
+  let finished = false
   try {
     for (;;) {
       if (failure !== null) throw (failure as { error: unknown }).error
@@ -64,8 +98,9 @@ export async function* streamWalk(options: WalkOptions, signal: AbortSignal): As
         })
         continue
       }
+      finished = batch.done
       yield batch
-      if (batch.done) return
+      if (finished) return
       Atomics.add(shared, READ, 1)
       Atomics.notify(shared, READ)
     }
@@ -73,8 +108,8 @@ export async function* streamWalk(options: WalkOptions, signal: AbortSignal): As
     signal.removeEventListener('abort', onAbort)
     Atomics.store(shared, STOP, 1)
     Atomics.notify(shared, READ)
-    const exited = thread.threadId === -1 ? null : once(thread, 'exit').catch(() => {})
-    await thread.terminate()
-    await exited
+    // A walk that was left may hang in a system call for long: its thread is not waited for.
+    if (finished) keepThread(thread)
+    else void thread.terminate()
   }
 }

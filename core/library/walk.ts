@@ -7,16 +7,18 @@ import { compileExcludes } from '#core/library/glob.ts'
  * What each extension promises; analysis decides by content. 7z and tar comics can not be read, but a person who has some is told so
  * by an error on the book rather than by its absence.
  */
-const FORMAT_OF_EXTENSION: Record<string, BookFormat> = {
-  cbz: 'cbz',
-  zip: 'cbz',
-  cbt: 'cbz',
-  cbr: 'cbr',
-  rar: 'cbr',
-  cb7: 'cbr',
-  epub: 'epub',
-  pdf: 'pdf',
-}
+const FORMAT_OF_EXTENSION = new Map<string, BookFormat>(
+  Object.entries({
+    cbz: 'cbz',
+    zip: 'cbz',
+    cbt: 'cbz',
+    cbr: 'cbr',
+    rar: 'cbr',
+    cb7: 'cbr',
+    epub: 'epub',
+    pdf: 'pdf',
+  }),
+)
 /** Folders that systems and NAS boxes put beside people's files. Everything with a leading dot is skipped too. */
 const FOREIGN_FOLDERS = new Set(['@eadir', '__macosx', '#recycle', '@recycle', '$recycle.bin', 'system volume information', 'lost+found'])
 /** Files of one part; bounds the memory of a step, and of the SQL statement made of it. */
@@ -25,7 +27,9 @@ export const PART_FILES_MAX = 2_000
 /** The format that the name promises; null for a file that is no book. */
 export function formatOfName(name: string): BookFormat | null {
   const dot = name.lastIndexOf('.')
-  return dot < 1 ? null : (FORMAT_OF_EXTENSION[name.slice(dot + 1).toLowerCase()] ?? null)
+  if (dot < 1) return null
+  const extension = name.slice(dot + 1)
+  return FORMAT_OF_EXTENSION.get(extension) ?? FORMAT_OF_EXTENSION.get(extension.toLowerCase()) ?? null
 }
 
 export interface WalkOptions {
@@ -79,7 +83,7 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
       continue
     }
     const below: string[] = []
-    const books: Listing = { names: [], sizes: [], mtimesNs: [] }
+    const books: Listing = { names: [], sizes: [], mtimesMs: [] }
     let volumes = false
     for (const entry of entries) {
       const { name } = entry
@@ -95,17 +99,17 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
       }
       if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
       try {
-        const stat = lstatSync(absolute + name, { bigint: true })
+        const stat = lstatSync(absolute + name)
         if (!stat.isFile()) continue
         books.names.push(name)
-        books.sizes.push(Number(stat.size))
-        books.mtimesNs.push(stat.mtimeNs)
+        books.sizes.push(stat.size)
+        books.mtimesMs.push(stat.mtimeMs)
         volumes ||= format === 'cbr' && LATER_VOLUME.test(name)
       } catch (error) {
         yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
       }
     }
-    if (books.names.length > 0) yield* tellFolder(folder, volumes ? dropLaterVolumes(books) : books, known.get(folder))
+    if (books.names.length > 0) yield* tellFolder({ root, folder, known: known.get(folder) }, volumes ? dropLaterVolumes(books) : books)
     // The stack gives back the last first.
     if (below.length > 1) below.sort(NATURAL.compare).reverse()
     stack.push(...below)
@@ -119,13 +123,14 @@ const readFolder = (path: string) => readdirSync(path, { withFileTypes: true })
 interface Listing {
   names: string[]
   sizes: number[]
-  mtimesNs: bigint[]
+  /** A double: exact to a quarter of a microsecond, enough to see that nothing changed, and a third cheaper to get than nanoseconds. */
+  mtimesMs: number[]
 }
 
 const LATER_VOLUME = /\.part(\d+)\.(?:rar|cbr)$/i
 
 /** A later volume of a multi-volume RAR is no book when its first volume lies beside it. */
-function dropLaterVolumes({ names, sizes, mtimesNs }: Listing): Listing {
+function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
   const volumes = names.map((name) => {
     const match = LATER_VOLUME.exec(name)
     return match && { set: name.slice(0, match.index).toLowerCase(), number: Number(match[1]) }
@@ -135,28 +140,54 @@ function dropLaterVolumes({ names, sizes, mtimesNs }: Listing): Listing {
     const volume = volumes[index]
     return !volume || volume.number === 1 || !firsts.has(volume.set)
   })
-  return pick({ names, sizes, mtimesNs }, kept)
+  return {
+    names: kept.map((index) => names[index] as string),
+    sizes: kept.map((index) => sizes[index] as number),
+    mtimesMs: kept.map((index) => mtimesMs[index] as number),
+  }
 }
 
-const pick = ({ names, sizes, mtimesNs }: Listing, kept: number[]): Listing => ({
-  names: kept.map((index) => names[index] as string),
-  sizes: kept.map((index) => sizes[index] as number),
-  mtimesNs: kept.map((index) => mtimesNs[index] as bigint),
-})
-
-function* tellFolder(folder: string, listing: Listing, known: string | undefined): Generator<WalkStep> {
-  const { names, sizes, mtimesNs } = listing
-  // In the order of the file system, which stays the same while nothing changes; if not, the folder is merely compared in full.
-  const digest = hash('sha1', `${names.join('/')}\n${sizes.join()}\n${mtimesNs.join()}`, 'base64')
-  if (digest === known) {
-    yield { kind: 'unchanged', folder, files: names.length }
+function* tellFolder(place: { root: string; folder: string; known: string | undefined }, listing: Listing): Generator<WalkStep> {
+  const { root, folder } = place
+  // Names in the order of the file system, which stays while nothing changes; if not, the folder is merely compared in full.
+  const digest = digestOf(listing)
+  if (digest === place.known) {
+    yield { kind: 'unchanged', folder, files: listing.names.length }
     return
   }
-  const order = [...names.keys()].sort((a, b) => NATURAL.compare(names[a] as string, names[b] as string))
-  for (let at = 0; at < order.length; at += PART_FILES_MAX) {
-    const part = pick(listing, order.slice(at, at + PART_FILES_MAX))
-    yield { kind: 'changed', part: { ...part, folder, digest: at + PART_FILES_MAX >= order.length ? digest : null, files: names.length } }
+  const absolute = folder === '' ? `${root}/` : `${root}/${folder}/`
+  const names = listing.names.sort(NATURAL.compare)
+  let part: FolderPart = { folder, names: [], sizes: [], mtimesNs: [], digest: null, files: names.length }
+  for (const name of names) {
+    try {
+      const stat = lstatSync(absolute + name, { bigint: true })
+      part.names.push(name)
+      part.sizes.push(Number(stat.size))
+      part.mtimesNs.push(stat.mtimeNs)
+    } catch (error) {
+      yield { kind: 'unreadable', path: folder === '' ? name : `${folder}/${name}`, message: reasonOf(error, name) }
+    }
+    if (part.names.length < PART_FILES_MAX) continue
+    yield { kind: 'changed', part }
+    part = { ...part, names: [], sizes: [], mtimesNs: [] }
   }
+  yield { kind: 'changed', part: { ...part, digest } }
+}
+
+let scratch = Buffer.alloc(65_536)
+
+function digestOf({ names, sizes, mtimesMs }: Listing): string {
+  const text = names.join('/')
+  // Three bytes of UTF-8 for a UTF-16 unit at most, and two doubles for each file.
+  const needed = text.length * 3 + names.length * 16
+  if (scratch.length < needed) scratch = Buffer.alloc(needed * 2)
+  let at = scratch.write(text, 0)
+  for (let index = 0; index < names.length; index++) {
+    scratch.writeDoubleLE(sizes[index] as number, at)
+    scratch.writeDoubleLE(mtimesMs[index] as number, at + 8)
+    at += 16
+  }
+  return hash('sha1', scratch.subarray(0, at), 'base64')
 }
 
 const REASONS: Record<string, string> = {

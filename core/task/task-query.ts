@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import Type from 'typebox'
 import type { Static } from 'typebox'
+import Type from 'typebox'
 import { refuse } from '#core/errors.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
@@ -28,7 +28,10 @@ export const TaskRecord = Type.Object({
   lockedBy: Nullable(Type.String({ description: 'The node that runs it.' })),
   lockedUntil: Nullable(Timestamp),
   progress: Type.Optional(
-    Type.Object({ current: Type.Integer(), total: Type.Integer(), message: Type.Optional(Type.String()) }, { description: 'Only while it runs.' }),
+    Type.Object(
+      { current: Type.Integer(), total: Type.Integer(), message: Type.Optional(Type.String()) },
+      { description: 'Only while it runs.' },
+    ),
   ),
   createdAt: Timestamp,
   scheduledFor: Timestamp,

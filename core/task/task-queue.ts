@@ -13,22 +13,22 @@ import {
 } from '#core/task/task.ts'
 import {
   bossDatabase,
-  cancelMatching,
   type Claim,
+  cancelMatching,
   findTaskType,
   findWaiting,
   handBack,
   listRetrying,
   openPresence,
   type Presence,
-  prepareIndexes,
   type Progress,
+  prepareIndexes,
   QUEUE_SCHEMA,
   recordProgress,
   replaceRuns,
   requeue,
-  sendSignal,
   type Signal,
+  sendSignal,
   spendTries,
   takeBackLost,
 } from '#core/task/task-store.ts'
@@ -63,7 +63,12 @@ interface Running {
   done: Promise<void>
 }
 
-type Ending = { claim: Claim } & ({ how: 'completed'; result: unknown } | { how: 'failed'; error: unknown } | { how: 'handed back' } | { how: 'cancelled' })
+type Ending = { claim: Claim } & (
+  | { how: 'completed'; result: unknown }
+  | { how: 'failed'; error: unknown }
+  | { how: 'handed back' }
+  | { how: 'cancelled' }
+)
 
 /** The tasks of one type on this node. */
 interface Lane {

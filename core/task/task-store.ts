@@ -118,11 +118,10 @@ export async function handBack(database: Knex, type: TaskType, claims: Claim[]):
 
 /** Takes the remaining tries from a running task. */
 export async function spendTries(database: Knex, type: TaskType, claim: Claim): Promise<void> {
-  await database.raw(`UPDATE ${QUEUE_SCHEMA}.job SET retry_limit = retry_count WHERE name = ? AND id = ? AND state = 'active' AND ${PAIRS}`, [
-    type,
-    claim.id,
-    pairsOf([claim]),
-  ])
+  await database.raw(
+    `UPDATE ${QUEUE_SCHEMA}.job SET retry_limit = retry_count WHERE name = ? AND id = ? AND state = 'active' AND ${PAIRS}`,
+    [type, claim.id, pairsOf([claim])],
+  )
 }
 
 /** Cancels every waiting and running task of the type and library; answers their ids. */
@@ -157,7 +156,10 @@ export async function requeue(database: Knex, type: TaskType, task: { id: string
  * Takes back what dead nodes were running: it counts as a try, since the task may be what killed them, but needs no waiting.
  * Answers how many were taken back, and those that have no try left.
  */
-export async function takeBackLost(database: Knex, types: TaskType[]): Promise<{ count: number; exhausted: (Claim & { type: TaskType })[] }> {
+export async function takeBackLost(
+  database: Knex,
+  types: TaskType[],
+): Promise<{ count: number; exhausted: (Claim & { type: TaskType })[] }> {
   // Rows whose task has ended in the meantime (a cancelled one, say) are simply forgotten.
   const { rows } = await database.raw(
     `WITH live AS (

@@ -66,7 +66,11 @@ export interface TestServer {
   adminId: string
   request<T = never>(method: string, path: string, ask?: Ask): Promise<Answer<T>>
   /** Makes a user and signs them in. */
-  signUp(user: { username: string; role?: 'reader' | 'maintainer' | 'admin'; permissions?: string[] }): Promise<{ id: string; token: string }>
+  signUp(user: {
+    username: string
+    role?: 'reader' | 'maintainer' | 'admin'
+    permissions?: string[]
+  }): Promise<{ id: string; token: string }>
   /** Sends bytes as they are and answers everything that comes back until the server hangs up or `waitMs` have passed. */
   raw(text: string | Buffer, options?: { waitMs?: number; address?: string }): Promise<string>
 }
@@ -134,7 +138,10 @@ export async function openTestServer(
     request,
     async signUp({ username, role, permissions }) {
       const password = `${username} has a password`
-      const user = await accounts.createUser({ username, email: `${username}@example.org`, password, ...(role && { role }), ...(permissions && { permissions }) }, null)
+      const user = await accounts.createUser(
+        { username, email: `${username}@example.org`, password, ...(role && { role }), ...(permissions && { permissions }) },
+        null,
+      )
       const { accessToken } = await accounts.login({ username, password, address: '127.0.0.1' })
       return { id: user.id, token: accessToken }
     },
@@ -161,12 +168,16 @@ export function get(
   options: { method?: string; headers?: Record<string, string>; agent?: http.Agent } = {},
 ): Promise<{ status: number; headers: http.IncomingHttpHeaders; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
-    const request = http.request(url, { method: options.method ?? 'GET', headers: options.headers ?? {}, ...(options.agent && { agent: options.agent }) }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }))
-    })
+    const request = http.request(
+      url,
+      { method: options.method ?? 'GET', headers: options.headers ?? {}, ...(options.agent && { agent: options.agent }) },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }))
+      },
+    )
     request.on('error', reject)
     request.end()
   })

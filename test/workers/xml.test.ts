@@ -73,9 +73,10 @@ t.test('what is refused, with words', async (t) => {
   const cases: [name: string, text: string | Buffer, message: RegExp][] = [
     ['empty', '', /empty/],
     ['white space', ' \n', /empty/],
-    ['open elements', '<a><b></b>', /elements left open: a$/],
+    ['an open element', '<a><b></b>', /Unclosed tag 'a'/],
+    ['open elements', '<a><b><c></c>', /elements left open: a, b$/],
     ['crossed elements', '<a><b></a></b>', /^line 1: Expected closing tag 'b'/],
-    ['two roots', '<a/><b/>', /oot/],
+    ['two roots', '<a></a><b></b>', /root/],
     ['no markup', 'hello', /./],
     ['JSON', '{"a": 1}', /./],
     ['open DOCTYPE', '<!DOCTYPE a [<!ENTITY x "', /DOCTYPE is not closed/],

@@ -15,7 +15,10 @@ t.test('login, by name or address, answers tokens and sets the cookie', async (t
     const answer = await server.request<SignedIn>('POST', '/api/v1/auth/login', { body: { username, password: ADMIN.password } })
     t.equal(answer.status, 200)
     t.match(answer.json, { tokenType: 'Bearer', expiresIn: 3600, user: { username: 'ada', role: 'admin', emailVerified: true } })
-    t.match(answer.headers.get('set-cookie'), new RegExp(`^auth_token=${answer.json.accessToken}; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600$`))
+    t.match(
+      answer.headers.get('set-cookie'),
+      new RegExp(`^auth_token=${answer.json.accessToken}; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600$`),
+    )
     t.equal(answer.headers.get('cache-control'), 'no-store')
     const claims = JSON.parse(Buffer.from(answer.json.accessToken.split('.')[1] ?? '', 'base64url').toString())
     t.match(claims, { sub: server.adminId, role: 'admin', jti: String, iat: Number, exp: claims.iat + 3600 })
@@ -42,7 +45,10 @@ t.test('an unknown name, a wrong password and a disabled account get one answer'
   }
   t.same(new Set(answers.map(({ status, message }) => `${status} ${message}`)).size, 1)
   t.equal(answers[0]?.status, 401)
-  t.ok(answers.every(({ ms }) => ms > 5), 'each costs a hash')
+  t.ok(
+    answers.every(({ ms }) => ms > 5),
+    'each costs a hash',
+  )
   t.equal((await server.request('GET', '/api/v1/auth/me', { token: gone.token })).status, 401, 'tokens of a disabled user are dead')
 })
 
@@ -57,7 +63,12 @@ t.test('credentials are taken where they belong', async (t) => {
     ['bad bearer beside a good cookie', '/api/v1/auth/me', { ...cookie, authorization: 'Bearer nonsense' }, 401],
     ['basic', '/api/v1/auth/me', { authorization: `Basic ${btoa(`ada:${ADMIN.password}`)}` }, 401],
     ['altered token', '/api/v1/auth/me', { authorization: `Bearer ${server.adminToken.slice(0, -2)}xx` }, 401],
-    ['token without signature', '/api/v1/auth/me', { authorization: `Bearer ${btoa('{"alg":"none"}')}.${server.adminToken.split('.')[1]}.` }, 401],
+    [
+      'token without signature',
+      '/api/v1/auth/me',
+      { authorization: `Bearer ${btoa('{"alg":"none"}')}.${server.adminToken.split('.')[1]}.` },
+      401,
+    ],
     ['bad token on a public route', '/api/v1/info', { authorization: 'Bearer nonsense' }, 200],
   ]
   for (const [name, path, headers, status] of table) {
@@ -103,7 +114,8 @@ t.test('refresh tokens rotate; using one twice ends the family', async (t) => {
 
 t.test('guessing is slowed down per account, with the answer of spec 7', async (t) => {
   const server = await openTestServer(t)
-  const guess = (username: string) => server.request<Record<string, unknown>>('POST', '/api/v1/auth/login', { body: { username, password: 'a wrong one' } })
+  const guess = (username: string) =>
+    server.request<Record<string, unknown>>('POST', '/api/v1/auth/login', { body: { username, password: 'a wrong one' } })
   for (let count = 0; count < 5; count++) t.equal((await guess('ada')).status, 401)
   const answer = await guess('ada')
   t.equal(answer.status, 429)

@@ -1,0 +1,58 @@
+import type { Terminal } from '#api/cli/terminal.ts'
+import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/book/analysis.ts'
+import type { LibraryProgress, LibrarySummary } from '#core/library/library-progress-query.ts'
+
+/** Messages can hold what a file says of itself; a summary is no place for novels. */
+const TEXT_LENGTH_MAX = 160
+
+const number = new Intl.NumberFormat('en-US')
+
+/** "1 book", "1,234 books". */
+export function count(n: number, noun: string): string {
+  return `${number.format(n)} ${n === 1 || noun.endsWith('series') ? noun : `${noun}s`}`
+}
+
+/** File names may hold newlines and escape codes, which must not reach the terminal. */
+export function printable(text: string): string {
+  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?')
+  return clean.length > TEXT_LENGTH_MAX ? `${clean.slice(0, TEXT_LENGTH_MAX)}…` : clean
+}
+
+/** One line about what is going on; null when nothing is. */
+export function renderProgress(progress: LibraryProgress): string | null {
+  const parts: string[] = []
+  for (const scan of progress.scans)
+    parts.push(`scanning ${printable(scan.library)}: ${number.format(scan.filesProcessed)} of ${count(scan.filesTotal, 'file')}`)
+  if (progress.pending > 0) {
+    const failed = progress.failed > 0 ? `, ${number.format(progress.failed)} failed` : ''
+    parts.push(`analysing: ${number.format(progress.books - progress.pending)} of ${count(progress.books, 'book')}${failed}`)
+  }
+  return parts.length === 0 ? null : parts.join('; ')
+}
+
+/** Libraries, and the books that failed and why. */
+export function printSummary(out: Terminal, summary: LibrarySummary): void {
+  const failed = summary.failures.reduce((sum, failure) => sum + failure.count, 0)
+  if (summary.libraries.length === 0) out.line('  Libraries    none yet; add one with --library DIR, or: carrel library add DIR')
+  for (const [at, library] of summary.libraries.entries()) {
+    const label = at === 0 ? 'Libraries' : ''
+    out.line(
+      `  ${label.padEnd(11)}  ${printable(library.name)} (${printable(library.path)}): ${count(library.books, 'book')} in ${count(library.series, 'series')}`,
+    )
+    for (const error of library.scanErrors.slice(0, 3)) out.line(`  ${''.padEnd(11)}    ${printable(describeScanError(error))}`)
+    if (library.scanErrors.length > 3) out.line(`  ${''.padEnd(11)}    and ${number.format(library.scanErrors.length - 3)} more like these`)
+  }
+  out.line(`  Books        ${number.format(summary.books)} found, ${failed === 0 ? 'none' : number.format(failed)} failed`)
+  for (const { errorType, count: books, examples } of summary.failures) {
+    out.line(`    ${BOOK_ERROR_LABELS[errorType as BookErrorType] ?? errorType}: ${count(books, 'book')}`)
+    for (const example of examples) out.line(`      ${printable(example.path)}\n        ${printable(example.message)}`)
+    if (books > examples.length)
+      out.line(`      and ${number.format(books - examples.length)} more: GET /api/v1/books/errors?errorType=${errorType}`)
+  }
+}
+
+function describeScanError(error: unknown): string {
+  if (typeof error === 'string') return error
+  if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
+  return JSON.stringify(error)
+}

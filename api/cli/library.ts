@@ -1,0 +1,69 @@
+import path from 'node:path'
+import { type Command, CommandProblem } from '#api/cli/command.ts'
+import { count, printable } from '#api/cli/library-report.ts'
+import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { addLibrary } from '#core/library/add-library.ts'
+import { getLibrarySummary, type ListedLibrary } from '#core/library/library-progress-query.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
+import { absolutePath } from '#core/setting/setting-table.ts'
+
+/** The library that a person means by its name, id or folder. @throws CommandProblem when there is none, or more than one */
+export function chooseLibrary(libraries: readonly ListedLibrary[], word: string, cwd: string): ListedLibrary {
+  const folder = path.resolve(cwd, word)
+  const found = libraries.filter((library) => library.id === word || library.name === word || library.path === folder)
+  if (found.length === 1) return found[0]!
+  if (found.length > 1)
+    throw new CommandProblem(`More than one library is called "${word}": ${found.map((library) => library.id).join(', ')}. Give the id.`)
+  const names = libraries.map((library) => library.name)
+  throw new CommandProblem(`There is no library "${word}".${didYouMean(word, names)} All libraries: carrel library list`)
+}
+
+export const libraryAdd: Command = {
+  name: 'library add',
+  usage: '<folder>',
+  summary: 'makes a folder of books a library',
+  about: 'Makes a folder of books a library. Its books appear with the next scan: carrel scan, or the next start of the server.',
+  flags: [{ name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: that of the folder.' }],
+  wordsMin: 1,
+  wordsMax: 1,
+  async run({ settings, words, flag, cwd, out, log }) {
+    const folder = absolutePath(words[0]!, cwd)
+    const opened = await openCommandDatabase(settings, log)
+    try {
+      const name = flag('name')
+      const { library, created } = await addLibrary(opened.database, { folder, ...(name === undefined ? {} : { name }) })
+      out.line(
+        created ? `Added the library "${library.name}" (${library.path}).` : `${library.path} is the library "${library.name}" already.`,
+      )
+      if (created)
+        out.line(opened.serverRuns ? `Scan it: carrel scan "${library.name}"` : 'It is scanned when the server starts, or now: carrel scan')
+      return 0
+    } finally {
+      await opened.close()
+    }
+  },
+}
+
+export const libraryList: Command = {
+  name: 'library list',
+  usage: '',
+  summary: 'lists the libraries',
+  about: 'Lists the libraries: name, folder, how many books, and how the last scan went.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  async run({ settings, out, log }) {
+    const opened = await openCommandDatabase(settings, log)
+    try {
+      const { libraries } = await getLibrarySummary(opened.database)
+      for (const library of libraries) {
+        const scan = library.scanStatus === null ? 'never scanned' : `last scan ${library.scanStatus}`
+        out.line(`${printable(library.name)}  ${printable(library.path)}  ${count(library.books, 'book')}, ${scan}`)
+      }
+      if (libraries.length === 0) out.line('There is no library yet. Add one: carrel library add DIR')
+      return 0
+    } finally {
+      await opened.close()
+    }
+  },
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { chooseLibrary } from '#api/cli/library.ts'
+import { printSummary, renderProgress } from '#api/cli/library-report.ts'
+import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { openComposition } from '#api/composition.ts'
+import { CarrelError } from '#core/errors.ts'
+import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
+
+const PROGRESS_MS = 1_000
+
+export const scan: Command = {
+  name: 'scan',
+  usage: '[library]',
+  summary: 'looks for new, changed and missing books, in one library or in all',
+  about:
+    'Looks for new, changed and missing books, in the library of that name, id or folder, or in all. A running server does it in the background; without one it is done here, and the command ends when all books are analysed.',
+  flags: [{ name: 'deep', isSwitch: true, repeatable: false, about: 'Analyses unchanged books too, and checks every page.' }],
+  wordsMin: 0,
+  wordsMax: 1,
+  run,
+}
+
+async function run(input: CommandInput): Promise<number> {
+  const { settings, log, out } = input
+  const mode = input.flag('deep') === 'true' ? 'deep' : 'normal'
+  const opened = await openCommandDatabase(settings, log)
+  try {
+    const all = await listLibraries(opened.database)
+    const chosen =
+      input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
+    if (chosen.length === 0) throw new CommandProblem('There is no library to scan. Add one: carrel library add DIR')
+    const composition = await openComposition({ settings, log, database: opened.database, folder: opened.folder })
+    try {
+      for (const library of chosen) {
+        try {
+          await composition.services.scans.start(library.id, mode)
+          if (opened.serverRuns) out.line(`${library.name}: the running server scans it.`)
+        } catch (error) {
+          if (!(error instanceof CarrelError && error.code === 'scan_running')) throw error
+          out.line(`${library.name}: a scan of it is waiting or running already.`)
+        }
+      }
+      if (opened.serverRuns) return 0
+      out.line('No server runs on this data folder; scanning here.')
+      await composition.services.tasks.start()
+      return await waitUntilDone(input, opened.database)
+    } finally {
+      await composition.close()
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+async function waitUntilDone({ out, stop }: CommandInput, database: Parameters<typeof getLibraryProgress>[0]): Promise<number> {
+  for (;;) {
+    const progress = renderProgress(await getLibraryProgress(database))
+    if (progress === null) break
+    out.progress(progress)
+    await sleep(PROGRESS_MS, undefined, { signal: stop }).catch(() => {})
+    if (stop.aborted) {
+      out.progressDone()
+      out.line('Stopped; what is left waits for the next start of the server or the next scan.')
+      return 130
+    }
+  }
+  out.progressDone()
+  const summary = await getLibrarySummary(database)
+  printSummary(out, summary)
+  return summary.libraries.some((library) => library.scanStatus === 'failed') ? 1 : 0
+}

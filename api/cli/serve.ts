@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { printSummary, renderProgress } from '#api/cli/library-report.ts'
+import { openOwnDatabase } from '#api/cli/open-database.ts'
+import { openComposition } from '#api/composition.ts'
+import { openServer } from '#api/server.ts'
+import type { Services } from '#api/services.ts'
+import { NAME, VERSION } from '#api/version.ts'
+import { getLibraryProgress, getLibrarySummary } from '#core/library/library-progress-query.ts'
+
+/** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
+const DRAIN_MS = 10_000
+/** Everything together; whatever hangs longer hangs for ever. */
+const CLOSE_MS = 60_000
+const PROGRESS_MS = 1_000
+
+export const serve: Command = {
+  name: 'serve',
+  usage: '',
+  summary: 'runs the server (this is what happens without a command)',
+  about: 'Runs the server: starts the database, scans the libraries, answers over HTTP until it is told to stop.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  run,
+}
+
+async function run(input: CommandInput): Promise<number> {
+  const { settings, log, stop } = input
+  const closers: { what: string; close: () => Promise<void> }[] = []
+  const lost = Promise.withResolvers<string>()
+  let exitCode = 0
+  try {
+    log.info({ version: VERSION, node: process.versions.node }, `${NAME} starts`)
+    const opened = await openOwnDatabase({ settings, log, purpose: 'server', onLost: lost.resolve })
+    closers.push({ what: 'database', close: opened.close })
+    if (stop.aborted) return 0
+    const composition = await openComposition({ settings, log, database: opened.database, folder: opened.folder })
+    closers.push({ what: 'workers and accounts', close: composition.close })
+    const { services } = composition
+
+    if (settings.firstAdmin && (await services.accounts.ensureFirstAdmin(settings.firstAdmin)))
+      log.info({ username: settings.firstAdmin.username }, 'Made the first admin')
+    await composition.addLibraries(settings.libraryFolders)
+
+    const server = openServer(services)
+    // Tasks are given back to the queue while the last requests finish.
+    closers.push({
+      what: 'server',
+      close: async () => void (await Promise.all([server.close({ deadlineMs: DRAIN_MS }), services.tasks.stop()])),
+    })
+    const { url } = await server.listen(settings).catch((cause: NodeJS.ErrnoException) => {
+      throw new CommandProblem(describeListenFailure(cause, settings), { cause })
+    })
+    log.info({}, `Listening on ${url}`)
+    await services.tasks.start()
+    await composition.scanAll()
+
+    const ended = Promise.race([
+      lost.promise,
+      new Promise<null>((resolve) => (stop.aborted ? resolve(null) : stop.addEventListener('abort', () => resolve(null), { once: true }))),
+    ])
+    await watchFirstScan(input, services, { url, folder: opened.folder, ended })
+    const reason = await ended
+    if (reason !== null) {
+      log.error({}, reason)
+      exitCode = 1
+    }
+  } finally {
+    await closeAll(input, closers)
+  }
+  return exitCode
+}
+
+/** Shows progress until everything that the start has set going is done, then says what there is. */
+async function watchFirstScan(
+  { settings, out, log, stop }: CommandInput,
+  services: Services,
+  at: { url: string; folder: string; ended: Promise<unknown> },
+): Promise<void> {
+  const started = Date.now()
+  let over = false
+  void at.ended.then(() => {
+    over = true
+  })
+  try {
+    for (;;) {
+      if (over) return
+      const progress = renderProgress(await getLibraryProgress(services.database))
+      if (progress === null) break
+      out.progress(`${progress[0]!.toUpperCase()}${progress.slice(1)}`)
+      await sleep(PROGRESS_MS, undefined, { signal: stop })
+    }
+    out.progressDone()
+    const [summary, needsSetup] = await Promise.all([getLibrarySummary(services.database), services.accounts.needsSetup()])
+    out.line()
+    out.line(`${NAME} is ready (${Math.max(1, Math.round((Date.now() - started) / 1000))} s).`)
+    out.line()
+    out.line(`  Address      ${at.url}`)
+    out.line(`  Data folder  ${at.folder}`)
+    out.line(`  Admin        ${needsSetup ? 'none yet; make one:' : 'exists'}`)
+    if (needsSetup) {
+      out.line(`                 npm run carrel -- user add <name> --role admin --data-dir '${at.folder}'`)
+      out.line(`                 or POST ${at.url}/api/v1/setup/initialize with username, email and password`)
+    }
+    printSummary(out, summary)
+    out.line()
+    if (settings.libraryFolders.length > 0) log.debug({}, 'The first scan is done')
+  } catch (error) {
+    // Asked to stop, or the database went: what ends the server says so itself.
+    if (over || stop.aborted) return
+    log.error({ error }, 'The state of the first scan could not be read')
+  } finally {
+    out.progressDone()
+  }
+}
+
+async function closeAll({ log, stop }: CommandInput, closers: { what: string; close: () => Promise<void> }[]): Promise<void> {
+  if (stop.aborted) log.info({}, 'Stopping: requests under way finish, tasks go back to the queue')
+  const hung = setTimeout(() => {
+    log.error({}, `Closing took longer than ${CLOSE_MS / 1000} s; quitting. Unfinished tasks run again at the next start.`)
+    process.exit(1)
+  }, CLOSE_MS)
+  for (const { what, close } of closers.reverse())
+    await close().catch((error: unknown) => log.error({ error }, `The ${what} could not be closed`))
+  clearTimeout(hung)
+  if (stop.aborted) log.info({}, 'Stopped')
+}
+
+function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
+  if (error.code === 'EADDRINUSE')
+    return `Port ${port} on ${host} is taken by another program. Stop that one, or choose another --port (0 takes any free one).`
+  if (error.code === 'EACCES') return `Port ${port} may not be used by this user. Choose a --port above 1023.`
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return `${host} is no address of this machine. Choose another --host; 0.0.0.0 means all.`
+  return `Cannot listen on ${host}:${port}: ${error.message}`
+}

@@ -1,0 +1,23 @@
+import type { Knex } from 'knex'
+import type { Analyse } from '#core/book/analysis.ts'
+import { analyzeBook } from '#core/book/record-analysis.ts'
+import { analyzeLibrary } from '#core/library/analyze-library.ts'
+import type { Log } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+import type { TaskQueue } from '#core/task/task.ts'
+
+/** Registers the handlers of analyses at the queue; call before its start(). */
+export function openAnalyses(parts: {
+  database: Knex
+  tasks: TaskQueue
+  analyse: Analyse
+  log: Log
+  settings: Pick<Settings, 'dataFolder' | 'workers' | 'analysisDeadlineMs'>
+}): void {
+  const { database, tasks, analyse, log, settings } = parts
+  const { dataFolder, workers, analysisDeadlineMs } = settings
+  // One more than there are threads, so that none waits while a result is written.
+  const concurrency = workers + 1
+  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder, deadlineMs: analysisDeadlineMs }))
+  tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
+}

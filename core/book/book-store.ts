@@ -1,0 +1,139 @@
+import type { Knex } from 'knex'
+import type { Analysis, BookErrorType, Page, Problem } from '#core/book/analysis.ts'
+
+/** What analysis needs to know of a book before it opens the file. */
+export interface BookToAnalyse {
+  id: string
+  library_id: string
+  series_id: string
+  path: string
+  file_name: string
+  file_size: string
+  file_mtime_ns: string
+  /** Null until the first analysis. */
+  file_hash: string | null
+  state: 'pending' | 'analyzed' | 'failed'
+  deleted: boolean
+  library_path: string
+  book_strategy: string
+}
+
+const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
+  b.deleted_at IS NOT NULL AS deleted`
+
+export async function findBookToAnalyse(database: Knex, bookId: string): Promise<BookToAnalyse | undefined> {
+  const { rows } = await database.raw(
+    `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy FROM books b JOIN libraries l ON l.id = b.library_id WHERE b.id = ?`,
+    [bookId],
+  )
+  return rows[0]
+}
+
+/** Other books of the library with this content; those marked as deleted first, since a scan has missed them already. */
+export async function listTwins(
+  database: Knex,
+  book: { id: string; libraryId: string; sha256: string },
+): Promise<{ id: string; path: string }[]> {
+  const { rows } = await database.raw(
+    `SELECT id, path FROM books WHERE library_id = ? AND file_hash = ? AND id <> ? ORDER BY deleted_at IS NULL, id LIMIT 20`,
+    [book.libraryId, book.sha256, book.id],
+  )
+  return rows
+}
+
+/** What one analysis writes into the row of a book. */
+export interface AnalysedBook {
+  bookId: string
+  bytes: string
+  mtimeNs: string
+  /** Null keeps the hashes when the file is the one that was hashed, and clears them when not. */
+  sha256: string | null
+  readerHash: string | null
+  format: Analysis['format']
+  pageSource: Analysis['pageSource']
+  pageCount: number
+  pages: Page[]
+  title: string
+  coverHash: string | null
+  state: 'analyzed' | 'failed'
+  problems: Problem[]
+  /** Error types whose step went well, or is no longer of this file. */
+  cleared: BookErrorType[]
+}
+
+/** Writes an analysis in one statement: everything or nothing. False when the book is gone. */
+export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<boolean> {
+  const { problems } = book
+  const { rows } = await database.raw(
+    `WITH updated AS (
+       UPDATE books SET
+         file_hash = coalesce(CAST(:sha256 AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN file_hash END),
+         reader_hash = coalesce(CAST(:readerHash AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN reader_hash END),
+         file_size = CAST(:bytes AS bigint), file_mtime_ns = CAST(:mtimeNs AS bigint),
+         file_format = coalesce(CAST(:format AS text), file_format), page_source = :pageSource, page_count = :pageCount, title = :title,
+         cover_hash = :coverHash, state = :state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
+       WHERE id = :bookId RETURNING id
+     ), paged AS (
+       INSERT INTO book_pages (book_id, pages) SELECT id, CAST(:pages AS jsonb) FROM updated
+       ON CONFLICT (book_id) DO UPDATE SET pages = excluded.pages
+     ), cleared AS (
+       DELETE FROM book_errors WHERE book_id = :bookId AND error_type = ANY(CAST(:cleared AS text[]))
+     ), failed AS (
+       INSERT INTO book_errors (book_id, error_type, message, details, fatal)
+       SELECT updated.id, p.type, p.message, CAST(p.details AS jsonb), p.fatal
+       FROM updated, unnest(CAST(:types AS text[]), CAST(:messages AS text[]), CAST(:details AS text[]), CAST(:fatals AS boolean[])) AS p (type, message, details, fatal)
+       ON CONFLICT (book_id, error_type) DO UPDATE
+         SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
+     )
+     SELECT id FROM updated`,
+    {
+      bookId: book.bookId,
+      bytes: book.bytes,
+      mtimeNs: book.mtimeNs,
+      sha256: book.sha256,
+      readerHash: book.readerHash,
+      format: book.format,
+      pageSource: book.pageSource,
+      pageCount: book.pageCount,
+      title: book.title,
+      coverHash: book.coverHash,
+      state: book.state,
+      pages: JSON.stringify(book.pages.map((page) => ({ ...page, name: storable(page.name) }))),
+      cleared: book.cleared.filter((type) => !problems.some((problem) => problem.type === type)),
+      types: problems.map((problem) => problem.type),
+      messages: problems.map((problem) => storable(problem.message)),
+      // The driver's types know no null inside an array, PostgreSQL does.
+      details: problems.map(({ details }) => (details ? JSON.stringify(details, storableMember) : null)) as string[],
+      fatals: problems.map((problem) => problem.fatal),
+    },
+  )
+  return rows.length > 0
+}
+
+/** A text as PostgreSQL takes it: it knows neither the NUL character nor half of a surrogate pair, which names in archives do have. */
+export const storable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD')
+
+const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
+
+/** The file is not there any more: its book is marked as deleted, and its folder is compared in full at the next scan. */
+export async function markVanished(database: Knex, book: BookToAnalyse): Promise<void> {
+  await database.raw(
+    `WITH gone AS (UPDATE books SET deleted_at = now(), updated_at = now() WHERE id = ? AND path = ? AND deleted_at IS NULL)
+     DELETE FROM scanned_folders WHERE library_id = ? AND path = ?`,
+    [book.id, book.path, book.library_id, folderOf(book.library_path, book.path)],
+  )
+}
+
+/** A file turned out to be another than the scan saw: its folder is compared in full at the next scan. */
+export async function forgetFolder(database: Knex, book: BookToAnalyse): Promise<void> {
+  await database('scanned_folders')
+    .where({ library_id: book.library_id, path: folderOf(book.library_path, book.path) })
+    .delete()
+}
+
+/** Folder of a file relative to the library's root, '' for the root itself. */
+export function folderOf(root: string, path: string): string {
+  const relative = path.slice(root.length + 1)
+  const slash = relative.lastIndexOf('/')
+  return slash === -1 ? '' : relative.slice(0, slash)
+}

@@ -1,0 +1,14 @@
+import { stemOf } from '#core/book/file-name.ts'
+
+/** Titles that say no more than a number does: "Vol. 3", "Chapter 12", "#7". */
+const GENERIC = /^\s*(?:(?:vol(?:ume)?|v|ch(?:apter)?|c|issue|part|ep(?:isode)?|no|nr|number)?[\s.:#_-]*)*\d+(?:\.\d+)?\s*$/i
+/** Characters; an index entry of PostgreSQL holds 2,704 bytes, and a character takes up to four. */
+const TITLE_MAX = 500
+
+/** The title by the library's strategy: what is embedded in the file, or the name of the file. */
+export function chooseTitle(book: { strategy: string; fileName: string; embedded: string | undefined }): string {
+  const embedded = book.embedded?.replaceAll(/\s+/g, ' ').trim() ?? ''
+  const takes = book.strategy === 'metadata_first' || (book.strategy === 'smart' && !GENERIC.test(embedded))
+  const title = takes && embedded !== '' ? embedded : stemOf(book.fileName)
+  return [...title].slice(0, TITLE_MAX).join('')
+}

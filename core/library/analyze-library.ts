@@ -1,0 +1,22 @@
+import type { Knex } from 'knex'
+import { queueAnalyses } from '#core/book/queue-analyses.ts'
+import { listBooksToAnalyse } from '#core/library/library-store.ts'
+import type { TaskHandler, TaskQueue } from '#core/task/task.ts'
+
+/** Which books of a library are analysed: all once more, or those that have not been analysed, failed ones included. */
+export type AnalysisScope = 'all' | 'unanalyzed'
+
+/** The handler of `analyze_library`: puts the books in line, some thousand at a time. */
+export function analyzeLibrary({ database, tasks }: { database: Knex; tasks: TaskQueue }): TaskHandler {
+  return async (run) => {
+    const libraryId = run.libraryId as string
+    const scope: AnalysisScope = run.params.scope === 'all' ? 'all' : 'unanalyzed'
+    let queued = 0
+    for await (const ids of listBooksToAnalyse(database, libraryId, scope)) {
+      run.signal.throwIfAborted()
+      queued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true })
+      run.progress(queued, queued)
+    }
+    return { queued }
+  }
+}

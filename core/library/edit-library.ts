@@ -1,0 +1,147 @@
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
+import type { Knex } from 'knex'
+import { removeCovers } from '#core/book/cover-store.ts'
+import { refuse } from '#core/errors.ts'
+import { compileExcludes } from '#core/library/glob.ts'
+import {
+  BUILT_BOOK_STRATEGIES,
+  BUILT_NUMBER_STRATEGIES,
+  BUILT_SERIES_STRATEGIES,
+  type CreateLibraryRequest,
+  type UpdateLibraryRequest,
+} from '#core/library/library.ts'
+import {
+  deleteLibraryRows,
+  findLibraryRow,
+  insertLibrary,
+  type LibraryChange,
+  listLibraryPaths,
+  moveBookPaths,
+  updateLibrary,
+  withLibraryLock,
+} from '#core/library/library-store.ts'
+import type { Scans } from '#core/library/scans.ts'
+import { findActiveScan } from '#core/library/scans-store.ts'
+
+/**
+ * Makes a library of a folder; answers its id. With `scanImmediately` its first scan is put in line.
+ * @throws invalid_value when the folder cannot be one or a value is not understood; conflict when it overlaps another library
+ */
+export async function createLibrary(parts: { database: Knex; scans: Scans }, request: CreateLibraryRequest): Promise<string> {
+  const { database, scans } = parts
+  const path = await checkFolder(request.path)
+  const change = changeOf(request)
+  const { seriesStrategy } = request
+  if (seriesStrategy && !BUILT_SERIES_STRATEGIES.includes(seriesStrategy)) refuseStrategy('seriesStrategy', seriesStrategy, BUILT_SERIES_STRATEGIES)
+  const libraryId = await withLibraryLock(database, async (trx) => {
+    await refuseOverlap(trx, path, null)
+    return await insertLibrary(trx, {
+      ...change,
+      name: nameOf(request.name),
+      path,
+      ...(seriesStrategy ? { series_strategy: seriesStrategy } : {}),
+      ...(request.seriesConfig === undefined ? {} : { series_config: request.seriesConfig }),
+    })
+  })
+  if (request.scanImmediately) await scans.start(libraryId)
+  return libraryId
+}
+
+/** @throws not_found, invalid_value, conflict */
+export async function editLibrary(database: Knex, libraryId: string, request: UpdateLibraryRequest): Promise<void> {
+  const change = changeOf(request)
+  if (request.name) change.name = nameOf(request.name)
+  if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
+  const path = request.path ? await checkFolder(request.path) : null
+  await withLibraryLock(database, async (trx) => {
+    const library = (await findLibraryRow(trx, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+    if (path !== null && path !== library.path) {
+      if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
+      await refuseOverlap(trx, path, libraryId)
+      await moveBookPaths(trx, { id: libraryId, from: library.path, to: path })
+      change.path = path
+    }
+    await updateLibrary(trx, libraryId, change)
+  })
+}
+
+/** Takes a library away: its scan, its rows and its covers. The files stay. @throws not_found */
+export async function removeLibrary(parts: { database: Knex; scans: Scans; dataFolder: string }, libraryId: string): Promise<void> {
+  const { database, scans, dataFolder } = parts
+  await scans.cancel(libraryId)
+  const bookIds = await deleteLibraryRows(database, libraryId)
+  if (bookIds === null) refuse('not_found', `There is no library ${libraryId}.`)
+  await removeCovers(dataFolder, bookIds)
+}
+
+const nameOf = (name: string) => name.trim() || refuse('invalid_value', 'A library needs a name.', { details: { member: 'name' } })
+
+/** The members that both requests have. Null clears what may be empty, and keeps the rest. */
+function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
+  const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
+  if (bookStrategy && !BUILT_BOOK_STRATEGIES.includes(bookStrategy)) refuseStrategy('bookStrategy', bookStrategy, BUILT_BOOK_STRATEGIES)
+  if (numberStrategy && !BUILT_NUMBER_STRATEGIES.includes(numberStrategy)) {
+    refuseStrategy('numberStrategy', numberStrategy, BUILT_NUMBER_STRATEGIES)
+  }
+  if (excludedPatterns) {
+    try {
+      compileExcludes(excludedPatterns)
+    } catch (error) {
+      refuse('invalid_value', (error as Error).message, { details: { member: 'excludedPatterns' } })
+    }
+  }
+  const change: LibraryChange = {
+    ...(request.description === undefined ? {} : { description: request.description }),
+    ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),
+    ...(request.numberConfig === undefined ? {} : { number_config: request.numberConfig }),
+    // An empty list would allow nothing at all, which nobody means.
+    ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? allowedFormats : null }),
+    ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
+    ...(request.scanningConfig === undefined ? {} : { scanning_config: request.scanningConfig }),
+    ...(request.titlePreprocessingRules === undefined ? {} : { title_preprocessing_rules: request.titlePreprocessingRules }),
+    ...(request.autoMatchConditions === undefined ? {} : { auto_match_conditions: request.autoMatchConditions }),
+  }
+  if (bookStrategy) change.book_strategy = bookStrategy
+  if (numberStrategy) change.number_strategy = numberStrategy
+  if (defaultReadingDirection) change.default_reading_direction = defaultReadingDirection
+  return change
+}
+
+function refuseStrategy(member: string, value: string, built: readonly string[]): never {
+  refuse('invalid_value', `The ${member} "${value}" is not available in this version; use ${built.join(', ')}.`, { details: { member } })
+}
+
+/** Answers the path as it is kept. @throws invalid_value with what is wrong with it */
+async function checkFolder(given: string): Promise<string> {
+  const fail = (message: string): never => refuse('invalid_value', message, { details: { member: 'path' } })
+  if (given.includes('\0')) fail('A path cannot hold a NUL character.')
+  if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
+  const path = resolve(given)
+  if (path === '/') fail('The whole file system cannot be a library: name a folder.')
+  const facts = await stat(path).catch((error: NodeJS.ErrnoException) => error)
+  if (facts instanceof Error) {
+    const reason = facts.code === 'EACCES' ? 'may not be looked at by the server: check the rights of the folders above it' : 'is not there'
+    return fail(`"${path}" ${reason}.`)
+  }
+  if (!facts.isDirectory()) fail(`"${path}" is not a folder.`)
+  await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`"${path}" may not be read by the server: check its rights.`))
+  return path
+}
+
+/** Two libraries over one file would fight for it. @throws conflict */
+async function refuseOverlap(trx: Knex, path: string, libraryId: string | null): Promise<void> {
+  // Where the folders really are: a link into a library is inside it.
+  const real = await realpath(path)
+  for (const other of await listLibraryPaths(trx)) {
+    if (other.id === libraryId) continue
+    for (const [one, two] of [
+      [path, other.path],
+      [real, await realpath(other.path).catch(() => other.path)],
+    ] as [string, string][]) {
+      if (one === two) refuse('conflict', `The library "${other.name}" has this folder already.`)
+      if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" lies inside the library "${other.name}" (${other.path}).`)
+      if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" holds the library "${other.name}" (${other.path}).`)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/errors.ts'
+
+/** Rows of one step through a library. */
+const STEP = 2_000
+const UNIQUE_VIOLATION = '23505'
+/** Any constant of our own: libraries are made and moved one at a time, so that two cannot come to lie inside each other. */
+const LIBRARY_LOCK = 7_201_884_316
+
+export interface LibraryRow {
+  id: string
+  name: string
+  path: string
+  description: string | null
+  is_active: boolean
+  series_strategy: string
+  series_config: unknown
+  book_strategy: string
+  book_config: unknown
+  number_strategy: string
+  number_config: unknown
+  default_reading_direction: string
+  allowed_formats: string[] | null
+  excluded_patterns: string | null
+  scanning_config: object | null
+  title_preprocessing_rules: unknown
+  auto_match_conditions: unknown
+  last_scanned_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+const JSON_COLUMNS = ['series_config', 'book_config', 'number_config', 'scanning_config', 'title_preprocessing_rules', 'auto_match_conditions']
+
+export type LibraryChange = Partial<Omit<LibraryRow, 'id' | 'last_scanned_at' | 'created_at' | 'updated_at'>>
+
+function columnsOf(change: LibraryChange): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(change)
+      .filter(([, value]) => value !== undefined)
+      .map(([column, value]) => [column, JSON_COLUMNS.includes(column) && value !== null ? JSON.stringify(value) : value]),
+  )
+}
+
+export async function findLibraryRow(database: Knex, libraryId: string): Promise<LibraryRow | undefined> {
+  return await database('libraries').where('id', libraryId).first()
+}
+
+/** Where all libraries lie. */
+export async function listLibraryPaths(database: Knex): Promise<{ id: string; name: string; path: string }[]> {
+  return await database('libraries').select('id', 'name', 'path')
+}
+
+/** Runs `work` while no other process makes or moves a library. */
+export async function withLibraryLock<T>(database: Knex, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+  return await database.transaction(async (trx) => {
+    await trx.raw('SELECT pg_advisory_xact_lock(?)', [LIBRARY_LOCK])
+    return await work(trx)
+  })
+}
+
+/** Answers the id of the new row. @throws conflict when another library has the path */
+export async function insertLibrary(trx: Knex, row: LibraryChange & { name: string; path: string }): Promise<string> {
+  try {
+    const [inserted] = await trx('libraries').insert(columnsOf(row), ['id'])
+    return inserted.id
+  } catch (error) {
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
+    refuse('conflict', `There is a library at "${row.path}" already.`)
+  }
+}
+
+export async function updateLibrary(trx: Knex, libraryId: string, change: LibraryChange): Promise<void> {
+  await trx('libraries')
+    .where('id', libraryId)
+    .update({ ...columnsOf(change), updated_at: trx.fn.now() })
+}
+
+/** Books keep the path of their file: when the folder of the library has moved, so have they. */
+export async function moveBookPaths(trx: Knex, library: { id: string; from: string; to: string }): Promise<void> {
+  await trx('books')
+    .where('library_id', library.id)
+    .update({ path: trx.raw('? || substr(path, ?)', [library.to, [...library.from].length + 1]) })
+}
+
+/** Takes the rows away, those of its series and books too; answers the ids of its books. */
+export async function deleteLibraryRows(database: Knex, libraryId: string): Promise<string[] | null> {
+  return await database.transaction(async (trx) => {
+    const found = await trx('libraries').where('id', libraryId).forUpdate().first('id')
+    if (!found) return null
+    const ids: string[] = await trx('books').where('library_id', libraryId).pluck('id')
+    await trx('libraries').where('id', libraryId).delete()
+    return ids
+  })
+}
+
+/** Books that are there, some thousand at a time. */
+export async function* listBooksToAnalyse(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const query = database('books').where('library_id', libraryId).whereNull('deleted_at').where('id', '>', after).orderBy('id').limit(STEP)
+    if (scope === 'unanalyzed') query.whereNot('state', 'analyzed')
+    const ids: string[] = await query.pluck('id')
+    if (ids.length === 0) return
+    yield ids
+    after = ids.at(-1) as string
+  }
+}

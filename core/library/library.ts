@@ -1,0 +1,92 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { BOOK_FORMATS } from '#core/book/analysis.ts'
+import { READING_DIRECTIONS } from '#core/book/book.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+/** How files become series. The interface knows more ways; those that are not built are refused rather than taken and ignored. */
+export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
+export const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
+/** Where a book's title comes from. */
+export const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
+export const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_first', 'smart']
+/** Where a book's number comes from. */
+export const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
+export const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
+
+/** When and how a library scans itself. */
+export const ScanningConfig = Type.Object({
+  enabled: Type.Boolean(),
+  scanMode: OneOf(['normal', 'deep']),
+  scanOnStart: Type.Optional(Type.Boolean()),
+  purgeDeletedOnScan: Type.Optional(Type.Boolean({ description: 'Removes books whose file has gone for good after each scan.' })),
+  cronSchedule: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  cronTimezone: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+})
+
+const Config = Type.Unknown({ description: 'Settings of the strategy; kept as given.' })
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Path = Type.String({ minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
+const Formats = Type.Array(OneOf(BOOK_FORMATS), { maxItems: 20 })
+const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one a line; without a slash they match a name at any depth.' })
+const Description = Type.String({ maxLength: 10_000 })
+
+/** A library as lists and records show it. */
+export const Library = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  path: Type.String(),
+  description: Nullable(Type.String()),
+  isActive: Type.Boolean(),
+  seriesStrategy: OneOf(SERIES_STRATEGIES),
+  seriesConfig: Type.Optional(Config),
+  bookStrategy: OneOf(BOOK_STRATEGIES),
+  bookConfig: Type.Optional(Config),
+  numberStrategy: OneOf(NUMBER_STRATEGIES),
+  numberConfig: Type.Optional(Config),
+  defaultReadingDirection: OneOf(READING_DIRECTIONS),
+  allowedFormats: Nullable(Type.Array(Type.String())),
+  excludedPatterns: Nullable(Type.String()),
+  scanningConfig: Nullable(ScanningConfig),
+  titlePreprocessingRules: Type.Optional(Config),
+  autoMatchConditions: Type.Optional(Config),
+  bookCount: Type.Integer({ minimum: 0, description: 'Books that the caller may see, without deleted ones.' }),
+  seriesCount: Type.Integer({ minimum: 0 }),
+  lastScannedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export type Library = Static<typeof Library>
+
+const editable = {
+  description: Type.Optional(Nullable(Description)),
+  bookStrategy: Type.Optional(Nullable(OneOf(BOOK_STRATEGIES))),
+  bookConfig: Type.Optional(Config),
+  numberStrategy: Type.Optional(Nullable(OneOf(NUMBER_STRATEGIES))),
+  numberConfig: Type.Optional(Config),
+  defaultReadingDirection: Type.Optional(Nullable(OneOf(READING_DIRECTIONS))),
+  allowedFormats: Type.Optional(Nullable(Formats)),
+  excludedPatterns: Type.Optional(Nullable(Patterns)),
+  scanningConfig: Type.Optional(Nullable(ScanningConfig)),
+  titlePreprocessingRules: Type.Optional(Config),
+  autoMatchConditions: Type.Optional(Config),
+}
+
+export const CreateLibraryRequest = Type.Object({
+  name: Name,
+  path: Path,
+  seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES))),
+  seriesConfig: Type.Optional(Config),
+  scanImmediately: Type.Optional(Type.Boolean()),
+  ...editable,
+})
+export type CreateLibraryRequest = Static<typeof CreateLibraryRequest>
+
+/** Absent keeps; null clears what may be empty and keeps the rest. How files become series is settled when the library is made. */
+export const UpdateLibraryRequest = Type.Object({
+  name: Type.Optional(Nullable(Name)),
+  path: Type.Optional(Nullable(Path)),
+  isActive: Type.Optional(Nullable(Type.Boolean())),
+  ...editable,
+})
+export type UpdateLibraryRequest = Static<typeof UpdateLibraryRequest>

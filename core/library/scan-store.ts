@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto'
+import type { Knex } from 'knex'
+import { readFileName } from '#core/book/file-name.ts'
+import { seriesOf } from '#core/library/group-series.ts'
+import { formatOfName } from '#core/library/walk.ts'
+
+/** Rows of one step through a library; keeps a statement around a megabyte. */
+const PAGE = 2_000
+const FOREIGN_KEY_VIOLATION = '23503'
+
+/** A file as the walk saw it. */
+export interface SeenFile {
+  /** Relative to the library's root. */
+  path: string
+  bytes: number
+  mtimeNs: bigint
+}
+
+export interface ScannedLibrary {
+  id: string
+  name: string
+  path: string
+  is_active: boolean
+  allowed_formats: string[] | null
+  excluded_patterns: string | null
+  scanning_config: { purgeDeletedOnScan?: boolean } | null
+}
+
+export async function findScannedLibrary(database: Knex, libraryId: string): Promise<ScannedLibrary | undefined> {
+  return await database('libraries')
+    .where('id', libraryId)
+    .first('id', 'name', 'path', 'is_active', 'allowed_formats', 'excluded_patterns', 'scanning_config')
+}
+
+/** The folders that stood in the database as on the disk when they were last scanned, and their digests. */
+export async function listFolderDigests(database: Knex, libraryId: string): Promise<Map<string, string>> {
+  const rows = await database('scanned_folders').where('library_id', libraryId).select('path', 'digest')
+  return new Map(rows.map((row: { path: string; digest: string }) => [row.path, row.digest]))
+}
+
+export async function countPresentBooks(database: Knex, libraryId: string): Promise<number> {
+  const row = await database('books').where('library_id', libraryId).whereNull('deleted_at').count({ count: '*' }).first()
+  return Number(row?.count)
+}
+
+interface KnownFile {
+  n: number
+  id: string | null
+  bytes: string
+  mtime: string
+  deleted: boolean
+}
+
+/**
+ * Brings the rows of these files up to date: new ones are added as pending, changed ones become pending again, deleted ones come back.
+ * Answers the books that need analysis, in the order of the files.
+ * @param scan.deep answers every book, changed or not
+ */
+export async function recordFiles(database: Knex, scan: { library: ScannedLibrary; deep: boolean }, files: SeenFile[]): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await database.transaction(async (trx) => await recordOnce(trx, scan, files))
+    } catch (error) {
+      // A series row may vanish between finding and using it, when a renamed folder gets its old row back (see adopt-moved.ts).
+      if ((error as { code?: string }).code !== FOREIGN_KEY_VIOLATION || attempt === 3) throw error
+    }
+  }
+}
+
+async function recordOnce(trx: Knex, { library, deep }: { library: ScannedLibrary; deep: boolean }, files: SeenFile[]): Promise<string[]> {
+  const known = await listDifferent(trx, { library, deep }, files)
+  const wanted = new Map<number, string>()
+  const fresh: { n: number; id: string; file: SeenFile }[] = []
+  const changed: { id: string; file: SeenFile; again: boolean }[] = []
+  for (const row of known) {
+    const file = files[row.n - 1] as SeenFile
+    if (row.id === null) {
+      fresh.push({ n: row.n, id: randomUUID(), file })
+      continue
+    }
+    const again = Number(row.bytes) !== file.bytes || row.mtime !== String(file.mtimeNs)
+    if (again || row.deleted) changed.push({ id: row.id, file, again })
+    if (again || deep) wanted.set(row.n, row.id)
+  }
+  if (changed.length > 0) {
+    await trx.raw(
+      `UPDATE books b SET file_size = f.bytes, file_mtime_ns = f.mtime, deleted_at = NULL, updated_at = now(),
+         state = CASE WHEN f.again THEN 'pending' ELSE b.state END
+       FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[]) AS f (id, bytes, mtime, again) WHERE b.id = f.id`,
+      [changed.map((row) => row.id), changed.map((row) => row.file.bytes), changed.map((row) => String(row.file.mtimeNs)), changed.map((row) => row.again)],
+    )
+  }
+  if (fresh.length > 0) {
+    const inserted = await insertBooks(trx, library, fresh)
+    for (const { n, id } of fresh) if (inserted.has(id)) wanted.set(n, id)
+  }
+  return [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id)
+}
+
+async function listDifferent(trx: Knex, { library, deep }: { library: ScannedLibrary; deep: boolean }, files: SeenFile[]): Promise<KnownFile[]> {
+  // OFFSET 0 keeps the lookup a lookup: the planner would read the whole library for every batch (80 ms instead of 10 at 100,000 books).
+  const { rows } = await trx.raw(
+    `SELECT f.n::int, b.id, b.file_size::text AS bytes, b.file_mtime_ns::text AS mtime, b.deleted_at IS NOT NULL AS deleted
+     FROM unnest(?::text[], ?::bigint[], ?::bigint[]) WITH ORDINALITY AS f (path, bytes, mtime, n)
+     LEFT JOIN LATERAL (SELECT * FROM books WHERE library_id = ? AND path = f.path OFFSET 0) b ON true
+     WHERE ? OR b.id IS NULL OR b.file_size <> f.bytes OR b.file_mtime_ns <> f.mtime OR b.deleted_at IS NOT NULL`,
+    [
+      files.map((file) => `${library.path}/${file.path}`),
+      files.map((file) => file.bytes),
+      files.map((file) => String(file.mtimeNs)),
+      library.id,
+      deep,
+    ],
+  )
+  return rows
+}
+
+async function insertBooks(trx: Knex, library: ScannedLibrary, fresh: { id: string; file: SeenFile }[]): Promise<Set<string>> {
+  const places = new Map(fresh.map(({ file }) => [file.path, seriesOf(file.path)]))
+  const series = new Map([...places.values()].map((place) => [place.path, place]))
+  // Several scans and analyses write series; one order of locking keeps them from waiting for each other in a circle.
+  const ordered = [...series.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+  await trx.raw(
+    `INSERT INTO series (library_id, path, title, oneshot) SELECT ?, s.path, s.title, s.oneshot
+     FROM unnest(?::text[], ?::text[], ?::boolean[]) AS s (path, title, oneshot) ON CONFLICT (library_id, path) DO NOTHING`,
+    [library.id, ordered.map((one) => one.path), ordered.map((one) => one.title), ordered.map((one) => one.oneshot)],
+  )
+  const rows = fresh.map(({ id, file }) => {
+    const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
+    return { id, file, fileName, series: places.get(file.path)?.path as string, format: formatOfName(fileName), ...readFileName(fileName) }
+  })
+  const { rows: inserted } = await trx.raw(
+    `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter)
+     SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter
+     FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::numeric[], ?::int[], ?::numeric[])
+       AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter)
+     JOIN series s ON s.library_id = ? AND s.path = f.series
+     ON CONFLICT (library_id, path) DO NOTHING RETURNING id`,
+    [
+      rows.map((row) => row.id),
+      rows.map((row) => row.series),
+      rows.map((row) => `${library.path}/${row.file.path}`),
+      rows.map((row) => row.fileName),
+      rows.map((row) => row.format as string),
+      rows.map((row) => row.file.bytes),
+      rows.map((row) => String(row.file.mtimeNs)),
+      rows.map((row) => row.title),
+      // The driver's types know no null inside an array, PostgreSQL does.
+      rows.map((row) => row.number) as number[],
+      rows.map((row) => row.volume) as number[],
+      rows.map((row) => row.chapter) as number[],
+      library.id,
+    ],
+  )
+  return new Set(inserted.map((row: { id: string }) => row.id))
+}
+
+/** Remembers that these folders now stand in the database as on the disk. */
+export async function recordFolders(database: Knex, libraryId: string, folders: { path: string; digest: string; files: number }[]): Promise<void> {
+  if (folders.length === 0) return
+  await database.raw(
+    `INSERT INTO scanned_folders (library_id, path, digest, files) SELECT ?, f.path, f.digest, f.files
+     FROM unnest(?::text[], ?::text[], ?::int[]) AS f (path, digest, files)
+     ON CONFLICT (library_id, path) DO UPDATE SET digest = excluded.digest, files = excluded.files`,
+    [libraryId, folders.map((one) => one.path), folders.map((one) => one.digest), folders.map((one) => one.files)],
+  )
+}
+
+/** Forgets folders, all of them when none are named, so that the next scan compares every book in them. */
+export async function forgetFolders(database: Knex, libraryId: string, paths?: string[]): Promise<void> {
+  const query = database('scanned_folders').where('library_id', libraryId)
+  if (paths) query.whereRaw('path = ANY(?::text[])', [paths])
+  await query.delete()
+}
+
+/** Walks through the books that are not deleted, some thousand at a time. */
+export async function* eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<{ id: string; path: string }[]> {
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const rows: { id: string; path: string }[] = await database('books')
+      .where('library_id', libraryId)
+      .whereNull('deleted_at')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE)
+      .select('id', 'path')
+    if (rows.length === 0) return
+    yield rows
+    after = rows.at(-1)?.id as string
+  }
+}
+
+export async function markDeleted(database: Knex, ids: string[]): Promise<void> {
+  for (let at = 0; at < ids.length; at += PAGE) {
+    await database('books')
+      .whereRaw('id = ANY(?::uuid[])', [ids.slice(at, at + PAGE)])
+      .whereNull('deleted_at')
+      .update({ deleted_at: database.fn.now(), updated_at: database.fn.now() })
+  }
+}
+
+/** Books that wait for analysis since before the given time: their task was lost or cancelled. */
+export async function* eachForgottenBook(database: Knex, libraryId: string, before: Date): AsyncGenerator<string[]> {
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const ids: string[] = await database('books')
+      .where('library_id', libraryId)
+      .where('state', 'pending')
+      .whereNull('deleted_at')
+      .where('updated_at', '<', before)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE)
+      .pluck('id')
+    if (ids.length === 0) return
+    yield ids
+    after = ids.at(-1) as string
+  }
+}

@@ -1,0 +1,120 @@
+import type { Knex } from 'knex'
+import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
+
+export type ScanMode = 'normal' | 'deep'
+
+export interface ScanCounts {
+  filesTotal: number
+  filesProcessed: number
+  booksFound: number
+  seriesFound: number
+  errors: string[]
+}
+
+export interface ScanRow {
+  id: string
+  library_id: string
+  mode: ScanMode
+  status: 'pending' | 'processing' | 'completed' | 'failed' | 'cancelled'
+  files_total: number
+  files_processed: number
+  books_found: number
+  series_found: number
+  errors: string[]
+  started_at: Date
+  completed_at: Date | null
+}
+
+/** False when a scan of the library waits or runs already. */
+export async function insertScan(database: Knex, scan: { id: string; libraryId: string; mode: ScanMode }): Promise<boolean> {
+  const { rows } = await database.raw(
+    `INSERT INTO scans (id, library_id, mode, status) VALUES (?, ?, ?, 'pending')
+     ON CONFLICT (library_id) WHERE status IN ('pending', 'processing') DO NOTHING RETURNING id`,
+    [scan.id, scan.libraryId, scan.mode],
+  )
+  return rows.length > 0
+}
+
+/** The scan begins, or begins again after a crash; null when it has ended or its library is gone. */
+export async function beginScan(database: Knex, scanId: string): Promise<{ libraryId: string; mode: ScanMode; startedAt: Date } | null> {
+  const { rows } = await database.raw(
+    `UPDATE scans SET status = 'processing', started_at = now(), files_total = 0, files_processed = 0, books_found = 0, series_found = 0, errors = '[]'
+     WHERE id = ? AND status IN ('pending', 'processing') RETURNING library_id AS "libraryId", mode, started_at AS "startedAt"`,
+    [scanId],
+  )
+  return rows[0] ?? null
+}
+
+export async function writeScanCounts(database: Knex, scanId: string, counts: ScanCounts): Promise<void> {
+  await database('scans').where('id', scanId).where('status', 'processing').update({
+    files_total: counts.filesTotal,
+    files_processed: counts.filesProcessed,
+    books_found: counts.booksFound,
+    series_found: counts.seriesFound,
+    errors: JSON.stringify(counts.errors),
+  })
+}
+
+/** Ends a scan that has not ended yet. Errors, when given, are put before those of its files. */
+export async function endScan(
+  database: Knex,
+  scanId: string,
+  status: 'completed' | 'failed' | 'cancelled',
+  errors: string[] = [],
+): Promise<boolean> {
+  return await database.transaction(async (trx) => {
+    const ended: { library_id: string }[] = await trx('scans')
+      .where('id', scanId)
+      .whereIn('status', ['pending', 'processing'])
+      .update({ status, completed_at: trx.fn.now(), errors: trx.raw('?::jsonb || errors', [JSON.stringify(errors)]) }, ['library_id'])
+    if (status === 'completed' && ended[0]) await trx('libraries').where('id', ended[0].library_id).update({ last_scanned_at: trx.fn.now() })
+    return ended.length > 0
+  })
+}
+
+/**
+ * Ends active scans that no task will ever finish (the server died between two steps, or the task used up its tries).
+ * The newest seconds are left alone: their task may be on its way.
+ */
+export async function endLostScans(database: Knex): Promise<number> {
+  const { rows } = await database.raw(
+    `UPDATE scans s SET status = 'failed', completed_at = now(), errors = '["The server was stopped in the middle of this scan: start it again."]'::jsonb || errors
+     WHERE status IN ('pending', 'processing') AND started_at < now() - interval '10 seconds'
+       AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job j WHERE j.id = s.id AND j.name = 'scan_library' AND j.state IN ('created', 'retry', 'active'))
+     RETURNING id`,
+  )
+  return rows.length
+}
+
+/** Whether somebody cancelled the scan. */
+export async function isScanCancelled(database: Knex, scanId: string): Promise<boolean> {
+  return (await database('scans').where({ id: scanId, status: 'cancelled' }).first('id')) !== undefined
+}
+
+export async function findLatestScan(database: Knex, libraryId: string): Promise<ScanRow | undefined> {
+  return await database('scans').where('library_id', libraryId).orderBy('started_at', 'desc').first()
+}
+
+export async function findActiveScan(database: Knex, libraryId: string): Promise<ScanRow | undefined> {
+  return await database('scans').where('library_id', libraryId).whereIn('status', ['pending', 'processing']).first()
+}
+
+export async function listActiveScans(database: Knex): Promise<ScanRow[]> {
+  return await database('scans').whereIn('status', ['pending', 'processing']).orderBy('started_at')
+}
+
+/** Books of the library that wait for their first analysis, or for one since they changed. */
+export async function countPendingBooks(database: Knex, libraryId: string): Promise<number> {
+  const row = await database('books').where('library_id', libraryId).where('state', 'pending').whereNull('deleted_at').count({ count: '*' }).first()
+  return Number(row?.count)
+}
+
+/** Analyses of the library that wait or run, those of books that were analysed before included. */
+export async function countQueuedAnalyses(database: Knex, libraryId: string): Promise<number> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS count FROM ${QUEUE_SCHEMA}.job
+     WHERE name = 'analyze_book' AND state IN ('created', 'retry', 'active') AND data ->> 'libraryId' = ?`,
+    [libraryId],
+  )
+  return rows[0].count
+}

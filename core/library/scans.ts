@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { refuse } from '#core/errors.ts'
+import { purgeDeleted } from '#core/library/purge-deleted.ts'
+import { scanLibrary } from '#core/library/scan-library.ts'
+import {
+  countPendingBooks,
+  countQueuedAnalyses,
+  endLostScans,
+  endScan,
+  findActiveScan,
+  findLatestScan,
+  insertScan,
+  listActiveScans,
+  type ScanMode,
+  type ScanRow,
+} from '#core/library/scans-store.ts'
+import type { Log } from '#core/log.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import type { TaskQueue } from '#core/task/task.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+
+/** How a scan stands. */
+export const ScanStatus = Type.Object({
+  libraryId: Uuid,
+  taskId: Type.Optional(Nullable(Uuid)),
+  mode: Type.Optional(OneOf(['normal', 'deep'])),
+  status: Type.Enum(['idle', 'pending', 'processing', 'completed', 'failed', 'cancelled'], {
+    description: '`idle`: never scanned; `startedAt` is then when the library was made.',
+  }),
+  filesTotal: Type.Integer({ minimum: 0, description: 'Book files found so far.' }),
+  filesProcessed: Count,
+  booksFound: Count,
+  seriesFound: Count,
+  pendingAnalysis: Type.Integer({ minimum: 0, description: 'Books of the library that wait for analysis at this moment, whatever the scan does.' }),
+  errors: Type.Array(Type.String()),
+  startedAt: Timestamp,
+  completedAt: Nullable(Timestamp),
+})
+export type ScanStatus = Static<typeof ScanStatus>
+
+/** Scans of libraries. Their work is the task `scan_library`, whose id is the scan's. */
+export interface Scans {
+  /** @throws not_found; conflict when the library is switched off; scan_running */
+  start(libraryId: string, mode?: ScanMode): Promise<ScanStatus & { taskId: string }>
+  /** The latest scan of the library. @throws not_found */
+  getStatus(libraryId: string): Promise<ScanStatus>
+  /** Stops the scan and the analyses of the library; finished books stay, the others wait for the next scan. @throws not_found */
+  cancel(libraryId: string): Promise<void>
+  listActive(): Promise<ScanStatus[]>
+}
+
+/** Registers the handlers of scans and purges at the queue; call before its start(). */
+export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: Log; dataFolder: string }): Promise<Scans> {
+  const { database, tasks, dataFolder } = parts
+  // Two: one that waits for a slow disk need not hold up another.
+  tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
+  tasks.handle('purge_deleted', { concurrency: 1 }, async (run) => ({
+    purged: await purgeDeleted({ database, dataFolder }, run.libraryId as string, run.signal),
+  }))
+  await endLostScans(database)
+
+  async function getLibrary(libraryId: string): Promise<{ name: string; is_active: boolean; created_at: Date }> {
+    const library = await database('libraries').where('id', libraryId).first('name', 'is_active', 'created_at')
+    return library ?? refuse('not_found', `There is no library ${libraryId}.`)
+  }
+
+  async function describe(row: ScanRow): Promise<ScanStatus & { taskId: string }> {
+    const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
+    return {
+      libraryId: row.library_id,
+      taskId: row.id,
+      mode: row.mode,
+      status: row.status,
+      filesTotal: row.files_total,
+      filesProcessed: row.files_processed,
+      booksFound: row.books_found,
+      seriesFound: row.series_found,
+      pendingAnalysis: await count(database, row.library_id),
+      errors: row.errors,
+      startedAt: row.started_at.toISOString(),
+      completedAt: row.completed_at?.toISOString() ?? null,
+    }
+  }
+
+  return {
+    async start(libraryId, mode = 'normal') {
+      const library = await getLibrary(libraryId)
+      if (!library.is_active) refuse('conflict', `The library "${library.name}" is switched off: switch it on (isActive) to scan it.`)
+      const id = randomUUID()
+      if (!(await insertScan(database, { id, libraryId, mode }))) {
+        const lost = await endLostScans(database)
+        if (lost === 0 || !(await insertScan(database, { id, libraryId, mode }))) refuse('scan_running')
+      }
+      try {
+        await tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
+      } catch (error) {
+        await endScan(database, id, 'failed', ['The scan could not be put in line.'])
+        throw error
+      }
+      const row = (await database('scans').where('id', id).first()) as ScanRow | undefined
+      return row ? await describe(row) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
+    },
+
+    async getStatus(libraryId) {
+      const library = await getLibrary(libraryId)
+      const row = await findLatestScan(database, libraryId)
+      if (row) return await describe(row)
+      const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
+      return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
+    },
+
+    async cancel(libraryId) {
+      await getLibrary(libraryId)
+      const active = await findActiveScan(database, libraryId)
+      if (active) {
+        await endScan(database, active.id, 'cancelled')
+        await tasks.cancel(active.id)
+      }
+      await tasks.cancelAll({ type: 'analyze_book', libraryId })
+      await tasks.cancelAll({ type: 'analyze_library', libraryId })
+    },
+
+    async listActive() {
+      return await Promise.all((await listActiveScans(database)).map(describe))
+    },
+  }
+}

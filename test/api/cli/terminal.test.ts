@@ -1,0 +1,81 @@
+import t from 'tap'
+import { formatLine, openLogger } from '#api/cli/logger.ts'
+import { openTerminal } from '#api/cli/terminal.ts'
+
+function record(isTTY: boolean) {
+  let text = ''
+  let now = 0
+  const output = {
+    isTTY,
+    columns: 20,
+    write(chunk: string) {
+      text += chunk
+    },
+  }
+  return {
+    terminal: openTerminal(output, () => now),
+    wait(ms: number) {
+      now += ms
+    },
+    take() {
+      const taken = text
+      text = ''
+      return taken
+    },
+  }
+}
+
+t.test('on a terminal progress is one line, rewritten at most once a second', async (t) => {
+  const { terminal, wait, take } = record(true)
+  terminal.progress('1 of 9')
+  t.equal(take(), '1 of 9')
+  wait(400)
+  terminal.progress('2 of 9')
+  t.equal(take(), '')
+  wait(700)
+  terminal.progress('3 of 9')
+  t.equal(take(), '\r\u001b[2K3 of 9')
+  terminal.line('news')
+  t.equal(take(), '\r\u001b[2Knews\n3 of 9', 'other lines go above it')
+  wait(1000)
+  terminal.progress('a line that is much too long for it')
+  t.equal(take(), '\r\u001b[2Ka line that is much', 'and it never wraps')
+  terminal.progressDone()
+  t.equal(take(), '\r\u001b[2K')
+  terminal.line('end')
+  t.equal(take(), 'end\n')
+})
+
+t.test('elsewhere progress is a line every ten seconds', async (t) => {
+  const { terminal, wait, take } = record(false)
+  terminal.progress('1 of 9')
+  wait(9_000)
+  terminal.progress('2 of 9')
+  wait(1_000)
+  terminal.progress('3 of 9')
+  terminal.line('news')
+  terminal.progressDone()
+  t.equal(take(), '1 of 9\n3 of 9\nnews\n')
+})
+
+t.test('the log for people and for machines', async (t) => {
+  const lines: string[] = []
+  const pretty = openLogger({ level: 'info', format: 'pretty' }, (line) => lines.push(line))
+  pretty.debug({}, 'not shown')
+  pretty.info({ pid: 7, path: '/a b' }, 'Started')
+  pretty.warn({ error: new Error('disk full') }, 'Not written')
+  pretty.error({ err: new TypeError('a bug') }, 'Broken')
+  pretty.info({ password: 'secret', user: { token: 'secret' } }, 'Careless')
+  t.match(lines[0], /^\d\d:\d\d:\d\d {2}Started {2}pid=7 {2}path="\/a b"\n$/)
+  t.match(lines[1], /warning: Not written\n +disk full\n$/)
+  t.match(lines[2], /error: Broken\n +TypeError: a bug\n +at /)
+  t.notMatch(lines.join(''), 'secret')
+  t.equal(lines.length, 4)
+
+  const json: string[] = []
+  openLogger({ level: 'debug', format: 'json' }, (line) => json.push(line)).debug({ n: 1 }, 'Shown')
+  t.match(JSON.parse(json[0]!), { level: 20, n: 1, msg: 'Shown' })
+  openLogger({ level: 'silent', format: 'json' }, (line) => json.push(line)).error({}, 'Nobody hears')
+  t.equal(json.length, 1)
+  t.match(formatLine('{"level":30,"time":0,"msg":"m","error":"text"}'), /m\n +text\n$/)
+})

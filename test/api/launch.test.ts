@@ -1,0 +1,198 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import t from 'tap'
+
+// npm takes a second or two for each of its calls.
+t.setTimeout(120_000)
+
+const launcher = fileURLToPath(new URL('../../api/launch.mjs', import.meta.url))
+
+/** Says what it was given, then stays until it is told to end; "quick" ends at once. */
+const PROGRAM = `
+import { existsSync } from 'node:fs'
+console.log(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), pid: process.pid, threads: process.env.UV_THREADPOOL_SIZE,
+  cache: process.env.NODE_COMPILE_CACHE, dep: existsSync(new URL('../node_modules/dep', import.meta.url)), dev: existsSync(new URL('../node_modules/dev-dep', import.meta.url)) }))
+if (process.argv.includes('quick')) process.exit(Number(process.argv.at(-1)) || 0)
+process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(7) })
+process.on('disconnect', () => { console.log('alone'); process.exit(0) })
+setTimeout(() => process.exit(99), 20000)
+`
+
+/** A small repository of its own: a launcher, a program and two packages that come from folders beside it, so that npm needs no network. */
+async function makeRepository(t: Test): Promise<string> {
+  const room = await mkdtemp(path.join(os.tmpdir(), 'carrel launch test-'))
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  const root = path.join(room, 'repository')
+  await mkdir(path.join(root, 'api'), { recursive: true })
+  await copyFile(launcher, path.join(root, 'api', 'launch.mjs'))
+  await writeFile(path.join(root, 'api', 'program.mjs'), PROGRAM)
+  await writeFile(path.join(root, 'api', 'main.ts'), PROGRAM.replace('args:', 'main: true, args:'))
+  for (const name of ['dep', 'dev-dep']) {
+    await mkdir(path.join(room, name))
+    await writeFile(path.join(room, name, 'package.json'), JSON.stringify({ name, version: '1.0.0' }))
+    execFileSync('npm', ['pack', '--silent', '--pack-destination', root], {
+      cwd: path.join(room, name),
+      env: npmEnvironment(),
+      stdio: 'pipe',
+    })
+  }
+  const dependencies = { dependencies: { dep: 'file:dep-1.0.0.tgz' }, devDependencies: { 'dev-dep': 'file:dev-dep-1.0.0.tgz' } }
+  await writeFile(
+    path.join(root, 'package.json'),
+    JSON.stringify({ name: 'small', version: '1.0.0', private: true, type: 'module', ...dependencies }),
+  )
+  execFileSync('npm', ['install', '--package-lock-only', '--silent', '--no-audit'], { cwd: root, env: npmEnvironment(), stdio: 'pipe' })
+  return root
+}
+
+function npmEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|NODE_ENV|INIT_CWD|NODE_COMPILE_CACHE|UV_THREADPOOL_SIZE|NODE_OPTIONS|TAP)/i.test(name),
+  )
+  return Object.fromEntries(kept)
+}
+
+interface Launched {
+  child: ChildProcess
+  ended: Promise<{ code: number | null; signal: string | null; out: string; err: string }>
+  out(): string
+  /** Waits until the program has printed a line that matches. */
+  said(pattern: RegExp): Promise<void>
+}
+
+function launch(root: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): Launched {
+  const child = spawn(process.execPath, [path.join(root, 'api', 'launch.mjs'), ...args], {
+    cwd: options.cwd ?? root,
+    env: { ...npmEnvironment(), ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let err = ''
+  child.stdout!.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    err += chunk
+  })
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, out, err }))
+  return {
+    child,
+    ended,
+    out: () => out,
+    async said(pattern) {
+      for (let tries = 0; !pattern.test(out); tries++) {
+        if (tries > 1000 || child.exitCode !== null) throw new Error(`It never said ${pattern}: ${out} ${err}`)
+        await sleep(20)
+      }
+    },
+  }
+}
+
+t.test('installs, runs, and does not install again', async (t) => {
+  const root = await makeRepository(t)
+  const elsewhere = path.dirname(root)
+  const first = await launch(root, ['api/program.mjs', '--library', 'a b', 'quick', '3'], { cwd: elsewhere }).ended
+  t.equal(first.code, 3, 'the exit code is the program’s')
+  t.equal(first.err.match(/^Installing /gm)?.length, 1, 'one line says that it installs')
+  const said = JSON.parse(first.out)
+  t.same(said.args, ['--library', 'a b', 'quick', '3'])
+  t.equal(said.cwd, elsewhere, 'the user’s folder stays')
+  t.ok(said.dep && said.dev)
+  t.equal(Number(said.threads), Math.max(6, os.availableParallelism() + 4))
+  t.equal(said.cache, path.join(root, '.cache', 'compile'))
+
+  const second = await launch(root, ['api/program.mjs', 'quick', '0']).ended
+  t.equal(second.err, '')
+  t.equal(second.code, 0)
+  const noProgram = await launch(root, ['quick', '0']).ended
+  t.match(JSON.parse(noProgram.out), { main: true, args: ['quick', '0'] }, 'without a program it is the server')
+
+  // Installed by hand: npm's own record says that all is there.
+  await rm(path.join(root, 'node_modules', '.carrel-installed.json'))
+  t.equal((await launch(root, ['--dev', 'api/program.mjs', 'quick', '0']).ended).err, '')
+
+  // Something else than the lock file says is installed.
+  const record = path.join(root, 'node_modules', '.package-lock.json')
+  await writeFile(record, (await readFile(record, 'utf8')).replaceAll('1.0.0', '0.9.0'))
+  t.match((await launch(root, ['api/program.mjs', 'quick', '0']).ended).err, /^Installing/)
+})
+
+t.test('what is needed for development is installed only when asked, and then always', async (t) => {
+  const root = await makeRepository(t)
+  const env = { NODE_ENV: 'production' }
+  const plain = await launch(root, ['api/program.mjs', 'quick', '0'], { env }).ended
+  t.match(JSON.parse(plain.out), { dep: true, dev: false })
+  t.equal((await launch(root, ['api/program.mjs', 'quick', '0'], { env }).ended).err, '', 'which is complete')
+  const dev = await launch(root, ['--dev', 'api/program.mjs', 'quick', '0'], { env }).ended
+  t.match(dev.err, /^Installing/)
+  t.match(JSON.parse(dev.out), { dep: true, dev: true })
+})
+
+t.test('many launches at once, after one that died installing', async (t) => {
+  const root = await makeRepository(t)
+  await mkdir(path.join(root, '.cache'))
+  // A process number that no process has.
+  await writeFile(path.join(root, '.cache', 'install.lock'), '4194304999')
+  const ends = await Promise.all(Array.from({ length: 4 }, () => launch(root, ['api/program.mjs', 'quick', '0']).ended))
+  t.same(
+    ends.map((end) => end.code),
+    [0, 0, 0, 0],
+  )
+  t.equal(ends.filter((end) => /^Installing/m.test(end.err)).length, 1, 'one of them installs')
+  t.equal(await stat(path.join(root, '.cache', 'install.lock')).catch(() => null), null)
+})
+
+t.test('signals go to the program, which decides', async (t) => {
+  const root = await makeRepository(t)
+  const running = launch(root, ['api/program.mjs'])
+  await running.said(/args/)
+  running.child.kill('SIGTERM')
+  const end = await running.ended
+  t.match(end.out, /SIGTERM/)
+  t.equal(end.code, 7)
+
+  const killed = launch(root, ['api/program.mjs'])
+  await killed.said(/args/)
+  killed.child.kill('SIGKILL')
+  t.match((await killed.ended).out, /alone/, 'it notices that its launcher was killed')
+
+  const program = launch(root, ['api/program.mjs'])
+  await program.said(/args/)
+  process.kill(JSON.parse(program.out()).pid, 'SIGKILL')
+  t.equal((await program.ended).signal, 'SIGKILL', 'and ends as it ended')
+})
+
+t.test('what cannot work is said', async (t) => {
+  const root = await makeRepository(t)
+  const absent = await launch(root, ['api/absent.ts']).ended
+  t.equal(absent.code, 1)
+  t.match(absent.err, /no program api\/absent\.ts/)
+  await rm(path.join(root, 'dep-1.0.0.tgz'))
+  await rm(path.join(root, 'node_modules'), { recursive: true })
+  const broken = await launch(root, ['api/program.mjs', 'quick'], { env: { npm_config_cache: path.join(root, 'cache') } }).ended
+  t.equal(broken.code, 1)
+  t.match(broken.err, /npm ci failed/)
+  await rm(path.join(root, 'package-lock.json'))
+  t.match((await launch(root, ['api/program.mjs', 'quick']).ended).err, /package-lock\.json is missing/)
+})
+
+t.test('a pinned Node is preferred, and done without when it cannot run', async (t) => {
+  const root = await makeRepository(t)
+  await launch(root, ['api/program.mjs', 'quick', '0']).ended
+  const bin = path.join(root, 'node_modules', '.bin')
+  await mkdir(bin, { recursive: true })
+  await writeFile(path.join(bin, 'node'), `#!/bin/sh\necho pinned >&2\nexec "${process.execPath}" "$@"\n`)
+  await chmod(path.join(bin, 'node'), 0o755)
+  t.match((await launch(root, ['api/program.mjs', 'quick', '0']).ended).err, /pinned/)
+  // As a binary for another C library shows itself: its interpreter is missing.
+  await writeFile(path.join(bin, 'node'), '#!/nowhere/ld-musl\n')
+  const without = await launch(root, ['api/program.mjs', 'quick', '5']).ended
+  t.equal(without.code, 5)
+  t.equal(without.err, '')
+})

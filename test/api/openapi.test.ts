@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import t from 'tap'
+import Type from 'typebox'
+import { describeRoutes, type OpenApi } from '#api/openapi.ts'
+import { routes } from '#api/routes/index.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+const described: OpenApi = JSON.parse(JSON.stringify(describeRoutes(routes)))
+
+t.test('the committed document is the one the routes make', async (t) => {
+  const committed = JSON.parse(readFileSync(new URL('../../api/openapi.json', import.meta.url), 'utf8'))
+  t.same(committed, described, 'run `npm run openapi` and look at the difference')
+})
+
+t.test('it is served, and every operation in it is sound', async (t) => {
+  const server = await openTestServer(t, { admin: false })
+  const served = await server.request<OpenApi>('GET', '/api/openapi.json')
+  t.equal(served.status, 200)
+  t.same(served.json, described)
+  const ajv = new Ajv2020({ strict: false })
+  addFormats.default(ajv)
+  for (const [name, schema] of Object.entries(described.components.schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`)
+  const ids = new Set<string>()
+  for (const [path, operations] of Object.entries(described.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const {
+        operationId,
+        parameters = [],
+        responses,
+      } = operation as { operationId: string; parameters?: { name: string; in: string }[]; responses: object }
+      t.notOk(ids.has(operationId), `${operationId} is unique`)
+      ids.add(operationId)
+      const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+      t.same(inPath.sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${path} describes its parameters`)
+      for (const reference of JSON.stringify(operation).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
+        if (!described.components.schemas[reference[1] ?? '']) t.fail(`${operationId} refers to ${reference[1]}`)
+      }
+      for (const schema of schemasOf(operation)) ajv.compile(schema as object)
+      t.ok(Object.keys(responses).some((status) => status < '300'))
+      t.match(responses, { 429: { content: { 'application/json': { schema: { $ref: '#/components/schemas/RateLimited' } } } } })
+    }
+  }
+  t.match(described.paths['/api/v1/auth/login']?.['post'], { security: [], responses: { 200: {}, 400: {}, 413: {}, 415: {}, 422: {} } })
+  t.match(described.paths['/api/v1/users/{userId}']?.['delete'], { responses: { 204: {}, 401: {}, 403: {}, 404: {} } })
+})
+
+t.test('two shapes cannot have one title', async (t) => {
+  const route = (path: string, reply: Type.TSchema) =>
+    endpoint({ method: 'GET', path, summary: '', tag: '', allow: { who: 'public' }, reply, run: async () => undefined })
+  const thing = (member: Type.TSchema) => Type.Object({ member }, { title: 'Thing' })
+  t.throws(() => describeRoutes([route('/a', thing(Type.String())), route('/b', thing(Type.Integer()))]), /Two different schemas/)
+  t.match(describeRoutes([route('/a', thing(Type.String())), route('/b', thing(Type.String()))]).components.schemas, {
+    Thing: { type: 'object' },
+  })
+})
+
+function schemasOf(node: unknown): unknown[] {
+  if (typeof node !== 'object' || node === null) return []
+  return Object.entries(node).flatMap(([key, member]) => (key === 'schema' ? [member] : schemasOf(member)))
+}

@@ -1,0 +1,169 @@
+import { argon2Sync, createSecretKey, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SignJWT } from 'jose'
+import t from 'tap'
+import { openAccounts } from '#core/account/accounts.ts'
+import { openFreshCache } from '#core/account/fresh-cache.ts'
+import { openLoginThrottle } from '#core/account/login-throttle.ts'
+import { hashPassword, verifyPassword } from '#core/account/password.ts'
+import { findPermission, PERMISSIONS } from '#core/account/permission.ts'
+import { purgeSessions } from '#core/account/session-store.ts'
+import { openTokens } from '#core/account/token.ts'
+import { silentLog } from '#core/log.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+
+const USER = '6f1c1a52-94a4-4c38-8a5f-0123456789ab'
+const SESSION = '7f1c1a52-94a4-4c38-8a5f-0123456789ab'
+
+t.test('passwords are Argon2id in PHC form, salted, with a bound on work in parallel', async (t) => {
+  const hash = await hashPassword('pässwörd 🔑')
+  t.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  t.not(await hashPassword('pässwörd 🔑'), hash)
+  t.equal(await verifyPassword('pässwörd 🔑', hash), true)
+  t.equal(await verifyPassword('passwort', hash), false)
+  t.equal(await verifyPassword('', hash), false)
+  const nonce = randomBytes(8)
+  const tag = argon2Sync('argon2id', { message: 'old', nonce, memory: 64, passes: 1, parallelism: 2, tagLength: 16 })
+  const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
+  t.equal(await verifyPassword('old', `$argon2id$v=19$m=64,t=1,p=2$${unpadded(nonce)}$${unpadded(tag)}`), true, 'other parameters')
+  for (const damaged of [
+    '',
+    'plain',
+    hash.slice(0, 40),
+    hash.replace('argon2id', 'argon2i'),
+    hash.replace('m=19456', 'm=9999999'),
+    hash.replace('t=2', 't=999'),
+  ]) {
+    t.equal(await verifyPassword('pässwörd 🔑', damaged), false, damaged.slice(0, 30))
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: 110 }, () => verifyPassword('x', null)))
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+  t.equal(refused.length, 8, 'two work, a hundred wait, the rest is told to come back')
+  t.match(refused[0]?.status === 'rejected' && refused[0].reason, { code: 'unavailable', retryAfterSeconds: 2 })
+  t.equal(await verifyPassword('pässwörd 🔑', hash), true, 'and then there is room again')
+})
+
+t.test('tokens: only ours, unaltered and unexpired', async (t) => {
+  const key = randomBytes(32)
+  const tokens = openTokens({ key, lifetimeSeconds: 60 })
+  const token = await tokens.sign({ userId: USER, sessionId: SESSION, role: 'reader' })
+  t.same(await tokens.verify(token), { userId: USER, sessionId: SESSION })
+  t.not(await tokens.sign({ userId: USER, sessionId: SESSION, role: 'reader' }), token, 'each has an id of its own')
+  const [header, payload, signature] = token.split('.') as [string, string, string]
+  const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`
+  const other = await openTokens({ key: randomBytes(32), lifetimeSeconds: 60 }).sign({ userId: USER, sessionId: SESSION, role: 'admin' })
+  const expired = await openTokens({ key, lifetimeSeconds: -1 }).sign({ userId: USER, sessionId: SESSION, role: 'reader' })
+  const claims = () => new SignJWT({ sid: SESSION }).setSubject(USER).setJti('j').setIssuedAt().setExpirationTime('1h')
+  const hs512 = await claims().setProtectedHeader({ alg: 'HS512' }).sign(randomBytes(64))
+  const noSession = await new SignJWT({})
+    .setSubject(USER)
+    .setJti('j')
+    .setIssuedAt()
+    .setExpirationTime('1h')
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(key)
+  const noUuid = await claims().setSubject("x' OR 1=1").setProtectedHeader({ alg: 'HS256' }).sign(createSecretKey(key))
+  for (const bad of ['', 'a', 'a.b.c', none, other, expired, hs512, noSession, noUuid, `${header}.${payload}x.${signature}`, `${token}.`]) {
+    t.equal(await tokens.verify(bad), null, bad.slice(0, 60))
+  }
+  t.throws(() => openTokens({ key: randomBytes(31), lifetimeSeconds: 60 }), /at least 32/)
+})
+
+t.test('the throttle doubles the pause, forgets on success, and counts what is in the air', async (t) => {
+  let now = 0
+  const throttle = openLoginThrottle(() => now)
+  const fail = (login: string, address: string) => throttle.begin({ login, address }).fail()
+  const wait = (login: string, address: string): number => {
+    try {
+      throttle.begin({ login, address }).abandon()
+      return 0
+    } catch (error) {
+      return (error as { retryAfterSeconds: number }).retryAfterSeconds
+    }
+  }
+  for (let count = 0; count < 4; count++) fail('ada', '1.1.1.1')
+  t.equal(wait('ada', '1.1.1.1'), 0)
+  const pauses: number[] = []
+  for (let count = 0; count < 12; count++) {
+    fail('Ada', `2.2.2.${count}`)
+    pauses.push(wait('ADA', '3.3.3.3'))
+    now += (pauses.at(-1) ?? 0) * 1000
+  }
+  t.same(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
+  throttle.begin({ login: 'ada', address: '4.4.4.4' }).succeed()
+  fail('ada', '4.4.4.4')
+  t.equal(wait('ada', '4.4.4.4'), 0, 'success forgets')
+
+  for (let count = 0; count < 20; count++) fail(`user${count}`, '2001:db8::1')
+  t.equal(wait('somebody', '2001:db8::ffff'), 1, 'the whole /64 waits')
+  t.equal(wait('somebody', '2001:db8:0:1::1'), 0)
+
+  const running = Array.from({ length: 5 }, () => throttle.begin({ login: 'bob', address: '5.5.5.5' }))
+  t.equal(wait('bob', '5.5.5.5'), 1, 'a sixth at once has to wait')
+  for (const attempt of running) attempt.abandon()
+  t.equal(wait('bob', '5.5.5.5'), 0)
+})
+
+t.test('what is remembered is fresh, loaded once, and never older than the last change', async (t) => {
+  let loads = 0
+  let value = 'old'
+  let release: () => void = () => {}
+  let gate: Promise<void> | null = null
+  const cache = openFreshCache<{ value: string }>({
+    max: 10,
+    freshMs: 30,
+    load: async (key) => {
+      loads++
+      const seen = value
+      await gate
+      return key === 'none' ? null : { value: seen }
+    },
+  })
+  t.same(await Promise.all([cache.get('a'), cache.get('a')]), [{ value: 'old' }, { value: 'old' }])
+  t.equal(loads, 1)
+  t.equal(await cache.get('none'), null)
+  t.same([cache.knows('a'), cache.knows('none')], [true, false])
+  gate = new Promise((resolve) => {
+    release = resolve
+  })
+  await sleep(40)
+  const before = cache.get('a')
+  value = 'new'
+  cache.clear()
+  release()
+  await before
+  t.same(await cache.get('a'), { value: 'new' }, 'a load that began before the change is not remembered')
+  cache.forget('a')
+  t.equal(cache.knows('a'), false)
+})
+
+t.test('permissions in every spelling', async (t) => {
+  for (const permission of PERMISSIONS) {
+    const words = permission.split('-')
+    const resource = words.slice(0, -1)
+    const pascal = words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
+    for (const spelling of [permission, `${resource.join('-')}:${words.at(-1)}`, pascal, permission.toUpperCase(), words.join('_')]) {
+      t.equal(findPermission(spelling), permission, spelling)
+    }
+  }
+  t.equal(findPermission('fly'), null)
+})
+
+t.test('sessions that have ended are purged, others are kept; two processes agree within seconds', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const options = { database, settings: { accessTokenSeconds: 3600, refreshTokenDays: 30 }, tokenKey: randomBytes(32), log: silentLog }
+  const [here, there] = [openAccounts(options), openAccounts(options)]
+  t.teardown(() => Promise.all([here.close(), there.close()]))
+  const { accessToken, refreshToken } = await here.initialize({ username: 'ada', email: 'ada@example.org', password: 'long enough' })
+  const caller = await there.callers.ofToken(accessToken, 'token')
+  t.match(caller, { username: 'ada', role: 'admin', via: 'token', sessionId: String })
+  await here.refresh(refreshToken)
+  t.equal(await purgeSessions(database, new Date()), 0)
+  await here.logout(caller!)
+  t.equal(await here.callers.ofToken(accessToken, 'token'), null, 'at once here')
+  t.not(await there.callers.ofToken(accessToken, 'token'), null, 'another process may still believe it')
+  await sleep(5_100)
+  t.equal(await there.callers.ofToken(accessToken, 'token'), null, 'but not for long')
+  t.equal(await purgeSessions(database, new Date(Date.now() + 1000)), 1)
+  t.same(await database('refresh_tokens').select('*'), [])
+})

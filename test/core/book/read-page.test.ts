@@ -1,0 +1,273 @@
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { crc32, deflateRawSync } from 'node:zlib'
+import sharp from 'sharp'
+import t, { type Test } from 'tap'
+import type { Caller } from '#core/account/caller.ts'
+import type { Page } from '#core/book/analysis.ts'
+import { recordPageProblem } from '#core/book/book-error-store.ts'
+import { readPageFormat } from '#core/book/page-variant.ts'
+import { openPageReader, type PageReaderParts } from '#core/book/read-page.ts'
+import { silentLog } from '#core/log.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addCaller, shareSeries } from '#test/support/library-rows.ts'
+import { addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
+import { buildPdf } from '#test/support/pdf-builder.ts'
+import { resizePicture } from '#workers/image.ts'
+import { renderPdfPage } from '#workers/pdf.ts'
+import { readZipPage } from '../../../.cache/zip-page.ts'
+
+const signal = new AbortController().signal
+
+async function openReading(t: Test) {
+  const { database } = await openTestDatabase(t)
+  const folder = await mkdtemp(join(tmpdir(), 'carrel-read-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const counts = { rendered: 0, resized: 0 }
+  /** The real function, counted. */
+  const counted = <A extends unknown[], R>(name: keyof typeof counts, run: (...given: A) => R) => {
+    return (...given: A): R => {
+      counts[name]++
+      return run(...given)
+    }
+  }
+  const parts: PageReaderParts = {
+    database,
+    readZipPage,
+    readRarPage: () => Promise.reject(new Error('no rar here')),
+    extractRar: () => Promise.reject(new Error('no rar here')),
+    renderPdfPage: counted('rendered', renderPdfPage),
+    resizeImage: counted('resized', resizePicture),
+    cacheFolder: join(folder, 'cache'),
+    cacheBytesMax: 1e8,
+    recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
+    log: silentLog,
+  }
+  const open = async () => {
+    const reader = await openPageReader(parts)
+    t.teardown(() => reader.close())
+    return reader
+  }
+  return { database, folder, counts, open, reader: await open(), caller: await addCaller(database) }
+}
+type Reading = Awaited<ReturnType<typeof openReading>>
+
+const measured = async (bytes: Uint8Array) => {
+  const { width, height, format } = await sharp(bytes).metadata()
+  return { width, height, format }
+}
+
+/** A file that holds the pictures one after another, the odd ones deflated, and the places where they lie. */
+async function packPictures(pictures: { bytes: Buffer; mediaType: string }[]): Promise<{ bytes: Buffer; pages: Page[] }> {
+  const chunks: Buffer[] = [Buffer.alloc(100)]
+  let offset = 100
+  const pages: Page[] = []
+  for (const [index, { bytes, mediaType }] of pictures.entries()) {
+    const method = index % 2 === 0 ? 0 : 8
+    const data = method === 0 ? bytes : deflateRawSync(bytes)
+    const { width = null, height = null } = await sharp(bytes).metadata()
+    const zip = { offset, compressedBytes: data.length, method, crc32: crc32(bytes) } as const
+    pages.push({ name: `chapter 1/page${index + 1}.${mediaType.slice(6)}`, mediaType, width, height, bytes: bytes.length, zip })
+    chunks.push(data)
+    offset += data.length
+  }
+  return { bytes: Buffer.concat(chunks), pages }
+}
+
+async function addComic({ database, folder }: Reading, fileName = 'comic.cbz') {
+  const pictures = await Promise.all(
+    (['jpeg', 'png', 'gif'] as const).map(async (format) => ({
+      bytes: await noisePicture({ width: 600, height: 900, format }),
+      mediaType: `image/${format}`,
+    })),
+  )
+  const { bytes, pages } = await packPictures(pictures)
+  const book = await addPagedBook(database, { folder, fileName, bytes, format: 'cbz', pageSource: 'zip', pages })
+  return { ...book, bytes, pages, pictures }
+}
+
+t.test('pages of a zip are served as they are', async (t) => {
+  const reading = await openReading(t)
+  const { reader, caller, database } = reading
+  const comic = await addComic(reading)
+  for (const [index, picture] of comic.pictures.entries()) {
+    const page = await reader.readPage({ caller, bookId: comic.id, pageNumber: index + 1, signal })
+    t.ok(Buffer.from(page.bytes).equals(picture.bytes), `page ${index + 1}`)
+    t.same([page.mediaType, page.fileHash], [picture.mediaType, comic.fileHash])
+    t.equal(page.etag, `${comic.fileHash.slice(0, 32)}-${index + 1}-original`)
+  }
+  const pages = await reader.listPages({ caller, bookId: comic.id })
+  t.match(pages, [
+    { bookId: comic.id, pageNumber: 1, fileName: 'chapter 1/page1.jpeg', fileFormat: 'jpeg', width: 600, height: 900 },
+    { pageNumber: 2, fileFormat: 'png', fileSize: comic.pictures[1]?.bytes.length },
+    { pageNumber: 3, fileFormat: 'gif' },
+  ])
+  const ids = pages.map((page) => page.id)
+  t.equal(new Set(ids).size, 3)
+  for (const id of ids) t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  t.same(
+    (await reader.listPages({ caller, bookId: comic.id })).map((page) => page.id),
+    ids,
+    'and they stay',
+  )
+  for (const pageNumber of [0, -1, 4]) {
+    await t.rejects(
+      reader.readPage({ caller, bookId: comic.id, pageNumber, signal }),
+      { code: 'not_found', message: /3 pages/ },
+      `page ${pageNumber}`,
+    )
+  }
+
+  const [turned] = (await packPictures([{ bytes: await noisePicture({ width: 50, height: 60 }), mediaType: 'image/jpeg' }])).pages
+  await database('book_pages')
+    .where({ book_id: comic.id })
+    .update({ pages: JSON.stringify([turned]) })
+  t.equal((await reader.listPages({ caller, bookId: comic.id })).length, 3, 'the list is remembered')
+  await database('books').where({ id: comic.id }).update({ analyzed_at: new Date() })
+  t.same(
+    (await reader.listPages({ caller, bookId: comic.id })).map((page) => page.width),
+    [50],
+    'until the book is analysed again',
+  )
+})
+
+t.test('books that cannot be read say why', async (t) => {
+  const reading = await openReading(t)
+  const { reader, caller, database, folder } = reading
+  const comic = await addComic(reading)
+  const first = (who: Caller = caller) => reader.readPage({ caller: who, bookId: comic.id, pageNumber: 1, signal })
+  const list = (who: Caller = caller) => reader.listPages({ caller: who, bookId: comic.id })
+
+  await database('books').where({ id: comic.id }).update({ state: 'pending' })
+  await t.rejects(first(), { code: 'not_analyzed', message: /"comic.cbz" waits/ })
+  await t.rejects(list(), { code: 'not_analyzed' })
+  await database('books').where({ id: comic.id }).update({ state: 'failed' })
+  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed\.$/ })
+  await database('book_errors').insert({ book_id: comic.id, error_type: 'parser', message: 'The archive is cut off.', fatal: true })
+  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed: The archive is cut off\./ })
+  await database('books').where({ id: comic.id }).update({ state: 'analyzed' })
+
+  await shareSeries(database, { seriesId: comic.series_id, caller: await addCaller(database), mode: 'deny' })
+  t.ok(await first(), 'another reader is not concerned')
+  await shareSeries(database, { seriesId: comic.series_id, caller, mode: 'deny' })
+  await t.rejects(first(), { code: 'not_found' }, 'hidden from one page to the next')
+  await t.rejects(list(), { code: 'not_found' })
+
+  const reader2 = await addCaller(database)
+  const text = await addPagedBook(database, {
+    folder,
+    fileName: 'novel.epub',
+    bytes: Buffer.from('x'),
+    format: 'epub',
+    pageSource: 'none',
+    pages: [],
+    row: { page_count: 320 },
+  })
+  t.same(await reader.listPages({ caller: reader2, bookId: text.id }), [])
+  await t.rejects(reader.readPage({ caller: reader2, bookId: text.id, pageNumber: 1, signal }), {
+    code: 'not_paged',
+    details: { manifest: `/api/v1/books/${text.id}/manifest` },
+  })
+})
+
+t.test('a file that is not what was analysed is never served', async (t) => {
+  const reading = await openReading(t)
+  const { reader, caller, database } = reading
+  const comic = await addComic(reading)
+  const first = (pageNumber = 1) => reader.readPage({ caller, bookId: comic.id, pageNumber, signal })
+  const errors = () => database('book_errors').where({ book_id: comic.id }).select('error_type', 'fatal')
+
+  await damageQuietly(database, comic, (bytes) => Buffer.from(bytes).fill(0, 5000, 5001), comic.bytes)
+  await t.rejects(first(), { code: 'page_unreadable', message: /^Page 1 of "comic.cbz" cannot be shown: / })
+  t.same(await errors(), [{ error_type: 'page_extraction', fatal: false }], 'the damage is remembered')
+  await t.rejects(first(), { code: 'page_unreadable' })
+  t.ok(await first(2), 'the other pages are there')
+  await damageQuietly(database, comic, (bytes) => bytes.subarray(0, 3000), comic.bytes)
+  await t.rejects(first(), { code: 'page_unreadable' })
+  await database('book_errors').del()
+
+  await writeFile(comic.path, Buffer.alloc(comic.bytes.length, 1))
+  await t.rejects(first(), { code: 'conflict', message: /has changed since it was analysed/ })
+  await writeFile(comic.path, 'short')
+  await t.rejects(first(), { code: 'conflict' })
+  await rm(comic.path)
+  await t.rejects(first(), { code: 'not_found', message: /"comic.cbz" is no longer where it was/ })
+  t.same(await errors(), [], 'none of that is an error of a page')
+})
+
+t.test('pages are resized and converted, never enlarged', async (t) => {
+  const reading = await openReading(t)
+  const { reader, caller, counts } = reading
+  const comic = await addComic(reading)
+  const read = (pageNumber: number, width?: number, format?: string) =>
+    reader.readPage({ caller, bookId: comic.id, pageNumber, width, format: readPageFormat(format), signal })
+  const table: [pageNumber: number, width: number | undefined, format: string | undefined, expected: object, resized: boolean][] = [
+    [1, 320, undefined, { width: 320, height: 480, format: 'jpeg' }, true],
+    [1, 640, undefined, { width: 600, height: 900, format: 'jpeg' }, false],
+    [1, undefined, 'jpeg', { width: 600, height: 900, format: 'jpeg' }, false],
+    [1, 2000, 'webp', { width: 600, height: 900, format: 'webp' }, true],
+    [1, 480, 'png', { width: 480, height: 720, format: 'png' }, true],
+    [2, 320, undefined, { width: 320, height: 480, format: 'png' }, true],
+    [3, undefined, undefined, { width: 600, height: 900, format: 'gif' }, false],
+    [3, 320, undefined, { width: 320, height: 480, format: 'jpeg' }, true],
+    [3, undefined, 'webp', { width: 600, height: 900, format: 'webp' }, true],
+  ]
+  const etags = new Set<string>()
+  for (const [pageNumber, width, format, expected, resized] of table) {
+    const label = `page ${pageNumber} at ${width} as ${format}`
+    const before = counts.resized
+    const page = await read(pageNumber, width, format)
+    t.same(await measured(page.bytes), expected, label)
+    t.equal(page.mediaType, `image/${(expected as { format: string }).format}`, label)
+    t.equal(counts.resized - before, resized ? 1 : 0, label)
+    etags.add(page.etag)
+    const again = await read(pageNumber, width, format)
+    t.ok(Buffer.from(again.bytes).equals(page.bytes), `${label}: the same again`)
+    t.same([again.etag, again.mediaType], [page.etag, page.mediaType])
+    t.equal(counts.resized - before, resized ? 1 : 0, `${label}: made once`)
+  }
+  t.equal(etags.size, 8, 'each picture has its own tag; only the unchanged ones share theirs')
+  for (const width of [0, -320, 321, 4000]) await t.rejects(read(1, width), { code: 'invalid_request', message: /Known widths/ })
+  for (const format of ['avif', 'gif', '', 'JPEG']) t.throws(() => readPageFormat(format), { code: 'invalid_request' })
+})
+
+t.test('pages of a PDF are rendered once and kept', async (t) => {
+  const reading = await openReading(t)
+  const { reader, caller, counts, database, folder } = reading
+  const bytes = buildPdf({
+    pages: [
+      { width: 600, height: 900, text: 'One' },
+      { width: 900, height: 300, text: 'Two' },
+      { width: 30, height: 9000, text: 'Strip' },
+    ],
+  })
+  const pages = [
+    { name: 'page 1', mediaType: 'image/jpeg', width: 1250, height: 1875, bytes: 0 },
+    { name: 'page 2', mediaType: 'image/jpeg', width: 1875, height: 625, bytes: 0 },
+    { name: 'page 3', mediaType: 'image/jpeg', width: 62, height: 18750, bytes: 0 },
+  ]
+  const book = await addPagedBook(database, { folder, fileName: 'book.pdf', bytes, format: 'pdf', pageSource: 'pdf', pages })
+  const read = (from: typeof reader, pageNumber: number, width?: number, format?: string) =>
+    from.readPage({ caller, bookId: book.id, pageNumber, width, format: readPageFormat(format), signal })
+
+  const both = await Promise.all([read(reader, 1), read(reader, 1), read(reader, 1, undefined, 'jpeg')])
+  t.equal(counts.rendered, 1, 'three readers of one page, one rendering')
+  t.match(await measured(both[0].bytes), { width: 1333, height: 2000, format: 'jpeg' })
+  t.match(await measured((await read(reader, 2, 640)).bytes), { width: 640, format: 'jpeg' })
+  t.match(await measured((await read(reader, 1, 640)).bytes), { width: 640, height: 960, format: 'jpeg' })
+  t.match(await measured((await read(reader, 3, 2000)).bytes), { height: 4000 }, 'a strip has an end')
+  t.match(await measured((await read(reader, 1, 640, 'webp')).bytes), { width: 640, height: 960, format: 'webp' })
+  t.same([counts.rendered, counts.resized], [4, 1], 'the picture that was there already was converted')
+  await reader.close()
+
+  const again = await reading.open()
+  t.ok(Buffer.from((await read(again, 1)).bytes).equals(Buffer.from(both[0].bytes)), 'kept over a restart')
+  t.equal(counts.rendered, 4)
+  await utimes(book.path, 1, 1)
+  t.ok(await read(again, 1), 'what was rendered belongs to the content and stays good')
+  await t.rejects(read(again, 1, 960), { code: 'conflict' }, 'a changed file is not rendered under the old name')
+  await rm(book.path)
+  await t.rejects(read(again, 2, 960), { code: 'not_found' })
+  await again.close()
+})

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import { stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Knex } from 'knex'
+import sharp from 'sharp'
+import type { BookFormat, Page, PageSource } from '#core/book/analysis.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+
+/** A picture of noise: it does not compress, so its size is that of a scanned page. */
+export async function noisePicture(options: {
+  width: number
+  height: number
+  format?: 'jpeg' | 'png' | 'webp' | 'gif' | 'tiff'
+}): Promise<Buffer> {
+  const { width, height, format = 'jpeg' } = options
+  return await sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } })
+    .toFormat(format)
+    .toBuffer()
+}
+
+/** Puts the bytes on disk and adds the rows that an analysis would have left; `pages` are what it would have found. */
+export async function addPagedBook(
+  database: Knex,
+  book: {
+    folder: string
+    fileName: string
+    bytes: Uint8Array
+    format: BookFormat
+    pageSource: PageSource
+    pages: Page[]
+    series?: { library_id: string; series_id: string }
+    row?: Record<string, unknown>
+  },
+): Promise<{ id: string; path: string; series_id: string; fileHash: string }> {
+  const library_id = book.series?.library_id ?? (await addLibrary(database))
+  const series_id = book.series?.series_id ?? (await addSeries(database, { library_id, title: book.fileName }))
+  const path = join(book.folder, book.fileName)
+  await writeFile(path, book.bytes)
+  const facts = await stat(path, { bigint: true })
+  const fileHash = randomBytes(32).toString('hex')
+  const id = await addBook(database, {
+    ...{ library_id, series_id, title: book.fileName, path, file_name: book.fileName, file_format: book.format },
+    ...{ file_size: String(facts.size), file_mtime_ns: String(facts.mtimeNs), file_hash: fileHash },
+    ...{ page_source: book.pageSource, page_count: book.pages.length, ...book.row },
+  })
+  await database('book_pages').insert({ book_id: id, pages: JSON.stringify(book.pages) })
+  return { id, path, series_id, fileHash }
+}
+
+/** Changes one byte of a file behind everybody's back: size and time stay. */
+export async function damageQuietly(
+  database: Knex,
+  book: { id: string; path: string },
+  change: (bytes: Buffer) => Buffer,
+  bytes: Buffer,
+): Promise<void> {
+  await writeFile(book.path, change(bytes))
+  await utimes(book.path, 1_700_000_000, 1_700_000_000)
+  const facts = await stat(book.path, { bigint: true })
+  await database('books')
+    .where({ id: book.id })
+    .update({ file_mtime_ns: String(facts.mtimeNs), file_size: String(facts.size) })
+}

@@ -1,0 +1,96 @@
+import { closeSync, constants, fstatSync, openSync } from 'node:fs'
+import type { Analysis, AnalysisRequest, BookFormat, FileFacts, Problem } from '#core/book/analysis.ts'
+import { analyseRarComic, analyseZipComic, type Contents } from './comic.ts'
+import { detectContainer } from './detect.ts'
+import { BookFault } from './fault.ts'
+import { fileRefusal } from './file-refusal.ts'
+import { hashFile } from './hash.ts'
+import { openZip, type ZipArchive } from './zip.ts'
+
+/**
+ * Everything Carrel learns of one file: hashes in one read, format by content, pages, cover, problems.
+ * Never throws for a file, however bad; what it throws is a bug.
+ */
+export async function analyse(request: AnalysisRequest): Promise<Analysis> {
+  let fd: number
+  try {
+    // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
+    fd = openSync(request.path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    return refused(null, null, fileRefusal(error))
+  }
+  try {
+    const before = fstatSync(fd, { bigint: true })
+    if (!before.isFile()) return refused(null, null, { type: 'other', message: 'This is not an ordinary file.', fatal: true })
+    const { sha256, readerHash, bytesRead } = await hashFile(fd)
+    const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
+    const analysis = await analyseContents(request, { fd, bytes: file.bytes }, file)
+    const after = fstatSync(fd, { bigint: true })
+    // The facts are those from before, so the next scan sees the difference and looks again.
+    if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
+      return refused(file, analysis.format, changed())
+    return analysis
+  } catch (error) {
+    return refused(null, null, fileRefusal(error))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+async function analyseContents(request: AnalysisRequest, open: { fd: number; bytes: number }, file: FileFacts): Promise<Analysis> {
+  let format: BookFormat | null = null
+  const as = async (found: BookFormat, contents: Promise<Contents>): Promise<Analysis> => {
+    format = found
+    return { file, format, ...(await contents) }
+  }
+  try {
+    const container = detectContainer(open.fd, open.bytes)
+    switch (container) {
+      case 'zip': {
+        const archive = openZip({ path: request.path, ...open })
+        if (isEpub(archive)) return await as('epub', (await import('./epub.ts')).analyseEpub(archive, request))
+        if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return refused(file, null, locked())
+        return await as('cbz', analyseZipComic(archive, request))
+      }
+      case 'rar':
+        return await as('cbr', analyseRarComic(request.path))
+      case 'pdf':
+        return await as('pdf', (await import('./pdf.ts')).analysePdf(request.path))
+      default:
+        return refused(file, null, {
+          type: 'format_detection',
+          message: `This file is ${container.instead}; Carrel reads CBZ, CBR, EPUB and PDF.`,
+          fatal: true,
+        })
+    }
+  } catch (error) {
+    if (error instanceof BookFault) return refused(file, format, error.problem)
+    throw error
+  }
+}
+
+/** By the OCF container's own marks. Some EPUBs have lost or misspelt their `mimetype`; a container file with a package in reach makes up for it. */
+function isEpub(archive: ZipArchive): boolean {
+  const mimetype = archive.find('mimetype')
+  if (mimetype) {
+    try {
+      if (Buffer.from(archive.head(mimetype, 64)).toString('latin1').trim().startsWith('application/epub+zip')) return true
+    } catch (error) {
+      if (!(error instanceof BookFault)) throw error
+    }
+  }
+  return archive.find('META-INF/container.xml') !== undefined && archive.entries.some((entry) => /\.opf$/i.test(entry.name))
+}
+
+/** Readium LCP packs audio books and PDFs in zips of its own. */
+function locked(): Problem {
+  return { type: 'format_detection', message: 'This book is locked by Readium LCP, which Carrel does not open.', fatal: true }
+}
+
+function changed(): Problem {
+  return { type: 'other', message: 'The file changed while it was being read. It is looked at again with the next scan.', fatal: true }
+}
+
+function refused(file: FileFacts | null, format: BookFormat | null, problem: Problem): Analysis {
+  return { file, format, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }
+}

@@ -1,0 +1,25 @@
+import type { Problem } from '#core/book/analysis.ts'
+
+const MESSAGES: Record<string, string> = {
+  ENOENT: 'The file is gone.',
+  ENOTDIR: 'The file is gone.',
+  EACCES: 'Carrel may not read this file: give its account the right to read it.',
+  EPERM: 'Carrel may not read this file: give its account the right to read it.',
+  EISDIR: 'This is a folder, not a file.',
+  EIO: 'The disk or network share fails to deliver this file.',
+  ELOOP: 'This is a link that leads round in a circle.',
+  ENXIO: 'This is not an ordinary file.',
+  EMFILE: 'Too many files are open; raise the limit of open files (ulimit -n).',
+}
+
+/** What the file system refused, as a problem of the book. Anything that did not come from the file system is a bug, and thrown on. */
+export function fileRefusal(error: unknown): Problem {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error
+  const code = String(error.code)
+  return {
+    type: 'other',
+    message: MESSAGES[code] ?? `The file cannot be read (${code}).`,
+    details: { code, syscall: error.syscall },
+    fatal: true,
+  }
+}

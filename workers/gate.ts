@@ -1,0 +1,49 @@
+/** Lets a fixed number of things happen at a time; the rest wait in order of arrival. */
+export interface Gate {
+  /** Runs `work` when there is room. Rejects with the signal's reason when that aborts while waiting. */
+  pass<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
+}
+
+export function openGate(room: number): Gate {
+  let free = room
+  const waiting: { enter: () => void }[] = []
+
+  function leave(): void {
+    const next = waiting.shift()
+    if (next) next.enter()
+    else free++
+  }
+
+  function enter(signal: AbortSignal | undefined): Promise<void> {
+    if (free > 0) {
+      free--
+      return Promise.resolve()
+    }
+    return new Promise((resolve, reject) => {
+      const place = {
+        enter() {
+          signal?.removeEventListener('abort', giveUp)
+          resolve()
+        },
+      }
+      function giveUp(): void {
+        waiting.splice(waiting.indexOf(place), 1)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      waiting.push(place)
+    })
+  }
+
+  return {
+    async pass(work, signal) {
+      signal?.throwIfAborted()
+      await enter(signal)
+      try {
+        return await work()
+      } finally {
+        leave()
+      }
+    },
+  }
+}

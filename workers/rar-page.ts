@@ -1,0 +1,65 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
+import { extractOne } from './comic.ts'
+import { PageFaults } from './comic-faults.ts'
+import { BookFault } from './fault.ts'
+import { extractRar, listRar, type RarEntry } from './rar.ts'
+
+/** One page of a RAR, unpacked and CRC checked. What is wrong with it is an outcome; a throw is a bug. */
+export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
+  const { page, path } = request
+  try {
+    const { entries } = await listRar(path)
+    const entry = entries.find((candidate) => isPage(candidate, page))
+    if (!entry) throw new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`, { entry: page.name })
+    return { bytes: await extractOne(path, entry), mediaType: page.mediaType }
+  } catch (error) {
+    if (error instanceof BookFault) return { problem: { ...error.problem, fatal: false } }
+    throw error
+  }
+}
+
+/**
+ * Every page into `folder`, as files named by 0-based page index, in one pass. Pages that cannot be unpacked are left out
+ * and told in the problem, which is fatal when that is all of them; null when every page is there.
+ */
+export async function extractRarPages(request: { path: string; pages: Page[]; folder: string }): Promise<Problem | null> {
+  const { path, pages, folder } = request
+  try {
+    const places = placesOf((await listRar(path)).entries, pages)
+    const faults = new PageFaults(pages.map((page) => page.name))
+    const found = new Set(places.values())
+    for (const [index, page] of pages.entries()) {
+      if (!found.has(index)) faults.add(index, new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`))
+    }
+    mkdirSync(folder, { recursive: true })
+    await extractRar(path, [...places.keys()], (entry, content, fault) => {
+      const index = places.get(entry)!
+      if (fault) faults.add(index, fault)
+      else writeFileSync(join(folder, String(index)), content)
+      return true
+    })
+    return faults.problem()
+  } catch (error) {
+    if (error instanceof BookFault) return error.problem
+    throw error
+  }
+}
+
+const isPage = (entry: RarEntry, page: Page) => entry.name === page.name && entry.bytes === page.bytes
+
+/** Which page each entry is. Entries of one name and size are taken in archive order, as page order keeps them. */
+function placesOf(entries: readonly RarEntry[], pages: readonly Page[]): Map<RarEntry, number> {
+  const indexes = new Map<string, number[]>()
+  for (const [index, page] of pages.entries()) {
+    const key = `${page.bytes} ${page.name}`
+    indexes.set(key, [...(indexes.get(key) ?? []), index])
+  }
+  const places = new Map<RarEntry, number>()
+  for (const entry of entries) {
+    const index = indexes.get(`${entry.bytes} ${entry.name}`)?.shift()
+    if (index !== undefined) places.set(entry, index)
+  }
+  return places
+}

@@ -1,0 +1,65 @@
+import { read } from 'node:fs'
+import { promisify } from 'node:util'
+import { inflateRaw } from 'node:zlib'
+import type { PageOutcome, PageRequest, Problem, ReadZipPage } from '#core/book/analysis.ts'
+import { BookFault } from './fault.ts'
+import { fileRefusal } from './file-refusal.ts'
+import type { OpenFiles } from './open-files.ts'
+import { checkContent, inflateFault, refuseCutOff, unpackChecked } from './zip.ts'
+
+const inflateAside = promisify(inflateRaw)
+
+/** Below this, unpacking takes less time than handing it to another thread. */
+const INFLATE_HERE_BYTES = 32 * 1024
+
+/** Serves pages of zips by one positional read each, from descriptors that are kept open. */
+export function openZipPages(files: OpenFiles): ReadZipPage {
+  return async (request) => {
+    try {
+      return await readPage(files, request, false)
+    } catch (error) {
+      // The file may have been replaced under the open descriptor; one look at the present one tells.
+      try {
+        if (error instanceof BookFault) return await readPage(files, request, true)
+        return { problem: pageProblem(error) }
+      } catch (again) {
+        return { problem: pageProblem(again) }
+      }
+    }
+  }
+}
+
+async function readPage(files: OpenFiles, request: PageRequest, fresh: boolean): Promise<PageOutcome> {
+  const { page } = request
+  const { zip } = page
+  if (!zip) throw new BookFault('page_extraction', `"${page.name}" cannot be read from its archive.`, { entry: page.name })
+  const data = await files.withFile(request.path, (fd) => readBytes(fd, zip.offset, zip.compressedBytes), { fresh })
+  if (zip.method === 0 || zip.compressedBytes <= INFLATE_HERE_BYTES) {
+    return { bytes: unpackChecked(page.name, data, zip, page.bytes), mediaType: page.mediaType }
+  }
+  refuseCutOff(page.name, data, zip)
+  const bytes = await inflateAside(data, { maxOutputLength: page.bytes + 1 }).catch((error: unknown) => {
+    throw inflateFault(page.name, page.bytes, error)
+  })
+  checkContent(page.name, bytes, zip, page.bytes)
+  return { bytes, mediaType: page.mediaType }
+}
+
+function readBytes(fd: number, offset: number, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(bytes)
+  return new Promise((resolve, reject) => {
+    const more = (filled: number) => {
+      read(fd, buffer, filled, bytes - filled, offset + filled, (error, got) => {
+        if (error) reject(error)
+        else if (got === 0 || filled + got === bytes) resolve(buffer.subarray(0, filled + got))
+        else more(filled + got)
+      })
+    }
+    more(0)
+  })
+}
+
+function pageProblem(error: unknown): Problem {
+  if (error instanceof BookFault) return { ...error.problem, fatal: false }
+  return { ...fileRefusal(error), type: 'page_extraction', fatal: false }
+}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { jpegPage } from '#test/support/pictures.ts'
+import { makePicture } from '#test/support/pictures.ts'
 import { awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
@@ -12,7 +12,7 @@ const BOOKS = 120
 const BROKEN = 10
 
 async function writeLibrary(folder: string): Promise<void> {
-  const page = await jpegPage({ width: 800, height: 1200 })
+  const page = await makePicture({ width: 800, height: 1200, noise: true })
   for (let index = 0; index < BOOKS; index++) {
     const series = join(folder, `Series ${index % 7}`)
     mkdirSync(series, { recursive: true })
@@ -49,6 +49,7 @@ async function picture(server: RunningServer): Promise<{ rows: Row[]; digest: st
 
 const firstLibrary = async (server: RunningServer) => (await server.get<{ data: { id: string }[] }>('/api/v1/libraries')).data[0]?.id as string
 
+t.setTimeout(300_000)
 t.test('kill -9 in the middle of scan and analysis', { timeout: 240_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-crash-'))
   const library = join(folder, 'library')

@@ -49,6 +49,14 @@ async function listErrors(server: RunningServer): Promise<Map<string, { errorTyp
   }
 }
 
+/** The fact list spells hostile names the way its tools do; both sides are brought to one separator and stripped of what leads out. */
+const plainName = (name: string) => name.replace(/^\(absolute path\)/, '').replaceAll('\\', '/').replace(/^(\w:)?(\.*\/)+(tmp\/)?/, '')
+const sameName = (name: string | undefined, wanted: string) => {
+  if (name === undefined) return false
+  // Very long names are cut, ours at 4,096 characters.
+  return name.length > 4000 ? wanted.startsWith(name.slice(0, 4000)) : plainName(name) === plainName(wanted)
+}
+
 /** What differs between the server's answer and the independent facts, as sentences. */
 function differences(expected: ExpectedBook, book: ListedBook, pages: ListedPage[], errors: { errorType: string }[]): string[] {
   const found: string[] = []
@@ -68,10 +76,12 @@ function differences(expected: ExpectedBook, book: ListedBook, pages: ListedPage
     if (book.pageCount === expected.pageCount && expected.pages && expected.format !== 'pdf') {
       for (const wanted of expected.pages) {
         const page = pages[wanted.page - 1]
-        if (page?.fileName !== wanted.name) found.push(`page ${wanted.page} is ${page?.fileName} instead of ${wanted.name}`)
+        const name = expected.expectedPageNames?.[wanted.page - 1] ?? wanted.name
+        if (!sameName(page?.fileName, name)) found.push(`page ${wanted.page} is ${page?.fileName.slice(0, 80)} instead of ${name.slice(0, 80)}`)
         const width = wanted.orientedWidth ?? wanted.width
         const height = wanted.orientedHeight ?? wanted.height
-        if (page && width !== undefined && page.width !== null && (page.width !== width || page.height !== height)) {
+        // Of two entries with one name the fact list measured the last one twice.
+        if (page && width !== undefined && !expected.duplicateNames && page.width !== null && (page.width !== width || page.height !== height)) {
           found.push(`page ${wanted.page} is ${page.width} × ${page.height} instead of ${width} × ${height}`)
         }
       }
@@ -80,6 +90,7 @@ function differences(expected: ExpectedBook, book: ListedBook, pages: ListedPage
   return found
 }
 
+t.setTimeout(600_000)
 t.test('the corpus of real and broken books', { skip: corpus === null && 'no corpus beside the repository', timeout: 300_000 }, async (t) => {
   if (!corpus) return
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel corpus '))

@@ -37,8 +37,7 @@ const MEDIA_TYPES: Record<string, string> = {
 /** Measures from the picture's first bytes; null when they are too few or no picture at all. */
 export function measurePicture(bytes: Uint8Array): Picture | null {
   try {
-    // A Buffer's slice shares memory, a plain Uint8Array's copies it, and image-size slices at every marker.
-    const view = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const view = ownMemory(bytes)
     const size = imageSize(view)
     const mediaType = MEDIA_TYPES[size.type ?? '']
     if (mediaType === undefined || !(size.width > 0 && size.height > 0)) return null
@@ -48,6 +47,15 @@ export function measurePicture(bytes: Uint8Array): Picture | null {
     // image-size throws on anything it does not know or that ends too early.
     return null
   }
+}
+
+/**
+ * image-size looks through the view at the memory behind it, where it finds sizes in what is not the picture. A Buffer, for
+ * its slices share memory and a plain Uint8Array's are copies.
+ */
+function ownMemory(bytes: Uint8Array): Buffer {
+  const whole = bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : Uint8Array.from(bytes).buffer
+  return Buffer.from(whole)
 }
 
 const isHeif = (mediaType: string) => mediaType === 'image/avif' || mediaType === 'image/heic' || mediaType === 'image/heif'

@@ -26,7 +26,8 @@ const JUNK_FOLDERS = new Set(['__macosx', '@eadir'])
  * folder, or a system's own. SVG is none: it is a document with scripts, and no comic is made of it.
  */
 export function pageTypeOf(name: string): string | null {
-  const type = PAGE_TYPES[name.slice(name.lastIndexOf('.') + 1).toLowerCase()]
+  const dot = name.lastIndexOf('.')
+  const type = dot < 0 ? undefined : PAGE_TYPES[name.slice(dot + 1).toLowerCase()]
   if (type === undefined) return null
   for (const part of name.split('/')) {
     // "." and ".." are not hidden files: "./001.jpg" is how some tools write every name.

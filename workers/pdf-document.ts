@@ -1,9 +1,11 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import { LRUCache } from 'lru-cache'
 import type { PDFDocumentProxy } from 'pdfjs-dist'
-import { getDocument, PDFDataRangeTransport, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs'
+import { getDocument, PDFDataRangeTransport, PDFWorker, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs'
+import { WorkerMessageHandler } from 'pdfjs-dist/legacy/build/pdf.worker.mjs'
 import { BookFault } from './fault.ts'
 import { withWarning } from './pdf-warnings.ts'
 
@@ -49,8 +51,10 @@ export async function openPdf(path: string): Promise<PdfHandle> {
 
 async function openDescriptor(fd: number): Promise<PdfHandle> {
   const range = new FileRange(fd, fstatSync(fd).size)
+  const parser = openParser()
   const loading = getDocument({
     range,
+    worker: parser.worker,
     rangeChunkSize: CHUNK_BYTES,
     disableAutoFetch: true,
     disableStream: true,
@@ -62,7 +66,6 @@ async function openDescriptor(fd: number): Promise<PdfHandle> {
     enableXfa: false,
     // With false the parser reads its own data through node:fs and never through fetch.
     useWorkerFetch: false,
-    verbosity: VerbosityLevel.WARNINGS,
   })
   try {
     const { result: document, warned: miscounted } = await withWarning('invalid /Pages tree /Count', () => loading.promise)
@@ -72,12 +75,31 @@ async function openDescriptor(fd: number): Promise<PdfHandle> {
       bytesRead: () => range.bytesRead,
       close: async () => {
         await loading.destroy()
+        parser.close()
         closeSync(fd)
       },
     }
   } catch (error) {
     await loading.destroy()
+    parser.close()
     throw openingFault(error)
+  }
+}
+
+/**
+ * The parsing half of pdf.js in this same thread, but spoken to through a real channel. Left alone the halves talk in
+ * microtasks, and while a page is parsed, for a minute if it is made for that, not one timer fires and nothing can stop it.
+ */
+function openParser(): { worker: PDFWorker; close: () => void } {
+  const { port1, port2 } = new MessageChannel()
+  WorkerMessageHandler.initializeFromPort(port2)
+  const worker = new PDFWorker({ port: port1 as never, verbosity: VerbosityLevel.WARNINGS })
+  return {
+    worker,
+    close: () => {
+      worker.destroy()
+      port1.close()
+    },
   }
 }
 

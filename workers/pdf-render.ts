@@ -27,9 +27,14 @@ export interface DrawnPage extends Cover {
 
 /**
  * Page `index` (0-based) as JPEG on white, its longer side `longestSide` pixels (at most 5,000), rotation and crop box
- * applied. Throws {@link BookFault} (`pdf_rendering`).
+ * applied. Throws {@link BookFault} (`pdf_rendering`), also when it takes longer than `deadlineMs`.
  */
-export async function renderPage(document: PDFDocumentProxy, index: number, longestSide: number): Promise<DrawnPage> {
+export async function renderPage(
+  document: PDFDocumentProxy,
+  index: number,
+  longestSide: number,
+  deadlineMs: number = RENDER_MS,
+): Promise<DrawnPage> {
   const page = await getPage(document, index)
   const natural = page.getViewport({ scale: 1 })
   const longest = Math.max(natural.width, natural.height)
@@ -42,7 +47,7 @@ export async function renderPage(document: PDFDocumentProxy, index: number, long
   try {
     // The types know only a browser's canvas.
     const canvas = target.canvas as unknown as RenderRequest['canvas']
-    const { warned } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }))
+    const { warned } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }, deadlineMs))
     return { jpeg: await target.canvas.encode('jpeg', JPEG_QUALITY), width, height, incomplete: warned }
   } catch (error) {
     throw renderingFault(index, error)
@@ -60,16 +65,12 @@ async function getPage(document: PDFDocumentProxy, index: number): Promise<PDFPa
   }
 }
 
-/** Paints in slices and gives up after {@link RENDER_MS}; one single endless operation is for the thread's deadline to end. */
-async function paint(page: PDFPageProxy, request: RenderRequest): Promise<void> {
-  const deadline = performance.now() + RENDER_MS
+/** Paints in slices and gives up after the deadline; one single endless operation is for the thread's own deadline to end. */
+async function paint(page: PDFPageProxy, request: RenderRequest, deadlineMs: number): Promise<void> {
   const task = page.render(request)
-  const timer = setTimeout(() => task.cancel(), RENDER_MS)
+  const timer = setTimeout(() => task.cancel(), deadlineMs)
   // Left alone the painter goes on in microtasks, and no timer would ever fire.
-  task.onContinue = (next: () => void) => {
-    if (performance.now() > deadline) task.cancel()
-    else setImmediate(next)
-  }
+  task.onContinue = (next: () => void) => setImmediate(next)
   try {
     await task.promise
   } finally {

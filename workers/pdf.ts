@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Analysis, Cover, Page, PageOutcome, Problem } from '#core/book/analysis.ts'
 import { BookFault } from './fault.ts'
+import { fileRefusal } from './file-refusal.ts'
 import { NAMES_IN_PROBLEM_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
 import { openPdf, type PDFDocumentProxy, type PdfHandle, withPdf } from './pdf-document.ts'
 import { renderPage } from './pdf-render.ts'
@@ -142,7 +143,6 @@ export async function renderPdfPage(request: { path: string; index: number; long
     // A slice of pooled memory cannot be moved to another thread.
     return { bytes: Uint8Array.from(jpeg), mediaType: 'image/jpeg' }
   } catch (error) {
-    if (error instanceof BookFault) return { problem: { ...error.problem, fatal: false } }
-    throw error
+    return { problem: error instanceof BookFault ? { ...error.problem, fatal: false } : fileRefusal(error) }
   }
 }

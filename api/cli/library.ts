@@ -2,6 +2,7 @@ import path from 'node:path'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { openWork } from '#api/composition.ts'
 import { addLibrary } from '#core/library/add-library.ts'
 import { getLibrarySummary, type ListedLibrary } from '#core/library/library-progress-query.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
@@ -22,7 +23,8 @@ export const libraryAdd: Command = {
   name: 'library add',
   usage: '<folder>',
   summary: 'makes a folder of books a library',
-  about: 'Makes a folder of books a library. Its books appear with the next scan: carrel scan, or the next start of the server.',
+  about:
+    'Makes a folder of books a library. A running server scans it at once; otherwise its books appear with the next scan: carrel scan, or the next start of the server.',
   flags: [{ name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: that of the folder.' }],
   wordsMin: 1,
   wordsMax: 1,
@@ -31,12 +33,20 @@ export const libraryAdd: Command = {
     const opened = await openCommandDatabase(settings, log)
     try {
       const name = flag('name')
-      const { library, created } = await addLibrary(opened.database, { folder, ...(name === undefined ? {} : { name }) })
-      out.line(
-        created ? `Added the library "${library.name}" (${library.path}).` : `${library.path} is the library "${library.name}" already.`,
-      )
-      if (created)
-        out.line(opened.serverRuns ? `Scan it: carrel scan "${library.name}"` : 'It is scanned when the server starts, or now: carrel scan')
+      const work = await openWork({ settings: opened.settings, log, database: opened.database })
+      try {
+        const parts = { database: opened.database, scans: work.scans }
+        const { library, created } = await addLibrary(parts, { folder, ...(name === undefined ? {} : { name }) })
+        if (!created) {
+          out.line(`${printable(library.path)} is the library "${printable(library.name)}" already.`)
+          return 0
+        }
+        out.line(`Added the library "${printable(library.name)}" (${printable(library.path)}).`)
+        if (opened.serverRuns) await work.scans.start(library.id)
+        out.line(opened.serverRuns ? 'The running server scans it.' : 'It is scanned when the server starts, or now: carrel scan')
+      } finally {
+        await work.close()
+      }
       return 0
     } finally {
       await opened.close()

@@ -21,8 +21,8 @@ const OLDEST_VERSION = 150_000
 /** A database ready for use, and everything that was started for it. */
 export interface OpenedDatabase {
   database: Knex
-  /** Absolute path of the data folder. */
-  folder: string
+  /** With the data folder as it really is, links resolved. */
+  settings: Settings
   /** True when a server runs on the data folder: it will do what is enqueued. */
   serverRuns: boolean
   close(): Promise<void>
@@ -60,7 +60,7 @@ export async function openOwnDatabase(options: {
     if (held.postgres === undefined) await awaitForeign(held.database, log)
     const ran = await migrate(held.database)
     if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
-    return { database: held.database, folder: held.folder.path, serverRuns: false, close }
+    return { database: held.database, settings: { ...settings, dataFolder: held.folder.path }, serverRuns: false, close }
   } catch (error) {
     await close()
     throw error
@@ -94,7 +94,7 @@ async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | nu
   const database = openDatabase({ url, poolMax: COMMAND_POOL_MAX, log })
   try {
     if ((await pendingMigrations(database)).length === 0)
-      return { database, folder, serverRuns: true, close: () => closeDatabase(database) }
+      return { database, settings: { ...settings, dataFolder: folder }, serverRuns: true, close: () => closeDatabase(database) }
   } catch (error) {
     log.debug({ error }, 'The PostgreSQL of the running server does not answer yet')
   }
@@ -109,7 +109,7 @@ async function openForeign(settings: Settings, log: Log): Promise<OpenedDatabase
     await awaitForeign(database, log)
     await migrate(database)
     const serverRuns = (await findHolder(folder))?.purpose === 'server'
-    return { database, folder, serverRuns, close: () => closeDatabase(database) }
+    return { database, settings: { ...settings, dataFolder: folder }, serverRuns, close: () => closeDatabase(database) }
   } catch (error) {
     await closeDatabase(database)
     throw error

@@ -3,7 +3,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { chooseLibrary } from '#api/cli/library.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
-import { openComposition } from '#api/composition.ts'
+import { openWork } from '#api/composition.ts'
 import { CarrelError } from '#core/errors.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
 
@@ -30,11 +30,11 @@ async function run(input: CommandInput): Promise<number> {
     const chosen =
       input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
     if (chosen.length === 0) throw new CommandProblem('There is no library to scan. Add one: carrel library add DIR')
-    const composition = await openComposition({ settings, log, database: opened.database, folder: opened.folder })
+    const work = await openWork({ settings: opened.settings, log, database: opened.database })
     try {
       for (const library of chosen) {
         try {
-          await composition.services.scans.start(library.id, mode)
+          await work.scans.start(library.id, mode)
           if (opened.serverRuns) out.line(`${library.name}: the running server scans it.`)
         } catch (error) {
           if (!(error instanceof CarrelError && error.code === 'scan_running')) throw error
@@ -43,10 +43,10 @@ async function run(input: CommandInput): Promise<number> {
       }
       if (opened.serverRuns) return 0
       out.line('No server runs on this data folder; scanning here.')
-      await composition.services.tasks.start()
+      await work.tasks.start()
       return await waitUntilDone(input, opened.database)
     } finally {
-      await composition.close()
+      await work.close()
     }
   } finally {
     await opened.close()

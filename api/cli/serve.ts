@@ -6,7 +6,9 @@ import { openComposition } from '#api/composition.ts'
 import { openServer } from '#api/server.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
-import { getLibraryProgress, getLibrarySummary } from '#core/library/library-progress-query.ts'
+import { CarrelError } from '#core/errors.ts'
+import { addLibrary } from '#core/library/add-library.ts'
+import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
 
 /** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
 const DRAIN_MS = 10_000
@@ -35,13 +37,16 @@ async function run(input: CommandInput): Promise<number> {
     const opened = await openOwnDatabase({ settings, log, purpose: 'server', onLost: lost.resolve })
     closers.push({ what: 'database', close: opened.close })
     if (stop.aborted) return 0
-    const composition = await openComposition({ settings, log, database: opened.database, folder: opened.folder })
+    const composition = await openComposition({ settings: opened.settings, log, database: opened.database })
     closers.push({ what: 'workers and accounts', close: composition.close })
     const { services } = composition
 
     if (settings.firstAdmin && (await services.accounts.ensureFirstAdmin(settings.firstAdmin)))
       log.info({ username: settings.firstAdmin.username }, 'Made the first admin')
-    await composition.addLibraries(settings.libraryFolders)
+    for (const folder of settings.libraryFolders) {
+      const { library, created } = await addLibrary(services, { folder })
+      if (created) log.info({ name: library.name, path: library.path }, 'Added a library')
+    }
 
     const server = openServer(services)
     // Tasks are given back to the queue while the last requests finish.
@@ -54,13 +59,13 @@ async function run(input: CommandInput): Promise<number> {
     })
     log.info({}, `Listening on ${url}`)
     await services.tasks.start()
-    await composition.scanAll()
+    await scanAll(services)
 
     const ended = Promise.race([
       lost.promise,
       new Promise<null>((resolve) => (stop.aborted ? resolve(null) : stop.addEventListener('abort', () => resolve(null), { once: true }))),
     ])
-    await watchFirstScan(input, services, { url, folder: opened.folder, ended })
+    await watchFirstScan(input, services, { url, folder: opened.settings.dataFolder, ended })
     const reason = await ended
     if (reason !== null) {
       log.error({}, reason)
@@ -72,9 +77,19 @@ async function run(input: CommandInput): Promise<number> {
   return exitCode
 }
 
+/** Every active library, except where an earlier start left a scan in line, which goes on by itself. */
+async function scanAll({ database, scans }: Services): Promise<void> {
+  for (const library of await listLibraries(database)) {
+    if (!library.isActive) continue
+    await scans.start(library.id).catch((error: unknown) => {
+      if (!(error instanceof CarrelError && error.code === 'scan_running')) throw error
+    })
+  }
+}
+
 /** Shows progress until everything that the start has set going is done, then says what there is. */
 async function watchFirstScan(
-  { settings, out, log, stop }: CommandInput,
+  { out, log, stop }: CommandInput,
   services: Services,
   at: { url: string; folder: string; ended: Promise<unknown> },
 ): Promise<void> {
@@ -105,7 +120,6 @@ async function watchFirstScan(
     }
     printSummary(out, summary)
     out.line()
-    if (settings.libraryFolders.length > 0) log.debug({}, 'The first scan is done')
   } catch (error) {
     // Asked to stop, or the database went: what ends the server says so itself.
     if (over || stop.aborted) return

@@ -18,7 +18,7 @@ const PASSWORD_FILE = {
 async function withAccounts<T>(input: CommandInput, work: (accounts: ReturnType<typeof openAccounts>) => Promise<T>): Promise<T> {
   const opened = await openCommandDatabase(input.settings, input.log)
   try {
-    const key = input.settings.tokenKey ?? (await tokenKey(opened.folder))
+    const key = input.settings.tokenKey ?? (await tokenKey(opened.settings.dataFolder))
     const accounts = openAccounts({ database: opened.database, settings: input.settings, tokenKey: Buffer.from(key), log: input.log })
     try {
       return await work(accounts)

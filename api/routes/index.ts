@@ -6,8 +6,10 @@ import { bookContentRoutes } from '#api/routes/book-content.ts'
 import { bookRoutes } from '#api/routes/books.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
+import { libraryRoutes } from '#api/routes/libraries.ts'
 import { seriesRoutes } from '#api/routes/series.ts'
 import { setupRoutes } from '#api/routes/setup.ts'
+import { taskRoutes } from '#api/routes/tasks.ts'
 import { userRoutes } from '#api/routes/users.ts'
 import type { Services } from '#api/services.ts'
 
@@ -19,8 +21,10 @@ export const routes: readonly Route<Services>[] = [
   ...authRoutes,
   ...userRoutes,
   ...apiKeyRoutes,
+  ...libraryRoutes,
   ...bookRoutes,
   ...bookContentRoutes,
   ...seriesRoutes,
+  ...taskRoutes,
   openApiRoute(() => routes),
 ]

@@ -5,7 +5,6 @@ export interface FreshCache<T extends object> {
   get(key: string): Promise<T | null>
   /** Whether the key was found before, however long ago. Asks nobody. */
   knows(key: string): boolean
-  forget(key: string): void
   /** Forgets everything; loads under way are answered but not remembered. */
   clear(): void
 }
@@ -39,11 +38,6 @@ export function openFreshCache<T extends object>(options: {
     }
   }
 
-  function drop(): void {
-    generation++
-    loads.clear()
-  }
-
   return {
     async get(key) {
       const known = entries.get(key)
@@ -55,12 +49,9 @@ export function openFreshCache<T extends object>(options: {
       return started
     },
     knows: (key) => entries.has(key),
-    forget(key) {
-      drop()
-      entries.delete(key)
-    },
     clear() {
-      drop()
+      generation++
+      loads.clear()
       entries.clear()
     },
   }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
+import { LRUCache } from 'lru-cache'
 import type { Role } from '#core/account/permission.ts'
 
 /** HS256 wants a key at least as long as its output (RFC 7518, 3.2). */
 const KEY_BYTES_MIN = 32
+/** A reader sends one token with every page; checking its signature goes through the thread pool each time. About 5 MB when full. */
+const REMEMBERED_MAX = 10_000
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** What an access token says: whose it is and of which session. */
@@ -26,6 +29,8 @@ export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetime
       `The token key has ${key.length} bytes; it needs at least ${KEY_BYTES_MIN}. Give a longer one or none, then one is made.`,
     )
   }
+  // A token never changes what it says: once verified it is good until it expires. Whether its session lives is asked elsewhere.
+  const verified = new LRUCache<string, { claims: TokenClaims; expiresAtMs: number }>({ max: REMEMBERED_MAX })
   return {
     sign({ userId, sessionId, role }) {
       const now = Math.floor(Date.now() / 1000)
@@ -38,11 +43,15 @@ export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetime
         .sign(key)
     },
     async verify(token) {
+      const known = verified.get(token)
+      if (known) return known.expiresAtMs > Date.now() ? known.claims : null
       try {
         const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'], requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'] })
-        const { sub, sid } = payload
+        const { sub, sid, exp = 0 } = payload
         if (typeof sub !== 'string' || typeof sid !== 'string' || !UUID.test(sub) || !UUID.test(sid)) return null
-        return { userId: sub, sessionId: sid }
+        const claims = { userId: sub, sessionId: sid }
+        verified.set(token, { claims, expiresAtMs: exp * 1000 })
+        return claims
       } catch (error) {
         if (error instanceof errors.JOSEError) return null
         throw error

@@ -1,5 +1,8 @@
 import type { Knex } from 'knex'
 import type { Problem } from '#core/book/analysis.ts'
+import { storable } from '#core/book/book-store.ts'
+
+const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
 
 /**
  * Remembers a page that could not be shown among the errors of its book; the next analysis clears it. One error per book and type is
@@ -10,8 +13,8 @@ export async function recordPageProblem(database: Knex, bookId: string, problem:
     .insert({
       book_id: bookId,
       error_type: problem.type,
-      message: problem.message,
-      details: problem.details ? JSON.stringify(problem.details) : null,
+      message: storable(problem.message),
+      details: problem.details ? JSON.stringify(problem.details, storableMember) : null,
       // The book was analysed, so its other pages can be read.
       fatal: false,
     })

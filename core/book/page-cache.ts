@@ -25,7 +25,7 @@ export interface PageCache {
   ): Promise<StoredPicture | R>
   /**
    * Page `index` of a book whose pages can only be had together: `extract` fills a folder with files "0", "1", … once. A refusal of
-   * it (anything but null) is handed on, and nothing of its folder stays.
+   * it (anything but null) is handed on, and nothing of its folder stays. Null when `extract` left out this one page.
    * @param key.bytes what all pages take, as far as known
    * @throws unavailable when that is more than the cache may hold
    */
@@ -33,7 +33,7 @@ export interface PageCache {
     key: { hash: string; index: number; count: number; bytes: number },
     signal: AbortSignal,
     extract: (folder: string, signal: AbortSignal) => Promise<R | null>,
-  ): Promise<Uint8Array | R>
+  ): Promise<Uint8Array | R | null>
   /** Bytes on disk. */
   size(): number
   /** Stops what runs and waits for the disk. */
@@ -44,8 +44,11 @@ export interface PageCache {
 interface Entry {
   bytes: number
   usedAt: number
-  files?: { bytes: number; crc32: number }[]
+  files?: Extracted[]
 }
+
+/** One extracted page; null where there is none, so that a damaged page does not have the whole book extracted again and again. */
+type Extracted = { bytes: number; crc32: number } | null
 
 const MAGIC = 0x4361_5231
 /** Behind the picture: magic, CRC-32, length, media type. Told apart from a file that a power cut left short or empty. */
@@ -112,12 +115,16 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
     return stored
   }
 
-  async function findExtracted(key: string, index: number): Promise<Buffer | null> {
+  /** Undefined when the book is not there, null when it is but lacks this page. */
+  async function findExtracted(key: string, index: number): Promise<Buffer | null | undefined> {
     const files = use(key)?.files
-    if (!files) return null
-    const bytes = await readChecked(join(folder, key, String(index)), files[index])
-    if (!bytes) entries.delete(key)
-    return bytes
+    if (!files) return undefined
+    const expected = files[index]
+    if (!expected) return null
+    const bytes = await readFile(join(folder, key, String(index))).catch(() => null)
+    if (bytes && bytes.length === expected.bytes && crc32(bytes) === expected.crc32) return bytes
+    entries.delete(key)
+    return undefined
   }
 
   function checkRoom(bytes: number): void {
@@ -160,9 +167,9 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
     async extracted(key, signal, extract) {
       const path = keyOf(key.hash, EXTRACTED)
       const stored = await findExtracted(path, key.index)
-      if (stored) return stored
+      if (stored !== undefined) return stored
       const refusal = await flights.join(path, signal, async (running) => {
-        if (await findExtracted(path, key.index)) return null
+        if ((await findExtracted(path, key.index)) !== undefined) return null
         checkRoom(key.bytes)
         const from = join(temporary, randomUUID())
         try {
@@ -170,7 +177,7 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
           const refused = await extract(from, running)
           if (refused !== null) return refused
           const files = await writeManifest(from, key.count)
-          const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+          const bytes = totalBytes(files)
           checkRoom(bytes)
           await place(from, path, { bytes, usedAt: Date.now(), files })
           return null
@@ -180,7 +187,7 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
       })
       if (refusal !== null) return refusal
       const extracted = await findExtracted(path, key.index)
-      if (extracted) return extracted
+      if (extracted !== undefined) return extracted
       refuse('unavailable', 'The page cache is too busy to keep the pages of this book; try again shortly.', { retryAfterSeconds: 5 })
     },
 
@@ -218,18 +225,17 @@ function readTrailer(file: Buffer | null): StoredPicture | null {
   return { bytes, mediaType: trailer.toString('latin1', 16).replace(/\0+$/, '') }
 }
 
-async function readChecked(path: string, expected: { bytes: number; crc32: number } | undefined): Promise<Buffer | null> {
-  if (!expected) return null
-  const bytes = await readFile(path).catch(() => null)
-  return bytes && bytes.length === expected.bytes && crc32(bytes) === expected.crc32 ? bytes : null
-}
+const totalBytes = (files: readonly Extracted[]) => files.reduce((sum, file) => sum + (file?.bytes ?? 0), 0)
 
-/** Notes size and checksum of every extracted file beside them. A file that is missing makes this fail: then nothing is kept. */
-async function writeManifest(folder: string, count: number): Promise<{ bytes: number; crc32: number }[]> {
-  const files: { bytes: number; crc32: number }[] = []
+/** Notes size and checksum of every extracted file beside them. */
+async function writeManifest(folder: string, count: number): Promise<Extracted[]> {
+  const files: Extracted[] = []
   for (let index = 0; index < count; index++) {
-    const bytes = await readFile(join(folder, String(index)))
-    files.push({ bytes: bytes.length, crc32: crc32(bytes) })
+    const bytes = await readFile(join(folder, String(index))).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT') return null
+      throw cause
+    })
+    files.push(bytes && { bytes: bytes.length, crc32: crc32(bytes) })
   }
   await writeFile(join(folder, MANIFEST), JSON.stringify(files))
   return files
@@ -255,6 +261,6 @@ async function readFolder(folder: string): Promise<[key: string, entry: Entry][]
 async function readEntry(path: string): Promise<Entry | null> {
   const facts = await stat(path)
   if (facts.isFile()) return facts.size > TRAILER_BYTES ? { bytes: facts.size, usedAt: facts.mtimeMs } : null
-  const files = JSON.parse(await readFile(join(path, MANIFEST), 'utf8')) as { bytes: number; crc32: number }[]
-  return { bytes: files.reduce((sum, file) => sum + file.bytes, 0), usedAt: facts.mtimeMs, files }
+  const files = JSON.parse(await readFile(join(path, MANIFEST), 'utf8')) as Extracted[]
+  return { bytes: totalBytes(files), usedAt: facts.mtimeMs, files }
 }

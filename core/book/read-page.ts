@@ -106,7 +106,16 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
       }
       const source = await produce(book, { ...target, signal }, variant.from)
       if ('problem' in source) return source
-      return await parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
+      const resized = await parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
+      if ('bytes' in resized) return resized
+      // The page itself was read and checked: a kind of picture that we cannot convert is no damage of the book.
+      refuse(
+        'page_unreadable',
+        `Page ${target.index + 1} of "${book.fileName}" cannot be converted: ask for it without width and format.`,
+        {
+          details: resized.problem.details,
+        },
+      )
     })
   }
 
@@ -118,11 +127,15 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     if (book.pageSource === 'rar') return await parts.readRarPage(request, { signal })
     const bytes = pages.reduce((sum, { bytes }) => sum + bytes, 0)
     const key = { hash: fileHashOf(book), index, count: pages.length, bytes }
+    let partial: Problem | null = null
     const extracted = await cache.extracted(key, signal, async (folder, running) => {
       const problem = await parts.extractRar({ path: book.path, pages, folder }, { signal: running })
-      return problem && { problem }
+      if (problem?.fatal) return { problem }
+      partial = problem
+      return null
     })
-    return extracted instanceof Uint8Array ? { bytes: extracted, mediaType: page.mediaType } : extracted
+    if (extracted instanceof Uint8Array) return { bytes: extracted, mediaType: page.mediaType }
+    return extracted ?? { problem: partial ?? leftOut(page) }
   }
 
   /** Says why a page cannot be had: because of the file as a whole, or else of this page, which is then remembered. */
@@ -170,6 +183,11 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
 
     close: () => cache.close(),
   }
+}
+
+/** A page that an earlier extraction could not unpack. */
+function leftOut(page: Page): Problem {
+  return { type: 'page_extraction', message: `"${page.name}" cannot be unpacked from its archive.`, fatal: false }
 }
 
 interface Target {

@@ -9,6 +9,11 @@ import { chooseTitle } from '#core/book/title.ts'
 import type { Log } from '#core/log.ts'
 import type { TaskHandler } from '#core/task/task.ts'
 
+/**
+ * The pool stops a file at its deadline, counted from when a thread takes it. Here waiting for a thread counts as well, for at most one file's time,
+ * so this is only for an analysis that does not come back at all.
+ */
+const DEADLINE_FACTOR = 3
 /** A file that changes under the analysis is analysed again this often; one that is still being copied is left for the next scan. */
 const CHANGES_MAX = 3
 
@@ -42,6 +47,7 @@ export function analyzeBook(parts: Parts): TaskHandler {
     const verifyPages = run.params.verifyPages === true
     let facts = before
     for (let change = 0; ; change++) {
+      run.signal.throwIfAborted()
       const analysis = await analyseOnce(parts, { path: book.path, verifyPages }, run.signal)
       const after = await readFacts(book.path, known)
       if (after === null) return await reportVanished(parts, book)
@@ -81,12 +87,13 @@ async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise
 /** @throws only when the task was cancelled or the server stops; whatever else goes wrong becomes a problem of the book */
 async function analyseOnce(parts: Parts, request: { path: string; verifyPages: boolean }, signal: AbortSignal): Promise<Analysis> {
   const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(new DOMException('The deadline has passed', 'TimeoutError')), parts.deadlineMs)
+  const deadlineMs = parts.deadlineMs * DEADLINE_FACTOR
+  const timer = setTimeout(() => deadline.abort(new DOMException('The deadline has passed', 'TimeoutError')), deadlineMs)
   try {
     return await parts.analyse(request, { signal: AbortSignal.any([signal, deadline.signal]) })
   } catch (error) {
     if (signal.aborted) throw error
-    return failedAnalysis(problemOf(error, deadline.signal.aborted ? parts.deadlineMs : null, parts.log, request.path))
+    return failedAnalysis(problemOf(error, deadline.signal.aborted ? deadlineMs : null, parts.log, request.path))
   } finally {
     clearTimeout(timer)
   }

@@ -1,18 +1,29 @@
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'
 import type { Knex } from 'knex'
+import { createLibrary } from '#core/library/edit-library.ts'
+import { listLibraryPaths } from '#core/library/library-store.ts'
+import type { Scans } from '#core/library/scans.ts'
+
+/** Longest name that a library may have. */
+const NAME_LENGTH_MAX = 200
 
 /**
- * Makes a folder a library unless it is one. The folder need not be there: its disk may not be mounted yet.
+ * Makes a folder a library unless it is one already, also by another way to the same folder; then its disk may even be away.
  * @param wanted.name the folder's own name when not given
+ * @throws invalid_value, conflict as createLibrary does
  */
 export async function addLibrary(
-  database: Knex,
+  parts: { database: Knex; scans: Scans },
   wanted: { folder: string; name?: string },
 ): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
-  const folder = await realpath(wanted.folder).catch(() => path.resolve(wanted.folder))
-  const name = wanted.name ?? (path.basename(folder) || folder)
-  const [made] = await database('libraries').insert({ name, path: folder }).onConflict('path').ignore().returning(['id', 'name', 'path'])
-  if (made) return { library: made, created: true }
-  return { library: await database('libraries').where('path', folder).first('id', 'name', 'path'), created: false }
+  const folder = path.resolve(wanted.folder)
+  const real = await realpath(folder).catch(() => folder)
+  for (const library of await listLibraryPaths(parts.database)) {
+    const there = library.path === folder ? real : await realpath(library.path).catch(() => library.path)
+    if (there === real) return { library, created: false }
+  }
+  const name = wanted.name ?? path.basename(folder).slice(0, NAME_LENGTH_MAX)
+  const id = await createLibrary(parts, { name, path: folder })
+  return { library: { id, name: name.trim(), path: folder }, created: true }
 }

@@ -33,7 +33,8 @@ export async function createLibrary(parts: { database: Knex; scans: Scans }, req
   const path = await checkFolder(request.path)
   const change = changeOf(request)
   const { seriesStrategy } = request
-  if (seriesStrategy && !BUILT_SERIES_STRATEGIES.includes(seriesStrategy)) refuseStrategy('seriesStrategy', seriesStrategy, BUILT_SERIES_STRATEGIES)
+  if (seriesStrategy && !BUILT_SERIES_STRATEGIES.includes(seriesStrategy))
+    refuseStrategy('seriesStrategy', seriesStrategy, BUILT_SERIES_STRATEGIES)
   const libraryId = await withLibraryLock(database, async (trx) => {
     await refuseOverlap(trx, path, null)
     return await insertLibrary(trx, {

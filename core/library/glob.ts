@@ -62,7 +62,7 @@ function expandBraces(pattern: string): string[] {
 
 function readTokens(segment: string): Token[] {
   const tokens: Token[] = []
-  const text = segment.toLowerCase()
+  const text = [...segment.toLowerCase()]
   for (let at = 0; at < text.length; at++) {
     const char = text[at] as string
     const close = char === '[' ? text.indexOf(']', at + 2) : -1
@@ -72,6 +72,7 @@ function readTokens(segment: string): Token[] {
     else if (close > 0) {
       const inside = text
         .slice(at + 1, close)
+        .join('')
         .replace(/^!/, '^')
         .replace(/[\\\]]/g, '\\$&')
       try {

@@ -33,7 +33,8 @@ export async function getLibrary(database: Knex, caller: Caller, libraryId: stri
 }
 
 function selectLibraries(database: Knex, caller: Caller): Knex.QueryBuilder {
-  const books = () => database('books').whereRaw('books.library_id = libraries.id').whereNull('books.deleted_at').modify(visibleTo(caller, 'books.series_id'))
+  const books = () =>
+    database('books').whereRaw('books.library_id = libraries.id').whereNull('books.deleted_at').modify(visibleTo(caller, 'books.series_id'))
   return database('libraries').select(
     'libraries.*',
     books().count('*').as('book_count'),

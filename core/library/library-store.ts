@@ -30,7 +30,14 @@ export interface LibraryRow {
   updated_at: Date
 }
 
-const JSON_COLUMNS = ['series_config', 'book_config', 'number_config', 'scanning_config', 'title_preprocessing_rules', 'auto_match_conditions']
+const JSON_COLUMNS = [
+  'series_config',
+  'book_config',
+  'number_config',
+  'scanning_config',
+  'title_preprocessing_rules',
+  'auto_match_conditions',
+]
 
 export type LibraryChange = Partial<Omit<LibraryRow, 'id' | 'last_scanned_at' | 'created_at' | 'updated_at'>>
 

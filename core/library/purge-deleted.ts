@@ -8,7 +8,11 @@ const STEP = 1_000
  * Removes for good what is marked as deleted, and the series that are empty then; covers too, the files of people never.
  * Answers how many books went.
  */
-export async function purgeDeleted(parts: { database: Knex; dataFolder: string }, libraryId: string, signal?: AbortSignal): Promise<number> {
+export async function purgeDeleted(
+  parts: { database: Knex; dataFolder: string },
+  libraryId: string,
+  signal?: AbortSignal,
+): Promise<number> {
   const { database, dataFolder } = parts
   let purged = 0
   for (;;) {

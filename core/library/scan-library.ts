@@ -100,7 +100,9 @@ async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'd
   const present = await countPresentBooks(database, library.id)
   if (filesTotal === 0 && present > 0) {
     const why = state.unreadable.length > 0 ? ` (${state.counts.errors[0]})` : ''
-    throw new FinalFailure(`"${library.path}" holds no books at all now, but ${present} are known${why}. Is its disk mounted? Nothing was changed.`)
+    throw new FinalFailure(
+      `"${library.path}" holds no books at all now, but ${present} are known${why}. Is its disk mounted? Nothing was changed.`,
+    )
   }
   const after = await checkRoot(library.path)
   if (after.dev !== root.dev || after.ino !== root.ino) {
@@ -134,7 +136,9 @@ async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
     if (error instanceof FinalFailure) throw error
     const { code } = error as NodeJS.ErrnoException
     const reason = code === 'ENOENT' ? 'is not there' : code === 'EACCES' ? 'may not be read by the server' : `cannot be read (${code})`
-    throw new FinalFailure(`"${path}" ${reason}. Is its disk mounted, and are its rights as they should be? Nothing was changed.`, { cause: error })
+    throw new FinalFailure(`"${path}" ${reason}. Is its disk mounted, and are its rights as they should be? Nothing was changed.`, {
+      cause: error,
+    })
   }
 }
 

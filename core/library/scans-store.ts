@@ -46,13 +46,16 @@ export async function beginScan(database: Knex, scanId: string): Promise<{ libra
 }
 
 export async function writeScanCounts(database: Knex, scanId: string, counts: ScanCounts): Promise<void> {
-  await database('scans').where('id', scanId).where('status', 'processing').update({
-    files_total: counts.filesTotal,
-    files_processed: counts.filesProcessed,
-    books_found: counts.booksFound,
-    series_found: counts.seriesFound,
-    errors: JSON.stringify(counts.errors),
-  })
+  await database('scans')
+    .where('id', scanId)
+    .where('status', 'processing')
+    .update({
+      files_total: counts.filesTotal,
+      files_processed: counts.filesProcessed,
+      books_found: counts.booksFound,
+      series_found: counts.seriesFound,
+      errors: JSON.stringify(counts.errors),
+    })
 }
 
 /** Ends a scan that has not ended yet. Errors, when given, are put before those of its files. */
@@ -67,7 +70,8 @@ export async function endScan(
       .where('id', scanId)
       .whereIn('status', ['pending', 'processing'])
       .update({ status, completed_at: trx.fn.now(), errors: trx.raw('?::jsonb || errors', [JSON.stringify(errors)]) }, ['library_id'])
-    if (status === 'completed' && ended[0]) await trx('libraries').where('id', ended[0].library_id).update({ last_scanned_at: trx.fn.now() })
+    if (status === 'completed' && ended[0])
+      await trx('libraries').where('id', ended[0].library_id).update({ last_scanned_at: trx.fn.now() })
     return ended.length > 0
   })
 }
@@ -105,7 +109,12 @@ export async function listActiveScans(database: Knex): Promise<ScanRow[]> {
 
 /** Books of the library that wait for their first analysis, or for one since they changed. */
 export async function countPendingBooks(database: Knex, libraryId: string): Promise<number> {
-  const row = await database('books').where('library_id', libraryId).where('state', 'pending').whereNull('deleted_at').count({ count: '*' }).first()
+  const row = await database('books')
+    .where('library_id', libraryId)
+    .where('state', 'pending')
+    .whereNull('deleted_at')
+    .count({ count: '*' })
+    .first()
   return Number(row?.count)
 }
 

@@ -35,7 +35,10 @@ export const ScanStatus = Type.Object({
   filesProcessed: Count,
   booksFound: Count,
   seriesFound: Count,
-  pendingAnalysis: Type.Integer({ minimum: 0, description: 'Books of the library that wait for analysis at this moment, whatever the scan does.' }),
+  pendingAnalysis: Type.Integer({
+    minimum: 0,
+    description: 'Books of the library that wait for analysis at this moment, whatever the scan does.',
+  }),
   errors: Type.Array(Type.String()),
   startedAt: Timestamp,
   completedAt: Nullable(Timestamp),
@@ -50,6 +53,8 @@ export interface Scans {
   getStatus(libraryId: string): Promise<ScanStatus>
   /** Stops the scan and the analyses of the library; finished books stay, the others wait for the next scan. @throws not_found */
   cancel(libraryId: string): Promise<void>
+  /** Says of the one scan that it was cancelled; its task is the caller's to cancel. */
+  cancelOne(scanId: string): Promise<void>
   listActive(): Promise<ScanStatus[]>
 }
 
@@ -122,6 +127,10 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
       }
       await tasks.cancelAll({ type: 'analyze_book', libraryId })
       await tasks.cancelAll({ type: 'analyze_library', libraryId })
+    },
+
+    async cancelOne(scanId) {
+      await endScan(database, scanId, 'cancelled')
     },
 
     async listActive() {

@@ -7,7 +7,15 @@ const port = parentPort as NonNullable<typeof parentPort>
 /** Even a long stretch without news is reported, so that people see the walk move. */
 const QUIET_MS = 250
 
-const emptyBatch = (): WalkBatch => ({ changed: [], unchanged: [], unchangedFiles: 0, unchangedRootFiles: 0, unreadable: [], symlinks: 0, done: false })
+const emptyBatch = (): WalkBatch => ({
+  changed: [],
+  unchanged: [],
+  unchangedFiles: 0,
+  unchangedRootFiles: 0,
+  unreadable: [],
+  symlinks: 0,
+  done: false,
+})
 
 port.on('message', ({ options, shared }: WalkOrder) => {
   let batch = emptyBatch()

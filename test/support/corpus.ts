@@ -10,7 +10,21 @@ export interface ExpectedBook {
   readerHash: string
   pageCount: number | null
   pageCountAlt?: number[]
-  pages?: { page: number; name: string; width?: number; height?: number; orientedWidth?: number; orientedHeight?: number; decodes?: boolean; error?: string }[]
+  pages?: {
+    page: number
+    name: string
+    width?: number
+    height?: number
+    orientedWidth?: number
+    orientedHeight?: number
+    decodes?: boolean
+    error?: string
+  }[]
+  /** Names as a person would read them, where the tools show another code page. */
+  expectedPageNames?: string[]
+  duplicateNames?: boolean
+  /** Formats that are right as well. */
+  formatAlt?: string[]
   title?: string | null
   expectedErrorType?: string
   acceptableErrorTypes?: string[]
@@ -18,6 +32,8 @@ export interface ExpectedBook {
   hostile?: boolean
   notABook?: boolean
   contentIs?: string
+  expectedPageNames?: string[]
+  duplicateNames?: boolean
 }
 
 const folder = fileURLToPath(new URL('../../../shared/corpus/', import.meta.url))

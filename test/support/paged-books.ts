@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Knex } from 'knex'
 import sharp from 'sharp'
-import type { BookFormat, Page, PageSource } from '#core/book/analysis.ts'
+import type { Analysis, BookFormat, Page, PageSource } from '#core/book/analysis.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-/** A picture of noise: it does not compress, so its size is that of a scanned page. */
-export async function noisePicture(options: {
-  width: number
-  height: number
-  format?: 'jpeg' | 'png' | 'webp' | 'gif' | 'tiff'
-}): Promise<Buffer> {
+/** A picture of noise: it does not compress, so its size is that of a scanned page. As GIF it is of one colour, which is quick. */
+export async function noisePicture(options: { width: number; height: number; format?: 'jpeg' | 'png' | 'webp' | 'gif' }): Promise<Buffer> {
   const { width, height, format = 'jpeg' } = options
-  return await sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } })
+  const pixels = format === 'gif' ? Buffer.alloc(width * height * 3, 99) : randomBytes(width * height * 3)
+  return await sharp(pixels, { raw: { width, height, channels: 3 } })
     .toFormat(format)
     .toBuffer()
 }
@@ -60,4 +57,19 @@ export async function damageQuietly(
   await database('books')
     .where({ id: book.id })
     .update({ file_mtime_ns: String(facts.mtimeNs), file_size: String(facts.size) })
+}
+
+/** Adds the rows of a file that the real analysis has read. */
+export async function addAnalysedFile(database: Knex, path: string, analysis: Analysis): Promise<{ id: string }> {
+  if (!analysis.file || !analysis.format) throw new Error(`${path} could not be analysed: ${JSON.stringify(analysis.problems)}`)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: basename(path) })
+  const id = await addBook(database, {
+    ...{ library_id, series_id, title: basename(path), path, file_name: basename(path), file_format: analysis.format },
+    ...{ file_size: analysis.file.bytes, file_mtime_ns: analysis.file.mtimeNs, file_hash: analysis.file.sha256 },
+    ...{ page_source: analysis.pageSource, page_count: analysis.pageCount },
+    state: analysis.problems.some((problem) => problem.fatal) ? 'failed' : 'analyzed',
+  })
+  await database('book_pages').insert({ book_id: id, pages: JSON.stringify(analysis.pages) })
+  return { id }
 }

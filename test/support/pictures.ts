@@ -44,3 +44,7 @@ export function pngHeader(width: number, height: number): Buffer {
   header.writeUInt32BE(height, 20)
   return header
 }
+
+/** An ordinary comic page. */
+export const jpegPage = (size: { width: number; height: number; noise?: boolean }): Promise<Buffer> =>
+  makePicture({ ...size, format: 'jpeg' })

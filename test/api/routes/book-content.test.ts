@@ -13,9 +13,7 @@ import { silentLog } from '#core/log.ts'
 import { addBook, addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 import { get as getBytes, openTestServer } from '#test/support/server.ts'
-import { resizePicture } from '#workers/image.ts'
-import { renderPdfPage } from '#workers/pdf.ts'
-import { readZipPage } from '../../../.cache/zip-page.ts'
+import { openPool } from '#workers/pool.ts'
 
 const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="20"><script>alert(1)</script></svg>')
 
@@ -29,13 +27,11 @@ async function openShelf(t: Test) {
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const server = await openTestServer(t, { routes: [...bookContentRoutes, ...seriesRoutes], settings: { dataFolder: folder } })
   const { database } = server
+  const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 30_000 })
+  t.teardown(() => pool.close())
   const reader = await openPageReader({
     database,
-    readZipPage,
-    readRarPage: () => Promise.reject(new Error('no rar here')),
-    extractRar: () => Promise.reject(new Error('no rar here')),
-    renderPdfPage,
-    resizeImage: resizePicture,
+    ...pool,
     cacheFolder: join(folder, 'cache'),
     cacheBytesMax: 1e7,
     recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),

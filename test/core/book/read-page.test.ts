@@ -10,21 +10,24 @@ import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { readPageFormat } from '#core/book/page-variant.ts'
 import { openPageReader, type PageReaderParts } from '#core/book/read-page.ts'
 import { silentLog } from '#core/log.ts'
+import { findCorpus } from '#test/support/corpus.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, shareSeries } from '#test/support/library-rows.ts'
-import { addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
+import { addAnalysedFile, addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
-import { resizePicture } from '#workers/image.ts'
-import { renderPdfPage } from '#workers/pdf.ts'
-import { readZipPage } from '../../../.cache/zip-page.ts'
+import { openPool } from '#workers/pool.ts'
 
+// Many pictures are made here, on machines that may be busy with other tests.
+t.setTimeout(120_000)
 const signal = new AbortController().signal
 
 async function openReading(t: Test) {
   const { database } = await openTestDatabase(t)
   const folder = await mkdtemp(join(tmpdir(), 'carrel-read-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const counts = { rendered: 0, resized: 0 }
+  const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 30_000 })
+  t.teardown(() => pool.close())
+  const counts = { rendered: 0, resized: 0, extracted: 0 }
   /** The real function, counted. */
   const counted = <A extends unknown[], R>(name: keyof typeof counts, run: (...given: A) => R) => {
     return (...given: A): R => {
@@ -34,11 +37,11 @@ async function openReading(t: Test) {
   }
   const parts: PageReaderParts = {
     database,
-    readZipPage,
-    readRarPage: () => Promise.reject(new Error('no rar here')),
-    extractRar: () => Promise.reject(new Error('no rar here')),
-    renderPdfPage: counted('rendered', renderPdfPage),
-    resizeImage: counted('resized', resizePicture),
+    readZipPage: pool.readZipPage,
+    readRarPage: pool.readRarPage,
+    extractRar: counted('extracted', pool.extractRar),
+    renderPdfPage: counted('rendered', pool.renderPdfPage),
+    resizeImage: counted('resized', pool.resizeImage),
     cacheFolder: join(folder, 'cache'),
     cacheBytesMax: 1e8,
     recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
@@ -49,7 +52,7 @@ async function openReading(t: Test) {
     t.teardown(() => reader.close())
     return reader
   }
-  return { database, folder, counts, open, reader: await open(), caller: await addCaller(database) }
+  return { database, folder, pool, counts, open, reader: await open(), caller: await addCaller(database) }
 }
 type Reading = Awaited<ReturnType<typeof openReading>>
 
@@ -75,13 +78,15 @@ async function packPictures(pictures: { bytes: Buffer; mediaType: string }[]): P
   return { bytes: Buffer.concat(chunks), pages }
 }
 
+const comicPictures = Promise.all(
+  (['jpeg', 'png', 'gif'] as const).map(async (format) => ({
+    bytes: await noisePicture({ width: 400, height: 600, format }),
+    mediaType: `image/${format}`,
+  })),
+)
+
 async function addComic({ database, folder }: Reading, fileName = 'comic.cbz') {
-  const pictures = await Promise.all(
-    (['jpeg', 'png', 'gif'] as const).map(async (format) => ({
-      bytes: await noisePicture({ width: 600, height: 900, format }),
-      mediaType: `image/${format}`,
-    })),
-  )
+  const pictures = await comicPictures
   const { bytes, pages } = await packPictures(pictures)
   const book = await addPagedBook(database, { folder, fileName, bytes, format: 'cbz', pageSource: 'zip', pages })
   return { ...book, bytes, pages, pictures }
@@ -99,7 +104,7 @@ t.test('pages of a zip are served as they are', async (t) => {
   }
   const pages = await reader.listPages({ caller, bookId: comic.id })
   t.match(pages, [
-    { bookId: comic.id, pageNumber: 1, fileName: 'chapter 1/page1.jpeg', fileFormat: 'jpeg', width: 600, height: 900 },
+    { bookId: comic.id, pageNumber: 1, fileName: 'chapter 1/page1.jpeg', fileFormat: 'jpeg', width: 400, height: 600 },
     { pageNumber: 2, fileFormat: 'png', fileSize: comic.pictures[1]?.bytes.length },
     { pageNumber: 3, fileFormat: 'gif' },
   ])
@@ -204,14 +209,14 @@ t.test('pages are resized and converted, never enlarged', async (t) => {
     reader.readPage({ caller, bookId: comic.id, pageNumber, width, format: readPageFormat(format), signal })
   const table: [pageNumber: number, width: number | undefined, format: string | undefined, expected: object, resized: boolean][] = [
     [1, 320, undefined, { width: 320, height: 480, format: 'jpeg' }, true],
-    [1, 640, undefined, { width: 600, height: 900, format: 'jpeg' }, false],
-    [1, undefined, 'jpeg', { width: 600, height: 900, format: 'jpeg' }, false],
-    [1, 2000, 'webp', { width: 600, height: 900, format: 'webp' }, true],
-    [1, 480, 'png', { width: 480, height: 720, format: 'png' }, true],
+    [1, 640, undefined, { width: 400, height: 600, format: 'jpeg' }, false],
+    [1, undefined, 'jpeg', { width: 400, height: 600, format: 'jpeg' }, false],
+    [1, 2000, 'webp', { width: 400, height: 600, format: 'webp' }, true],
+    [1, 320, 'png', { width: 320, height: 480, format: 'png' }, true],
     [2, 320, undefined, { width: 320, height: 480, format: 'png' }, true],
-    [3, undefined, undefined, { width: 600, height: 900, format: 'gif' }, false],
+    [3, undefined, undefined, { width: 400, height: 600, format: 'gif' }, false],
     [3, 320, undefined, { width: 320, height: 480, format: 'jpeg' }, true],
-    [3, undefined, 'webp', { width: 600, height: 900, format: 'webp' }, true],
+    [3, undefined, 'webp', { width: 400, height: 600, format: 'webp' }, true],
   ]
   const etags = new Set<string>()
   for (const [pageNumber, width, format, expected, resized] of table) {
@@ -230,6 +235,22 @@ t.test('pages are resized and converted, never enlarged', async (t) => {
   t.equal(etags.size, 8, 'each picture has its own tag; only the unchanged ones share theirs')
   for (const width of [0, -320, 321, 4000]) await t.rejects(read(1, width), { code: 'invalid_request', message: /Known widths/ })
   for (const format of ['avif', 'gif', '', 'JPEG']) t.throws(() => readPageFormat(format), { code: 'invalid_request' })
+})
+
+t.test('a picture that cannot be converted is served all the same, and is no damage', async (t) => {
+  const { reader, caller, database, folder } = await openReading(t)
+  // The signature of JPEG XL, which the resizer does not know.
+  const jxl = Buffer.from([0xff, 0x0a, ...Array(100).fill(7)])
+  const zip = { offset: 0, compressedBytes: jxl.length, method: 0, crc32: crc32(jxl) } as const
+  const pages = [{ name: '1.jxl', mediaType: 'image/jxl', width: 1000, height: 1000, bytes: jxl.length, zip }]
+  const { id: bookId } = await addPagedBook(database, { folder, fileName: 'new.cbz', bytes: jxl, format: 'cbz', pageSource: 'zip', pages })
+  const page = await reader.readPage({ caller, bookId, pageNumber: 1, signal })
+  t.same([page.mediaType, Buffer.from(page.bytes).equals(jxl)], ['image/jxl', true])
+  await t.rejects(reader.readPage({ caller, bookId, pageNumber: 1, width: 320, signal }), {
+    code: 'page_unreadable',
+    message: /without width and format/,
+  })
+  t.same(await database('book_errors'), [])
 })
 
 t.test('pages of a PDF are rendered once and kept', async (t) => {
@@ -270,4 +291,32 @@ t.test('pages of a PDF are rendered once and kept', async (t) => {
   await rm(book.path)
   await t.rejects(read(again, 2, 960), { code: 'not_found' })
   await again.close()
+})
+
+t.test('first and last pages of the smaller comics of the corpus', async (t) => {
+  const corpus = findCorpus()
+  if (!corpus) return
+  const reading = await openReading(t)
+  const { reader, caller, counts, database, pool } = reading
+  const sources = new Set<string>()
+  for (const expected of corpus.files) {
+    if (!/^comics\//.test(expected.path) || expected.notABook || expected.expectedErrorType || expected.size > 2_000_000) continue
+    const path = corpus.folder + expected.path
+    const analysis = await pool.analyse({ path, verifyPages: false })
+    if (analysis.problems.some((problem) => problem.fatal) || analysis.pageSource === 'none') continue
+    sources.add(analysis.pageSource)
+    const { id } = await addAnalysedFile(database, path, analysis)
+    const wrong: string[] = []
+    const before = counts.extracted
+    for (const pageNumber of new Set([analysis.pages.length, 1])) {
+      const known = analysis.pages[pageNumber - 1]
+      const page = await reader.readPage({ caller, bookId: id, pageNumber, signal })
+      if (known?.bytes && page.bytes.length !== known.bytes)
+        wrong.push(`page ${pageNumber}: ${page.bytes.length} bytes instead of ${known.bytes}`)
+      if (analysis.pageSource !== 'pdf' && page.mediaType !== known?.mediaType) wrong.push(`page ${pageNumber} is ${page.mediaType}`)
+    }
+    t.same(wrong, [], `${expected.path} (${analysis.pageSource}, ${analysis.pages.length} pages)`)
+    if (analysis.pageSource === 'rar_solid') t.equal(counts.extracted - before, 1, `${expected.path} is extracted once`)
+  }
+  t.same([...sources].sort(), ['rar', 'rar_solid', 'zip'], 'every way of having pages of a comic was met')
 })

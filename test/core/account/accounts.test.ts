@@ -66,6 +66,11 @@ t.test('tokens: only ours, unaltered and unexpired', async (t) => {
   for (const bad of ['', 'a', 'a.b.c', none, other, expired, hs512, noSession, noUuid, `${header}.${payload}x.${signature}`, `${token}.`]) {
     t.equal(await tokens.verify(bad), null, bad.slice(0, 60))
   }
+  const brief = openTokens({ key, lifetimeSeconds: 1 })
+  const soonOver = await brief.sign({ userId: USER, sessionId: SESSION, role: 'reader' })
+  t.not(await brief.verify(soonOver), null)
+  await sleep(1_100)
+  t.equal(await brief.verify(soonOver), null, 'also one that was good before')
   t.throws(() => openTokens({ key: randomBytes(31), lifetimeSeconds: 60 }), /at least 32/)
 })
 
@@ -133,7 +138,7 @@ t.test('what is remembered is fresh, loaded once, and never older than the last 
   release()
   await before
   t.same(await cache.get('a'), { value: 'new' }, 'a load that began before the change is not remembered')
-  cache.forget('a')
+  cache.clear()
   t.equal(cache.knows('a'), false)
 })
 

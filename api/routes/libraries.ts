@@ -1,0 +1,162 @@
+import Type from 'typebox'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { refuse } from '#core/errors.ts'
+import { createLibrary, editLibrary, removeLibrary } from '#core/library/edit-library.ts'
+import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/library/library.ts'
+import { getLibrary, listLibraries } from '#core/library/library-query.ts'
+import { purgeDeletedOf, requestAnalysis } from '#core/library/library-work.ts'
+import { ScanStatus } from '#core/library/scans.ts'
+import { OneOf, Uuid } from '#core/schema.ts'
+
+const params = Type.Object({ libraryId: Uuid })
+const TaskStarted = Type.Object({ taskId: Uuid })
+const tag = 'libraries'
+
+export const libraryRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries',
+    summary: 'List libraries',
+    tag,
+    allow: { who: 'libraries-read' },
+    query: Type.Object(pageQuery),
+    reply: Paginated(Library),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { items, total } = await listLibraries(call.services.database, call.caller ?? refuse('unauthorized'), { offset, limit })
+      return paginate({ call, page, pageSize, total, data: items })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries',
+    summary: 'Make a library of a folder',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 201,
+    body: CreateLibraryRequest,
+    reply: Library,
+    run: async ({ services, caller }, { body }) => {
+      const libraryId = await createLibrary(services, body)
+      return await getLibrary(services.database, caller ?? refuse('unauthorized'), libraryId)
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId',
+    summary: 'Show a library',
+    tag,
+    allow: { who: 'libraries-read' },
+    params,
+    reply: Library,
+    run: async ({ services, caller }, { params }) =>
+      await getLibrary(services.database, caller ?? refuse('unauthorized'), params.libraryId),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/libraries/:libraryId',
+    summary: 'Change a library',
+    tag,
+    allow: { who: 'libraries-write' },
+    params,
+    body: UpdateLibraryRequest,
+    reply: Library,
+    run: async ({ services, caller }, { params, body }) => {
+      await editLibrary(services.database, params.libraryId, body)
+      return await getLibrary(services.database, caller ?? refuse('unauthorized'), params.libraryId)
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/libraries/:libraryId',
+    summary: 'Take a library away; its files stay',
+    tag,
+    allow: { who: 'libraries-delete' },
+    status: 204,
+    params,
+    run: async ({ services }, { params }) => {
+      await removeLibrary({ ...services, dataFolder: services.settings.dataFolder }, params.libraryId)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/scan',
+    summary: 'Scan a library',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params,
+    query: Type.Object({
+      mode: Type.Optional(OneOf(['normal', 'deep'])),
+    }),
+    reply: ScanStatus,
+    run: async ({ services }, { params, query }) => await services.scans.start(params.libraryId, query.mode),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/scan-status',
+    summary: 'Show how the latest scan of a library stands',
+    tag,
+    allow: { who: 'libraries-read' },
+    params,
+    reply: ScanStatus,
+    run: async ({ services }, { params }) => await services.scans.getStatus(params.libraryId),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/scan/cancel',
+    summary: 'Stop the scan and the analyses of a library; what is finished stays',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 204,
+    params,
+    run: async ({ services }, { params }) => {
+      await services.scans.cancel(params.libraryId)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/libraries/:libraryId/purge-deleted',
+    summary: 'Forget the books whose files have gone; answers how many',
+    tag,
+    allow: { who: 'libraries-write' },
+    params,
+    reply: Type.Integer({ minimum: 0 }),
+    run: async ({ services }, { params }) =>
+      await purgeDeletedOf({ database: services.database, dataFolder: services.settings.dataFolder }, params.libraryId),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/analyze',
+    summary: 'Analyse every book of a library once more',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params,
+    reply: TaskStarted,
+    run: async ({ services }, { params }) => await requestAnalysis(services, params.libraryId, 'all'),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/analyze-unanalyzed',
+    summary: 'Analyse the books of a library that have not been, or could not be',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params,
+    reply: TaskStarted,
+    run: async ({ services }, { params }) => await requestAnalysis(services, params.libraryId, 'unanalyzed'),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/scans/active',
+    summary: 'List the scans that wait or run',
+    tag: 'scans',
+    allow: { who: 'libraries-read' },
+    reply: Type.Array(ScanStatus),
+    run: async ({ services }) => await services.scans.listActive(),
+  }),
+]

@@ -1,0 +1,27 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/errors.ts'
+import type { AnalysisScope } from '#core/library/analyze-library.ts'
+import { findLibraryRow } from '#core/library/library-store.ts'
+import { purgeDeleted } from '#core/library/purge-deleted.ts'
+import type { TaskQueue } from '#core/task/task.ts'
+
+async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
+  if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+}
+
+/** Puts the analysis of a library's books in line; answers the task that does so. @throws not_found */
+export async function requestAnalysis(
+  parts: { database: Knex; tasks: TaskQueue },
+  libraryId: string,
+  scope: AnalysisScope,
+): Promise<{ taskId: string }> {
+  await checkLibrary(parts.database, libraryId)
+  const { taskId } = await parts.tasks.add({ type: 'analyze_library', libraryId, dedupeKey: `${libraryId}:${scope}`, params: { scope } })
+  return { taskId }
+}
+
+/** Forgets the deleted books of a library at once; answers how many. @throws not_found */
+export async function purgeDeletedOf(parts: { database: Knex; dataFolder: string }, libraryId: string): Promise<number> {
+  await checkLibrary(parts.database, libraryId)
+  return await purgeDeleted(parts, libraryId)
+}

@@ -1,0 +1,57 @@
+import t from 'tap'
+import { routes } from '#api/routes/index.ts'
+import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+const ID = '00000000-0000-4000-8000-000000000000'
+/** An address of the route; numbers and UUIDs both read this way far enough to be refused or let in by permission first. */
+const addressOf = (path: string) => path.replace(/:\w+/g, ID)
+
+t.test('every route but the public ones asks who is there, and for its permission', async (t) => {
+  const server = await openTestServer(t)
+  const reader = await server.signUp({ username: 'rita' })
+  const mine = new Set<string>(ROLE_PERMISSIONS.reader)
+  const key = await server.accounts.createApiKey(
+    { name: 'nothing', permissions: [] },
+    (await server.accounts.callers.ofToken(reader.token, 'token'))!,
+  )
+  const open: string[] = []
+  for (const { method, path, allow } of routes) {
+    const address = addressOf(path)
+    const name = `${method} ${path}`
+    if (allow.who === 'public') {
+      open.push(name)
+      continue
+    }
+    t.equal((await server.request(method, address)).status, 401, `${name} without credentials`)
+    const cookie = await server.request(method, address, { headers: { cookie: 'auth_token=nonsense' } })
+    t.equal(cookie.status, 401, `${name} with a bad cookie`)
+    if (allow.who === 'user') continue
+    t.match(
+      await server.request(method, address, { token: key.key }),
+      { status: 403, json: { error: 'forbidden', details: { permission: allow.who } } },
+      `${name} with a key that may nothing`,
+    )
+    if (!mine.has(allow.who)) t.equal((await server.request(method, address, { token: reader.token })).status, 403, `${name} as a reader`)
+  }
+  t.same(open.sort(), [
+    'GET /api/openapi.json',
+    'GET /api/v1/info',
+    'GET /api/v1/setup/status',
+    'GET /health',
+    'POST /api/v1/auth/login',
+    'POST /api/v1/auth/refresh',
+    'POST /api/v1/setup/initialize',
+  ])
+})
+
+t.test('routes are told apart, and named as this API names them', async (t) => {
+  const seen = new Set<string>()
+  for (const { method, path, summary, tag, allow } of routes) {
+    const shape = `${method} ${path.replace(/:\w+/g, ':')}`
+    t.notOk(seen.has(shape), `${shape} stands once`)
+    seen.add(shape)
+    t.ok(summary.length > 3 && tag.length > 0, `${shape} is described`)
+    if (allow.cookie) t.equal(method, 'GET')
+  }
+})

@@ -1,0 +1,242 @@
+import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { Analyse, Analysis, Problem } from '#core/book/analysis.ts'
+import { coverPath } from '#core/book/book-file.ts'
+import { storable } from '#core/book/book-store.ts'
+import { queueAnalyses } from '#core/book/queue-analyses.ts'
+import { analyzeBook } from '#core/book/record-analysis.ts'
+import { chooseTitle } from '#core/book/title.ts'
+import { purgeDeleted } from '#core/library/purge-deleted.ts'
+import { findScannedLibrary, recordFiles } from '#core/library/scan-store.ts'
+import { silentLog } from '#core/log.ts'
+import { countTasks } from '#core/task/task-query.ts'
+import { type House, openHouse, until } from '#test/support/house.ts'
+import { makePicture } from '#test/support/pictures.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+
+t.setTimeout(110_000)
+
+const errorsOf = async (house: House, fileName: string) => {
+  const rows = await house
+    .database('book_errors')
+    .join('books', 'books.id', 'book_errors.book_id')
+    .where({ file_name: fileName })
+    .orderBy('error_type')
+    .select('error_type', 'message', 'fatal', 'details')
+  return rows as { error_type: string; message: string; fatal: boolean; details: unknown }[]
+}
+
+/** Analysis made up for one test, with what a real one would say of the rest. */
+const says = (more: Partial<Analysis>): Analysis => ({
+  file: null,
+  format: 'cbz',
+  pageCount: 1,
+  pageSource: 'zip',
+  pages: [],
+  embedded: {},
+  cover: null,
+  problems: [],
+  ...more,
+})
+const problem = (type: Problem['type'], fatal = false): Problem => ({ type, message: `${type} went wrong`, fatal })
+
+t.test('everything that analysis found is written', async (t) => {
+  const house = await openHouse(t)
+  const page = await makePicture({ width: 600, height: 900 })
+  house.put(
+    'a/Book v02 c5.5.cbz',
+    buildZip([
+      { name: 'p10.jpg', data: page },
+      { name: 'p2.jpg', data: page },
+    ]),
+  )
+  await house.scan()
+  const book = (await house.books()).get('a/Book v02 c5.5.cbz')
+  t.match(book, {
+    state: 'analyzed',
+    page_count: 2,
+    page_source: 'zip',
+    file_format: 'cbz',
+    title: 'Book v02 c5.5',
+    number: 2,
+    volume: 2,
+    chapter: 5.5,
+    file_hash: /^[0-9a-f]{64}$/,
+    reader_hash: /^[0-9a-f]{32}$/,
+    cover_hash: /^[0-9a-f]{64}$/,
+  })
+  const { pages } = await house.database('book_pages').where('book_id', book?.id).first('pages')
+  t.match(pages, [
+    { name: 'p2.jpg', width: 600, height: 900, mediaType: 'image/jpeg', bytes: page.length, zip: { method: 0 } },
+    { name: 'p10.jpg' },
+  ])
+  const cover = coverPath(house.dataFolder, book?.id as string)
+  t.equal(readFileSync(cover).subarray(0, 2).toString('hex'), 'ffd8')
+  t.same(readdirSync(join(cover, '..')), [`${book?.id}.jpg`], 'nothing half-written lies beside it')
+
+  unlinkSync(join(house.root, 'a/Book v02 c5.5.cbz'))
+  house.put('keep.cbz')
+  await house.scan()
+  t.equal(await purgeDeleted(house, house.libraryId), 1)
+  t.notOk(existsSync(cover), 'its cover goes with the book')
+  t.equal(await purgeDeleted(house, house.libraryId), 0)
+})
+
+t.test('errors come and go with the steps they belong to', async (t) => {
+  let answer = says({})
+  const house = await openHouse(t, { files: ['a.cbz'], analyse: async () => answer })
+  const again = async (next: Analysis) => {
+    answer = next
+    const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
+    await queueAnalyses(house.tasks, house.libraryId, [id], { deep: false, force: true })
+    await until(async () => {
+      const { pending, processing } = await countTasks(house.database)
+      return pending + processing === 0
+    })
+    return (await errorsOf(house, 'a.cbz')).map((row) => row.error_type)
+  }
+  await house.scan()
+  t.same(await errorsOf(house, 'a.cbz'), [])
+  t.same(await again(says({ problems: [problem('metadata'), problem('thumbnail'), { ...problem('thumbnail'), message: 'twice' }] })), [
+    'metadata',
+    'thumbnail',
+  ])
+  t.equal((await house.books()).get('a.cbz')?.state, 'analyzed', 'readable all the same')
+  t.same(
+    await again(says({ problems: [problem('parser', true)] })),
+    ['metadata', 'parser', 'thumbnail'],
+    'steps that were not tried say nothing new',
+  )
+  t.equal((await house.books()).get('a.cbz')?.state, 'failed')
+  t.same(await again(says({ problems: [problem('thumbnail')] })), ['thumbnail'])
+  t.same(
+    await again(says({ problems: [{ ...problem('other'), message: 'a\0b \ud800', details: { name: 'x\0y', deep: ['\udfff'] } }] })),
+    ['other'],
+    'text that PostgreSQL would refuse',
+  )
+  t.match(await errorsOf(house, 'a.cbz'), [{ message: 'a\uFFFDb \uFFFD', details: { name: 'x\uFFFDy', deep: ['\uFFFD'] } }])
+  t.same(await again(says({})), [])
+  t.equal(storable('plain 📚'), 'plain 📚')
+})
+
+t.test('a fault of the analysis is an error of the book, never of the queue', async (t) => {
+  const house = await openHouse(t, {
+    files: ['crash.cbz', 'fine.cbz', 'memory.cbz'],
+    analyse: async ({ path }) => {
+      if (path.endsWith('crash.cbz')) throw new TypeError('undefined is not a function')
+      if (path.endsWith('memory.cbz')) throw Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
+      return says({})
+    },
+  })
+  await house.scan()
+  t.match(await errorsOf(house, 'crash.cbz'), [
+    { error_type: 'other', fatal: true, message: /broke down/, details: { reason: /not a function/ } },
+  ])
+  t.match(await errorsOf(house, 'memory.cbz'), [{ error_type: 'other', fatal: true, message: /memory/ }])
+  t.equal((await house.books()).get('fine.cbz')?.state, 'analyzed')
+  t.match(await countTasks(house.database), { failed: 0, byType: { analyze_book: { completed: 3 } } })
+})
+
+t.test('a file that vanishes or changes under the analysis', async (t) => {
+  const house: House = await openHouse(t, {
+    files: ['vanishes.cbz', 'grows.cbz', 'never-ends.cbz', 'stays.cbz'],
+    analyse: async ({ path }) => {
+      const times = house.analysed.get(path.slice(house.root.length + 1)) ?? 0
+      if (path.endsWith('vanishes.cbz')) unlinkSync(path)
+      if (path.endsWith('never-ends.cbz') || (path.endsWith('grows.cbz') && times === 1))
+        writeFileSync(path, `longer ${'x'.repeat(times * 100)}`)
+      return says({ pageCount: times })
+    },
+  })
+  await house.scan()
+  const books = await house.books()
+  t.ok(books.get('vanishes.cbz')?.deleted_at)
+  t.same(await errorsOf(house, 'vanishes.cbz'), [])
+  t.match(books.get('grows.cbz'), { state: 'analyzed', page_count: 2, deleted_at: null }, 'it was analysed again')
+  t.equal(house.analysed.get('never-ends.cbz'), 4, 'a bounded number of times')
+  t.match(await errorsOf(house, 'never-ends.cbz'), [{ error_type: 'other', message: /changed again and again/ }])
+  t.equal(books.get('stays.cbz')?.state, 'analyzed')
+  house.analysed.clear()
+  writeFileSync(join(house.root, 'never-ends.cbz'), 'the end')
+  t.match(await house.scan(), { status: 'completed', filesTotal: 3 })
+  t.ok(house.analysed.has('never-ends.cbz'), 'the next scan tries again')
+})
+
+t.test('when the whole library goes away its books are not taken for deleted', async (t) => {
+  const house: House = await openHouse(t, {
+    files: ['a/1.cbz', 'a/2.cbz'],
+    analyse: async () => {
+      await sleep(50)
+      if (existsSync(house.root)) renameSync(house.root, `${house.root}-away`)
+      return says({})
+    },
+  })
+  await house.scan()
+  t.same(
+    [...(await house.books()).values()].map((row) => [row.state, row.deleted_at]),
+    [
+      ['pending', null],
+      ['pending', null],
+    ],
+  )
+})
+
+t.test('what is analysed and unchanged is not opened again', async (t) => {
+  const house = await openHouse(t, { files: ['a.cbz'] })
+  await house.scan()
+  const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
+  const settle = async () =>
+    until(
+      async () =>
+        (await countTasks(house.database)).byType.analyze_book?.completed === (await countTasks(house.database)).byType.analyze_book?.total,
+    )
+  await queueAnalyses(house.tasks, house.libraryId, [id, '00000000-0000-4000-8000-000000000000'], { deep: false })
+  await settle()
+  t.equal(house.analysed.get('a.cbz'), 1)
+  utimesSync(join(house.root, 'a.cbz'), 5000, 5000)
+  await queueAnalyses(house.tasks, house.libraryId, [id], { deep: false })
+  await settle()
+  t.equal(house.analysed.get('a.cbz'), 2)
+})
+
+t.test('an analysis that does not come back is stopped', async (t) => {
+  const house = await openHouse(t, { files: ['slow.cbz'], manual: true })
+  const library = await findScannedLibrary(house.database, house.libraryId)
+  if (!library) throw new Error('no library')
+  const [bookId] = await recordFiles(house.database, { library, deep: false }, [{ path: 'slow.cbz', bytes: 1, mtimeNs: 1n }])
+  const hanging: Analyse = (_, { signal } = {}) =>
+    new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  const handler = analyzeBook({ database: house.database, analyse: hanging, dataFolder: house.dataFolder, deadlineMs: 20, log: silentLog })
+  const stop = new AbortController()
+  const run = {
+    id: 'x',
+    type: 'analyze_book' as const,
+    params: {},
+    attempt: 1,
+    bookId: bookId as string,
+    progress() {},
+    signal: stop.signal,
+  }
+  await handler(run)
+  t.match(await errorsOf(house, 'slow.cbz'), [{ error_type: 'other', message: /longer than/ }])
+  await house.database('books').update({ state: 'pending' })
+  const stopped = handler(run)
+  await sleep(30)
+  stop.abort(new Error('the server stops'))
+  await t.rejects(stopped, { message: 'the server stops' })
+  t.equal((await house.books()).get('slow.cbz')?.state, 'pending', 'a stop writes nothing')
+})
+
+t.test('titles by strategy', async (t) => {
+  const title = (strategy: string, embedded: string | undefined) => chooseTitle({ strategy, fileName: 'File name.cbz', embedded })
+  t.equal(title('metadata_first', 'Embedded\n title'), 'Embedded title')
+  t.equal(title('metadata_first', '  '), 'File name')
+  t.equal(title('metadata_first', undefined), 'File name')
+  t.equal(title('filename', 'Embedded'), 'File name')
+  t.equal(title('smart', 'Embedded'), 'Embedded')
+  for (const generic of ['Vol. 3', 'Volume 12', 'Chapter 4.5', '#7', '12', 'Issue #3'])
+    t.equal(title('smart', generic), 'File name', generic)
+  t.equal([...title('metadata_first', '📚'.repeat(5000))].length, 500)
+})

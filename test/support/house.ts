@@ -1,0 +1,136 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import type { Test } from 'tap'
+import { openAnalyses } from '#core/book/analyses.ts'
+import type { Analyse } from '#core/book/analysis.ts'
+import { openScans, type ScanStatus, type Scans } from '#core/library/scans.ts'
+import { silentLog } from '#core/log.ts'
+import type { TaskQueue } from '#core/task/task.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+import { openPool } from '#workers/pool.ts'
+
+/** One GIF pixel: the smallest page there is. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+
+/** A comic of some pages; the seed makes its hash its own. */
+export function comic(seed: string, pages = 1): Buffer {
+  const entries = Array.from({ length: pages }, (_, index) => ({ name: `${index + 1}.gif`, data: PIXEL }))
+  return buildZip(entries, { comment: Buffer.from(seed) })
+}
+
+export interface BookRow {
+  id: string
+  series_id: string
+  path: string
+  file_name: string
+  file_hash: string | null
+  state: string
+  page_count: number
+  title: string
+  number: number | null
+  deleted_at: Date | null
+  analyzed_at: Date | null
+  updated_at: Date
+}
+
+/** A library on disk, its database, and everything between them but HTTP. */
+export interface House {
+  database: Knex
+  url: string
+  tasks: TaskQueue
+  scans: Scans
+  /** The library's folder. */
+  root: string
+  dataFolder: string
+  libraryId: string
+  /** Writes a file below the root; without content a comic made from its path. */
+  put(path: string, content?: string | Buffer): string
+  /** Scans, and waits until no book waits for analysis. */
+  scan(mode?: 'normal' | 'deep'): Promise<ScanStatus>
+  /** Rows by path relative to the root. */
+  books(): Promise<Map<string, BookRow>>
+  /** How often each file, by relative path, was analysed. */
+  analysed: Map<string, number>
+}
+
+/** @param options.analyse in place of the real pool */
+export async function openHouse(t: Test, options: { analyse?: Analyse; files?: string[]; manual?: boolean } = {}): Promise<House> {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-house-'))
+  const root = join(folder, 'library')
+  const dataFolder = join(folder, 'data')
+  mkdirSync(root)
+  const { database, url } = await openTestDatabase(t, { poolMax: 10 })
+  const pool = options.analyse ? null : openPool({ threads: 2, memoryMbMax: 256, deadlineMs: 20_000 })
+  const analyse = options.analyse ?? pool?.analyse
+  const analysed = new Map<string, number>()
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+  const scans = await openScans({ database, tasks, log: silentLog, dataFolder })
+  openAnalyses({
+    database,
+    tasks,
+    log: silentLog,
+    settings: { dataFolder, workers: 2, analysisDeadlineMs: 20_000 },
+    analyse: async (request, more) => {
+      const relative = request.path.slice(root.length + 1)
+      analysed.set(relative, (analysed.get(relative) ?? 0) + 1)
+      return await (analyse as Analyse)(request, more)
+    },
+  })
+  t.teardown(async () => {
+    await tasks.stop()
+    await pool?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const [library] = await database('libraries').insert({ name: 'Test', path: root }, ['id'])
+  const libraryId = library.id as string
+  const house: House = {
+    database,
+    url,
+    tasks,
+    scans,
+    root,
+    dataFolder,
+    libraryId,
+    analysed,
+    put(path, content = comic(path)) {
+      const full = join(root, path)
+      mkdirSync(dirname(full), { recursive: true })
+      writeFileSync(full, content)
+      return full
+    },
+    async scan(mode) {
+      const { taskId } = await scans.start(libraryId, mode)
+      return await until(async () => {
+        const status = await scans.getStatus(libraryId)
+        const ended = status.taskId === taskId && ['completed', 'failed', 'cancelled'].includes(status.status)
+        const { rows } = await database.raw(
+          `SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'analyze_book' AND state IN ('created', 'retry', 'active')`,
+        )
+        return ended && rows[0].count === 0 ? status : null
+      }, 30_000)
+    },
+    async books() {
+      const rows: BookRow[] = await database('books').where('library_id', libraryId).select('*')
+      return new Map(rows.map((row) => [row.path.slice(root.length + 1), row]))
+    },
+  }
+  for (const file of options.files ?? []) house.put(file)
+  if (!options.manual) await tasks.start()
+  return house
+}
+
+/** Asks again and again until there is an answer. */
+export async function until<T>(ask: () => Promise<T | null | false> | T | null | false, ms = 10_000): Promise<T> {
+  const deadline = Date.now() + ms
+  for (;;) {
+    const answer = await ask()
+    if (answer) return answer
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${ms} ms`)
+    await sleep(15)
+  }
+}

@@ -1,0 +1,109 @@
+import t from 'tap'
+import type { Analysis } from '#core/book/analysis.ts'
+import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
+import { analyse } from '#workers/analyse.ts'
+
+/** Bombs must end long before a deadline would stop them; the machine may be busy with other tests. */
+const HOSTILE_MS_MAX = 10_000
+const HOSTILE_RSS_BYTES_MAX = 700 * 1024 * 1024
+
+/** Page names that the independent tools could only give in the wrong code page, or shortened. */
+const NAMES_OF_OTHER_TOOLS = new Set(['broken/cbz/path-traversal.cbz', 'broken/cbz/very-long-name.cbz'])
+
+const corpus = findCorpus()
+const books = corpus?.files.filter((file) => !file.notABook && ['cbz', 'cbr', 'epub', 'pdf'].includes(file.format)) ?? []
+const seen = new Map<string, Analysis>()
+
+// Some PDFs take seconds each to draw.
+t.setTimeout(110_000)
+
+t.before(async () => {
+  for (const book of books) {
+    const started = performance.now()
+    seen.set(book.path, await analyse({ path: corpus!.folder + book.path, verifyPages: false }))
+    if (book.hostile) {
+      t.ok(performance.now() - started < HOSTILE_MS_MAX, `${book.path} ends soon`)
+      t.ok(process.memoryUsage().rss < HOSTILE_RSS_BYTES_MAX, `${book.path} stays small`)
+    }
+  }
+})
+
+t.test('hashes and sizes of every book', { skip: !corpus }, async (t) => {
+  for (const book of books) {
+    const { file } = found(book)
+    t.same([file?.bytes, file?.sha256, file?.readerHash], [book.size, book.sha256, book.readerHash], book.path)
+  }
+})
+
+t.test('error types', { skip: !corpus }, async (t) => {
+  for (const book of books) {
+    const types = found(book).problems.map((problem) => problem.type)
+    const acceptable = book.acceptableErrorTypes ?? []
+    const fits =
+      types.length > 0 ? types.some((type) => acceptable.includes(type)) : book.acceptableErrorTypes === undefined || book.errorOptional
+    t.ok(fits, `${book.path}: [${types}] should be of [${acceptable}]${book.errorOptional ? ' or none' : ''}`)
+  }
+})
+
+t.test('format and page count of every readable book', { skip: !corpus }, async (t) => {
+  for (const book of readable()) {
+    const analysis = found(book)
+    const formats = book.formatAlt ?? [book.format]
+    t.ok(formats.includes(analysis.format ?? ''), `${book.path}: ${analysis.format} should be of [${formats}]`)
+    // An EPUB's positions follow our own rule; its spine items and images are tested with it.
+    if (analysis.format === 'epub' || book.pageCount === null) continue
+    // A damaged PDF that says so need not agree on what is left of it.
+    if (analysis.format === 'pdf' && book.errorOptional && analysis.problems.length > 0) continue
+    const counts = [book.pageCount, ...(book.pageCountAlt ?? [])]
+    t.ok(counts.includes(analysis.pageCount), `${book.path}: ${analysis.pageCount} pages should be of [${counts}]`)
+  }
+})
+
+t.test('names, order and dimensions of comic pages', { skip: !corpus }, async (t) => {
+  for (const book of readable().filter((candidate) => ['cbz', 'cbr'].includes(candidate.format))) {
+    const { pages, pageCount } = found(book)
+    if (pageCount !== book.pageCount) continue
+    for (const expected of book.pages ?? []) {
+      const page = pages[expected.page - 1]
+      const label = `${book.path}, page ${expected.page}`
+      const name = book.expectedPageNames?.[expected.page - 1] ?? expected.name.replaceAll('\\', '/')
+      if (!NAMES_OF_OTHER_TOOLS.has(book.path) && !hasNul(pages)) t.equal(page?.name, name, label)
+      const width = expected.orientedWidth ?? expected.width
+      const height = expected.orientedHeight ?? expected.height
+      // A tool that looks entries up by name sees the first of two alike twice.
+      if (width && !book.duplicateNames && !hasNul(pages)) t.same([page?.width, page?.height], [width, height], label)
+    }
+  }
+})
+
+t.test('every readable comic and PDF has a cover, or says why not', { skip: !corpus }, async (t) => {
+  for (const book of readable()) {
+    const { cover, problems, pageCount, format } = found(book)
+    if (pageCount === 0 || format === 'epub') continue
+    if (cover) t.ok(Math.max(cover.width, cover.height) <= 400 && cover.jpeg.length > 100, book.path)
+    else t.ok(problems.length > 0, book.path)
+  }
+})
+
+t.test('a deep look finds the damage that heads do not show', { skip: !corpus }, async (t) => {
+  for (const path of ['broken/cbz/bad-crc-page3-stored.cbz', 'broken/cbz/corrupt-deflate-page2.cbz']) {
+    t.same(seen.get(path)?.problems, [], path)
+    const { problems } = await analyse({ path: corpus!.folder + path, verifyPages: true })
+    t.match(problems, [{ type: 'page_extraction', fatal: false, details: { count: 1 } }], path)
+  }
+  const { problems } = await analyse({ path: `${corpus!.folder}comics/cbz/haruko-manga-rtl.cbz`, verifyPages: true })
+  t.same(problems, [])
+})
+
+function found(book: ExpectedBook): Analysis {
+  return seen.get(book.path)!
+}
+
+function readable(): ExpectedBook[] {
+  return books.filter((book) => !found(book).problems.some((problem) => problem.fatal))
+}
+
+/** NUL cannot be stored, so those names differ from what the archive has, and order with them. */
+function hasNul(pages: Analysis['pages']): boolean {
+  return pages.some((page) => page.name.includes('\ufffd'))
+}

@@ -1,0 +1,221 @@
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Page } from '#core/book/analysis.ts'
+import { makePicture, numberedPages } from '#test/support/pictures.ts'
+import { buildRar } from '#test/support/rar-builder.ts'
+import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
+import { openGate } from '#workers/gate.ts'
+import { openFiles } from '#workers/open-files.ts'
+import { openPool, type Pool } from '#workers/pool.ts'
+
+const numbered = await numberedPages(5)
+
+function open(t: Test, options: Partial<Parameters<typeof openPool>[0]> = {}): Pool {
+  const pool = openPool({ threads: 2, memoryMbMax: 512, deadlineMs: 30_000, ...options })
+  t.teardown(() => pool.close())
+  return pool
+}
+
+function write(folder: string, name: string, bytes: Uint8Array): string {
+  writeFileSync(join(folder, name), bytes)
+  return join(folder, name)
+}
+
+/** A comic that takes a good while: every page is the same large entry, to be inflated and checked. */
+async function slowComic(folder: string, name: string): Promise<string> {
+  const head = await makePicture({ width: 50, height: 50, noise: true })
+  const data = Buffer.concat([head, Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * index) % 251))])
+  const parts: ZipPart[] = Array.from({ length: 150 }, (_, index) => ({ name: `${index}.jpg`, data, method: index === 0 ? 8 : 8 }))
+  return write(folder, name, buildZip(parts.slice(0, 1).concat(parts.slice(1))))
+}
+
+t.test('analyses in threads, many at a time', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t)
+  const paths = Array.from({ length: 20 }, (_, index) =>
+    write(folder, `${index}`, index % 5 === 0 ? Buffer.from('rubbish') : buildZip(numbered)),
+  )
+  const analyses = await Promise.all(paths.map((path) => pool.analyse({ path, verifyPages: false })))
+  t.same(
+    analyses.map(({ pageCount }) => pageCount),
+    paths.map((_, index) => (index % 5 === 0 ? 0 : 5)),
+  )
+  t.match(analyses[0]?.problems, [{ type: 'format_detection' }])
+  t.ok(analyses[1]?.cover?.jpeg instanceof Uint8Array)
+  t.ok(pool.healthy())
+})
+
+t.test('a file that takes too long becomes a problem and nobody else notices', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t, { deadlineMs: 1_500 })
+  const good = write(folder, 'good.cbz', buildZip(numbered))
+  await pool.analyse({ path: good, verifyPages: false })
+  const slow = await slowComic(folder, 'slow.cbz')
+  const stuck = pool.analyse({ path: slow, verifyPages: true })
+  const others: number[] = []
+  for (let round = 0; round < 5; round++) others.push((await pool.analyse({ path: good, verifyPages: false })).pageCount)
+  t.same(others, [5, 5, 5, 5, 5])
+  t.match(await stuck, { file: null, problems: [{ type: 'other', fatal: true, message: /longer than 1.5 s/ }] })
+  t.equal((await pool.analyse({ path: good, verifyPages: false })).pageCount, 5, 'and the thread is replaced')
+  t.ok(pool.healthy())
+})
+
+t.test('a file that takes too much memory becomes a problem', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t, { threads: 1, memoryMbMax: 24 })
+  const many = buildZip(
+    Array.from({ length: 90_000 }, (_, index) => ({ name: `a rather long folder name/${index}.png`, data: Buffer.alloc(0) })),
+    { zip64: true },
+  )
+  const big = write(folder, 'big.cbz', many)
+  const good = write(folder, 'good.cbz', buildZip(numbered))
+  const [refused, fine] = await Promise.all([
+    pool.analyse({ path: big, verifyPages: false }),
+    pool.analyse({ path: good, verifyPages: false }),
+  ])
+  t.match(refused.problems, [{ type: 'other', fatal: true, message: /more memory than 24 MB/ }])
+  t.equal(fine.pageCount, 5)
+})
+
+t.test('the caller may give up, waiting or running', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t, { threads: 1 })
+  const slow = await slowComic(folder, 'slow.cbz')
+  const running = new AbortController()
+  const waiting = new AbortController()
+  const first = pool.analyse({ path: slow, verifyPages: true }, { signal: running.signal })
+  const second = pool.analyse({ path: slow, verifyPages: true }, { signal: waiting.signal })
+  waiting.abort()
+  await t.rejects(second, { name: 'AbortError' })
+  await sleep(200)
+  running.abort()
+  await t.rejects(first, { name: 'AbortError' })
+  await t.rejects(pool.analyse({ path: slow, verifyPages: false }, { signal: AbortSignal.abort() }), { name: 'AbortError' })
+  const good = write(folder, 'good.cbz', buildZip(numbered))
+  t.equal((await pool.analyse({ path: good, verifyPages: false })).pageCount, 5)
+})
+
+t.test('pages of zips, stored and deflated, small and large', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t)
+  const large = await makePicture({ width: 900, height: 900, noise: true, format: 'png' })
+  const parts: ZipPart[] = [
+    { name: '1.png', data: large },
+    { name: '2.png', data: large, method: 8 },
+    { name: '3.png', data: numbered[0]!.data, method: 8 },
+    { name: '4.png', data: large, method: 8, crc32: 1 },
+    { name: '5.txt.png', data: Buffer.alloc(0) },
+  ]
+  const path = write(folder, 'book.cbz', buildZip(parts))
+  const { pages } = await pool.analyse({ path, verifyPages: false })
+  const read = (index: number, page: Page = pages[index]!) => pool.readZipPage({ path, index, page })
+  for (const index of [0, 1, 2]) {
+    const outcome = await read(index)
+    t.ok(
+      'bytes' in outcome && Buffer.from(outcome.bytes).equals(Buffer.from(parts[index]!.data)) && outcome.mediaType === 'image/png',
+      `page ${index + 1}`,
+    )
+  }
+  t.match(await read(3), { problem: { type: 'page_extraction', fatal: false, message: /checksum/ } })
+  t.match(await read(0, { ...pages[0]!, zip: { ...pages[0]!.zip!, offset: 10 ** 9 } }), { problem: { message: /cut off/ } })
+  const { zip: _, ...without } = pages[0]!
+  t.match(await read(0, without), { problem: { message: /cannot be read/ } })
+  const all = await Promise.all(Array.from({ length: 60 }, (_, nth) => read(nth % 3)))
+  t.ok(all.every((outcome) => 'bytes' in outcome))
+})
+
+t.test('a replaced book is noticed, a missing one refused', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t)
+  const path = write(folder, 'book.cbz', buildZip([numbered[0]!, numbered[1]!]))
+  const before = await pool.analyse({ path, verifyPages: false })
+  t.ok('bytes' in (await pool.readZipPage({ path, index: 0, page: before.pages[0]! })))
+  renameSync(write(folder, 'new', buildZip([{ name: 'longer than before.png', data: numbered[2]!.data }, numbered[3]!])), path)
+  const after = await pool.analyse({ path, verifyPages: false })
+  const outcome = await pool.readZipPage({ path, index: 0, page: after.pages[0]! })
+  t.ok('bytes' in outcome && outcome.bytes.length === after.pages[0]!.bytes, 'although the old one was open')
+  rmSync(path)
+  await sleep(2_100)
+  t.match(await pool.readZipPage({ path, index: 0, page: after.pages[0]! }), { problem: { type: 'page_extraction', message: /gone/ } })
+})
+
+t.test('open files are few, shared and closed', async (t) => {
+  const folder = t.testdir()
+  const count = () => readdirSync('/proc/self/fd').length
+  const before = count()
+  const files = openFiles()
+  const paths = Array.from({ length: 100 }, (_, index) => write(folder, `${index}`, Buffer.from('x')))
+  await Promise.all(paths.flatMap((path) => [path, path, path]).map((path) => files.withFile(path, async (fd) => t.ok(fd > 2))))
+  t.ok(files.size() <= 64 && count() - before <= 70, 'bounded')
+  await files.withFile(paths[0]!, async (fd) => {
+    await files.close()
+    t.ok(fd > 2, 'closing waits for those in use')
+  })
+  await files.close()
+  t.equal(files.size(), 0)
+  t.ok(count() - before <= 1)
+  await t.rejects(
+    files.withFile(join(folder, 'missing'), async () => 1),
+    { code: 'ENOENT' },
+  )
+})
+
+t.test('RAR pages come from threads, moved and not copied', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t)
+  const path = write(folder, 'book.cbr', buildRar(numbered, { solid: true }))
+  const { pages } = await pool.analyse({ path, verifyPages: false })
+  const outcome = await pool.readRarPage({ path, index: 4, page: pages[4]! })
+  t.ok('bytes' in outcome && Buffer.from(outcome.bytes).equals(numbered[0]!.data))
+  t.equal(await pool.extractRar({ path, pages, folder: join(folder, 'all') }), null)
+  t.equal(readdirSync(join(folder, 'all')).length, 5)
+  t.match(await pool.readRarPage({ path: '/nowhere', index: 0, page: pages[0]! }), { problem: { type: 'parser', fatal: false } })
+  const resized = await pool.resizeImage({ bytes: numbered[0]!.data, width: 10, format: 'webp' })
+  t.match(resized, { mediaType: 'image/webp' })
+})
+
+t.test('a closed pool takes no work and ends what runs', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t, { threads: 1 })
+  const running = pool.analyse({ path: await slowComic(folder, 'slow.cbz'), verifyPages: true })
+  const outcome = running.then(
+    () => 'ended',
+    () => 'stopped',
+  )
+  await sleep(100)
+  const started = performance.now()
+  await pool.close()
+  t.ok(performance.now() - started < 5_000)
+  t.match(await outcome, /ended|stopped/)
+  t.notOk(pool.healthy())
+  await t.rejects(pool.analyse({ path: folder, verifyPages: false }))
+  await pool.close()
+})
+
+t.test('a gate lets in as many as it has room for, in order', async (t) => {
+  const gate = openGate(2)
+  const log: string[] = []
+  let inside = 0
+  const enter = (name: string) =>
+    gate.pass(async () => {
+      t.ok(++inside <= 2)
+      await sleep(5)
+      inside--
+      log.push(name)
+    })
+  const giveUp = new AbortController()
+  const work = ['a', 'b', 'c', 'd', 'e'].map(enter)
+  const late = gate.pass(async () => log.push('never'), giveUp.signal)
+  giveUp.abort(new Error('enough'))
+  await t.rejects(late, { message: 'enough' })
+  await t.rejects(
+    gate.pass(async () => {
+      throw new Error('inside')
+    }),
+    { message: 'inside' },
+  )
+  await Promise.all(work)
+  t.same(log, ['a', 'b', 'c', 'd', 'e'])
+})

@@ -91,11 +91,13 @@ async function run(argv: readonly string[]): Promise<number> {
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
+  // A command that was asked to stop while it waited.
+  const interrupted = stop.signal.aborted && (error as Error).name === 'AbortError'
   // What a person can mend is said in a sentence; the rest is a bug and shows where it is.
   const expected =
     error instanceof CommandProblem || error instanceof SettingsRefused || error instanceof FolderInUse || error instanceof CarrelError
-  process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
-  process.exitCode = 1
+  if (!interrupted) process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
+  process.exitCode = interrupted ? QUIT_AT_ONCE : 1
 }
 // Everything was closed; what a library may have left open must not keep us.
 setTimeout(() => process.exit(), 2_000).unref()

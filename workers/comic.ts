@@ -1,11 +1,13 @@
 import type { Analysis, Page, Problem } from '#core/book/analysis.ts'
 import { makeCover } from './comic-cover.ts'
 import { PageFaults } from './comic-faults.ts'
+import { type ComicInfo, findComicInfo, NO_COMIC_INFO, readComicInfo, unreadable } from './comic-info.ts'
 import { BookFault } from './fault.ts'
 import { measureEntry, type Picture } from './image.ts'
 import { ENTRY_BYTES_MAX } from './limits.ts'
 import { inPageOrder, pageTypeOf } from './page-order.ts'
 import { extractRar, listRar, type RarEntry, type RarListing } from './rar.ts'
+import { XML_BYTES_MAX } from './xml.ts'
 import { refuseTooLarge, type ZipArchive, type ZipEntry } from './zip.ts'
 
 /** What analysis learns of a comic besides the facts of its file. */
@@ -26,7 +28,19 @@ export async function analyseZipComic(archive: ZipArchive, options: { verifyPage
     }
   }
   const { cover, problem } = await makeCover(pages, faults, async (index) => archive.read(entries[index]!, ENTRY_BYTES_MAX))
-  return contents('zip', pages, cover, [faults.problem(), problem])
+  const info = zipComicInfo(archive)
+  return contents('zip', pages, cover, info, [faults.problem(), problem])
+}
+
+function zipComicInfo(archive: ZipArchive): ComicInfo {
+  const entry = findComicInfo(archive.entries)
+  if (!entry) return NO_COMIC_INFO
+  try {
+    return readComicInfo(entry.name, archive.read(entry, XML_BYTES_MAX))
+  } catch (error) {
+    if (error instanceof BookFault) return unreadable(entry.name, error.message)
+    throw error
+  }
 }
 
 function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, faults: PageFaults): Page {
@@ -58,21 +72,25 @@ export async function analyseRarComic(path: string): Promise<Contents> {
   const pages: Page[] = []
   const place = new Map(entries.map((entry, index) => [entry, index]))
   let first: Uint8Array | null = null
-  await extractRar(path, entries, (entry, content, fault) => {
-    const index = place.get(entry)!
+  const infoEntry = findComicInfo(listing.entries)
+  let info = NO_COMIC_INFO
+  await extractRar(path, infoEntry ? [...entries, infoEntry] : entries, (entry, content, fault) => {
+    const index = place.get(entry)
+    if (index === undefined) {
+      info = fault ? unreadable(entry.name, fault.message) : readComicInfo(entry.name, content)
+      return true
+    }
     if (fault) faults.add(index, fault)
     else if (index === 0) first = Uint8Array.from(content)
     // Even half an entry may have the head of a picture.
-    const picture = faults.watch(index, () => {
-      return measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name)
-    })
+    const picture = faults.watch(index, () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name))
     pages[index] = pageOf(entry, picture)
     return true
   })
   const { cover, problem } = await makeCover(pages, faults, async (index) =>
     index === 0 && first ? first : extractOne(path, entries[index]!),
   )
-  return contents(source, pages, cover, [incompleteProblem(listing), faults.problem(), problem])
+  return contents(source, pages, cover, info, [incompleteProblem(listing), faults.problem(), problem])
 }
 
 /** One entry of a RAR in full. Throws {@link BookFault} when it cannot be had. */
@@ -110,6 +128,13 @@ function zeroPages(pageSource: Contents['pageSource']): Contents {
   return { pageCount: 0, pageSource, pages: [], embedded: {}, cover: null, problems: [problem] }
 }
 
-function contents(pageSource: Contents['pageSource'], pages: Page[], cover: Contents['cover'], problems: (Problem | null)[]): Contents {
-  return { pageCount: pages.length, pageSource, pages, embedded: {}, cover, problems: problems.filter((problem) => problem !== null) }
+function contents(
+  pageSource: Contents['pageSource'],
+  pages: Page[],
+  cover: Contents['cover'],
+  info: ComicInfo,
+  problems: (Problem | null)[],
+): Contents {
+  const found = [...problems, info.problem].filter((problem) => problem !== null)
+  return { pageCount: pages.length, pageSource, pages, embedded: info.embedded, cover, problems: found }
 }

@@ -65,7 +65,7 @@ export function openPackage(archive: ZipArchive): EpubPackage {
 }
 
 /** Reads and parses one XML entry; the fault carries `type` and begins with `failure`. */
-export function readXml(archive: ZipArchive, entry: ZipEntry, type: 'parser' | 'metadata', failure: string): XmlDocument {
+function readXml(archive: ZipArchive, entry: ZipEntry, type: 'parser' | 'metadata', failure: string): XmlDocument {
   try {
     return parseXml(archive.read(entry, XML_BYTES_MAX))
   } catch (error) {

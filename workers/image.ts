@@ -3,7 +3,7 @@ import sharp, { type Sharp } from 'sharp'
 import type { Cover, PageOutcome } from '#core/book/analysis.ts'
 import { decodeBmp } from './bmp.ts'
 import { BookFault } from './fault.ts'
-import { HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
+import { DECODE_SECONDS_MAX, HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
 
 // Threads are ours to give out; libvips' own would fight them for the same cores, and its cache never hits here.
 sharp.concurrency(1)
@@ -141,7 +141,7 @@ async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Prom
 }
 
 function openPicture(bytes: Uint8Array, failOn: 'truncated' | 'none'): Sharp {
-  return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn, sequentialRead: true }).autoOrient()
+  return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn, sequentialRead: true }).autoOrient().timeout({ seconds: DECODE_SECONDS_MAX })
 }
 
 /** Whether a JPEG or PNG has its end mark; a little junk after it is common. */

@@ -23,7 +23,7 @@ export const ENTRY_BYTES_MAX = 256 * MIB
 export const TOTAL_BYTES_MAX = 64 * GIB
 
 /** What one pass over a RAR may write: a solid one is extracted whole into the page cache. */
-export const EXTRACT_BYTES_MAX = 4 * GIB
+export const EXTRACT_BYTES_MAX = 8 * GIB
 
 /**
  * Deflate tops out at 1032:1, which only bombs reach over a length; a blank white bitmap page may come near it while small.
@@ -39,8 +39,11 @@ export const NAME_CHARACTERS_MAX = 4096
 export const HEAD_BYTES = 2 * KIB
 export const HEAD_BYTES_RETRY = 64 * KIB
 
-/** A picture larger than this is never decoded: 268 megapixels take 0.8 GiB as RGB. libvips' own default. */
-export const PIXELS_MAX = 16_383 * 16_383
+/** A picture larger than this is never decoded: 160 megapixels take half a GiB as RGB. A double page A3 at 600 dpi has 140. */
+export const PIXELS_MAX = 160_000_000
+
+/** A thread that is ended waits for the picture it is decoding, so decoding has an end of its own; large AVIF pages take seconds. */
+export const DECODE_SECONDS_MAX = 30
 
 /** Thumbnails as clients of this API know them. */
 export const THUMBNAIL_LONGEST_SIDE = 400
@@ -49,8 +52,8 @@ export const JPEG_QUALITY = 85
 /** A cover whose first pages do not decode: how far to look for one that does, so that a book of rubbish ends soon. */
 export const COVER_TRIES_MAX = 5
 
-/** RAR unpacks with a dictionary that the file itself demands, up to 4 GiB; ours go to 128 MiB, and real comics need 4 to 32. */
-export const RAR_MEMORY_BYTES_MAX = 256 * MIB
+/** RAR unpacks with a dictionary that the file itself demands, up to 4 GiB; this allows 128 MiB, and real comics need 4 to 32. A thread keeps what it took. */
+export const RAR_MEMORY_BYTES_MAX = 192 * MIB
 
 /** Names of bad pages given in a problem's details; the count says the rest. */
 export const NAMES_IN_PROBLEM_MAX = 20

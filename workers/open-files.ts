@@ -19,12 +19,19 @@ interface Lease {
   users: number
   evicted: boolean
   trustedUntil: number
+  checked: Map<number, number>
+}
+
+/** An open descriptor, and the CRC-32 of what was found good at an offset since it was opened; whoever checks adds to it. */
+export interface OpenFile {
+  fd: number
+  checked: Map<number, number>
 }
 
 /** Files kept open between reads, so that a page is one positional read. */
 export interface OpenFiles {
   /** Runs `use` with a descriptor that stays open meanwhile. `fresh` drops what is kept of that file first. */
-  withFile<Result>(path: string, use: (fd: number) => Promise<Result>, options?: { fresh?: boolean }): Promise<Result>
+  withFile<Result>(path: string, use: (file: OpenFile) => Promise<Result>, options?: { fresh?: boolean }): Promise<Result>
   /** How many are open; for tests. */
   size(): number
   close(): Promise<void>
@@ -53,7 +60,7 @@ export function openFiles(): OpenFiles {
   function lend(path: string): Lease {
     const kept = leases.get(path)
     if (kept) return kept
-    const lease: Lease = { fd: openIdentified(path), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS }
+    const lease: Lease = { fd: openIdentified(path), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS, checked: new Map() }
     leases.set(path, lease)
     return lease
   }
@@ -75,7 +82,7 @@ export function openFiles(): OpenFiles {
       }
       lease.users++
       try {
-        return await use((await lease.fd).fd)
+        return await use({ fd: (await lease.fd).fd, checked: lease.checked })
       } catch (error) {
         if (leases.peek(path) === lease) leases.delete(path)
         throw error

@@ -68,10 +68,10 @@ async function openDescriptor(fd: number): Promise<PdfHandle> {
     useWorkerFetch: false,
   })
   try {
-    const { result: document, warned: miscounted } = await withWarning('invalid /Pages tree /Count', () => loading.promise)
+    const { result: document, warning } = await withWarning('invalid /Pages tree /Count', () => loading.promise)
     return {
       document,
-      miscounted,
+      miscounted: warning !== null && claimedPages(warning) !== document.numPages,
       bytesRead: () => range.bytesRead,
       close: async () => {
         await loading.destroy()
@@ -84,6 +84,11 @@ async function openDescriptor(fd: number): Promise<PdfHandle> {
     parser.close()
     throw openingFault(error)
   }
+}
+
+/** "checkLastPage - invalid /Pages tree /Count: 9." */
+function claimedPages(warning: string): number {
+  return Number(/Count: (-?\d+)/.exec(warning)?.[1])
 }
 
 /**
@@ -153,7 +158,7 @@ interface Lease {
   handle: Promise<PdfHandle>
   users: number
   evicted: boolean
-  closed: Promise<void> | null
+  closed: boolean
 }
 
 const leases = new LRUCache<string, Lease>({
@@ -176,7 +181,7 @@ export async function withPdf<T>(
   use: (document: PDFDocumentProxy) => Promise<T>,
 ): Promise<T> {
   const key = `${file.bytes} ${file.mtimeNs} ${file.path}`
-  const lease: Lease = leases.get(key) ?? { handle: openPdf(file.path), users: 0, evicted: false, closed: null }
+  const lease: Lease = leases.get(key) ?? { handle: openPdf(file.path), users: 0, evicted: false, closed: false }
   lease.users++
   leases.set(key, lease)
   try {
@@ -196,19 +201,23 @@ export async function withPdf<T>(
 
 /** Closes every document that is kept open and not in use; for shutting down and tests. */
 export async function closePdfs(): Promise<void> {
-  const kept = [...leases.values()]
   leases.clear()
-  await Promise.all(kept.map((lease) => lease.closed))
+  await Promise.all(closing)
 }
 
 function drop(key: string, lease: Lease): void {
   if (leases.peek(key) === lease) leases.delete(key)
 }
 
+const closing = new Set<Promise<void>>()
+
 function closeUnused(lease: Lease): void {
-  if (!lease.evicted || lease.users > 0) return
-  lease.closed ??= lease.handle.then(
+  if (!lease.evicted || lease.users > 0 || lease.closed) return
+  lease.closed = true
+  const end = lease.handle.then(
     (handle) => handle.close(),
     () => undefined, // It never opened, and whoever asked for it has been told.
   )
+  closing.add(end)
+  end.finally(() => closing.delete(end))
 }

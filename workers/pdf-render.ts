@@ -7,8 +7,8 @@ import { withWarning } from './pdf-warnings.ts'
 /** A4 at 600 dpi is 7,016 high, which nobody reads at; a square canvas of this side takes 100 MB. */
 const SIDE_MAX = 5_000
 
-/** Somebody waits for this page. Real ones take a tenth of a second, the worst maps some seconds. */
-const RENDER_MS = 15_000
+/** Ordinary pages take a tenth of a second; the largest picture that is decoded takes seven, and more when the machine is busy. */
+const RENDER_MS = 30_000
 
 const JPEG_QUALITY = 85
 
@@ -47,8 +47,8 @@ export async function renderPage(
   try {
     // The types know only a browser's canvas.
     const canvas = target.canvas as unknown as RenderRequest['canvas']
-    const { warned } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }, deadlineMs))
-    return { jpeg: await target.canvas.encode('jpeg', JPEG_QUALITY), width, height, incomplete: warned }
+    const { warning } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }, deadlineMs))
+    return { jpeg: await target.canvas.encode('jpeg', JPEG_QUALITY), width, height, incomplete: warning !== null }
   } catch (error) {
     throw renderingFault(index, error)
   } finally {
@@ -84,9 +84,7 @@ function renderingFault(index: number, error: unknown): BookFault {
   const tooSlow = name === 'RenderingCancelledException'
   return new BookFault(
     'pdf_rendering',
-    tooSlow
-      ? `Page ${index + 1} takes more than ${RENDER_MS / 1000} seconds to draw.`
-      : `Page ${index + 1} cannot be drawn: it is damaged.`,
+    tooSlow ? `Page ${index + 1} takes too long to draw.` : `Page ${index + 1} cannot be drawn: it is damaged.`,
     { page: index + 1, reason: `${name}: ${message}` },
   )
 }

@@ -15,16 +15,16 @@ console.warn = (...args: unknown[]) => {
   for (const listener of listeners) listener(first.slice(FROM_PDFJS.length))
 }
 
-/** Runs `work` and answers, beside its result, whether pdf.js warned of `sign` meanwhile (in any document of this thread). */
-export async function withWarning<T>(sign: string, work: () => Promise<T>): Promise<{ result: T; warned: boolean }> {
-  let warned = false
+/** Runs `work` and answers, beside its result, what pdf.js warned of meanwhile with `sign` in it (first such line, in any document of this thread). */
+export async function withWarning<T>(sign: string, work: () => Promise<T>): Promise<{ result: T; warning: string | null }> {
+  let warning: string | null = null
   const listener = (message: string) => {
-    warned ||= message.includes(sign)
+    if (message.includes(sign)) warning ??= message
   }
   listeners.add(listener)
   try {
     const result = await work()
-    return { result, warned }
+    return { result, warning }
   } finally {
     listeners.delete(listener)
   }

@@ -78,16 +78,17 @@ async function listPages(
   if (damaged.length === pageCount) {
     throw new BookFault('parser', 'This PDF is damaged: none of its pages can be found.', { pageCount, reason: damaged[0]?.reason })
   }
-  return { pages, problem: describeDamage(damaged, pageCount, miscounted) }
+  return { pages, problem: miscounted ? describeMiscount(damaged, pageCount) : null }
 }
 
-function describeDamage(damaged: { page: number; reason: string }[], pageCount: number, miscounted: boolean): Problem | null {
-  if (damaged.length === 0 && !miscounted) return null
-  const message =
-    damaged.length > 0
-      ? `${damaged.length} of the ${pageCount} pages of this PDF are damaged.`
-      : `This PDF claims another number of pages than the ${pageCount} that are in it: it is damaged, and some may be lost.`
-  return { type: 'parser', message, details: { damaged: damaged.slice(0, NAMES_IN_PROBLEM_MAX) }, fatal: false }
+/** Single damaged pages are told when somebody opens them; a page count that is wrong means that pages may be lost unseen. */
+function describeMiscount(damaged: { page: number; reason: string }[], pageCount: number): Problem {
+  return {
+    type: 'parser',
+    message: `This PDF claims another number of pages than the ${pageCount} that are in it: it is damaged, and some may be lost.`,
+    details: { damaged: damaged.slice(0, NAMES_IN_PROBLEM_MAX) },
+    fatal: false,
+  }
 }
 
 /** The crop box as shown, at {@link DPI}; the user unit is for printers. */

@@ -13,6 +13,7 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/book/analysis.ts'
+import { refuse } from '#core/errors.ts'
 import { openGate } from './gate.ts'
 import { resizePicture } from './image.ts'
 import { openFiles } from './open-files.ts'
@@ -76,6 +77,7 @@ export function openPool(options: PoolOptions): Pool {
     signal: AbortSignal | undefined,
     refusal: (problem: Problem) => Result,
   ): Promise<Result> {
+    if (closed) refuse('unavailable', 'The server is shutting down.')
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(), options.deadlineMs)
     try {
@@ -87,7 +89,7 @@ export function openPool(options: PoolOptions): Pool {
       return result
     } catch (error) {
       signal?.throwIfAborted()
-      if (closed) throw error
+      if (closed) refuse('unavailable', 'The server is shutting down.', { cause: error })
       if (deadline.signal.aborted) return refusal(tookTooLong(options.deadlineMs))
       if (isOutOfMemory(error)) return refusal(neededTooMuch(options.memoryMbMax))
       losses++

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { BookFault } from './fault.ts'
@@ -75,14 +75,15 @@ export interface RarReader {
 
 /** What a failed `open` must return, so that both halves of a 64-bit -1 arrive in the WASM. */
 const NO_HANDLE = -4294967297
-/** Any number that no file descriptor has. */
+/** Numbers that no file descriptor has: what is being extracted, and a file without content. */
 const OUTPUT_HANDLE = 0x7fffffff
+const EMPTY_HANDLE = 0x7ffffffe
 
 let engine: Promise<Unrar> | null = null
 
 /**
  * Runs `use` over the archive and closes it, whatever happens. `use` must be synchronous: the engine has room for one
- * archive. Anything thrown through the WASM (memory gone, a sink that refuses, a volume that is not there) leaves its stack
+ * archive. Anything thrown through the WASM (a sink that refuses, a disk that fails) leaves its stack
  * in disorder, so the engine is replaced after it. Throws {@link BookFault} (`parser`) when not even opening works.
  */
 export async function withRar<Result>(request: { path: string; listOnly: boolean }, use: (reader: RarReader) => Result): Promise<Result> {
@@ -159,17 +160,12 @@ function openFiles(unrar: Unrar, path: string) {
     },
     open(name: string): number {
       try {
-        const fd = openSync(join(dirname(path), basename(name)), 'r')
-        const stat = fstatSync(fd)
-        if (!stat.isFile()) {
-          closeSync(fd)
-          return NO_HANDLE
-        }
-        opened.set(fd, { bytes: stat.size, position: 0 })
+        const fd = openVolume(join(dirname(path), basename(name)))
+        opened.set(fd, { bytes: fstatSync(fd).size, position: 0 })
         return fd
-      } catch (error) {
-        // unrar asks for a missing volume again and again, without end.
-        if (missing === basename(name)) throw error
+      } catch {
+        // unrar asks for a missing volume again and again, without end; an empty one makes it give up.
+        if (missing === basename(name)) return EMPTY_HANDLE
         missing = basename(name)
         return NO_HANDLE
       }
@@ -180,7 +176,7 @@ function openFiles(unrar: Unrar, path: string) {
     },
     read(handle: number, address: number, bytes: number): number {
       const file = opened.get(handle)
-      if (!file) return -1
+      if (!file) return 0
       const got = readSync(handle, unrar.HEAPU8, address, bytes, file.position)
       file.position += got
       return got
@@ -193,13 +189,22 @@ function openFiles(unrar: Unrar, path: string) {
     tell: (handle: number) => opened.get(handle)?.position ?? 0,
     seek(handle: number, offset: number, origin: 'SET' | 'CUR' | 'END'): boolean {
       const file = opened.get(handle)
-      if (!file) return false
+      if (!file) return offset === 0
       const position = offset + (origin === 'SET' ? 0 : origin === 'CUR' ? file.position : file.bytes)
       if (position < 0 || position > file.bytes) return false
       file.position = position
       return true
     },
   }
+}
+
+/** Throws when there is no such file, and when it is none. */
+function openVolume(path: string): number {
+  // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  if (fstatSync(fd).isFile()) return fd
+  closeSync(fd)
+  throw new Error('not an ordinary file')
 }
 
 async function startEngine(): Promise<Unrar> {

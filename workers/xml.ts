@@ -74,8 +74,8 @@ export function parseXml(bytes: Uint8Array): XmlDocument {
 /** The validator lists unclosed elements as JSON over several lines: "Invalid '[ "package", … ]' found." */
 function inWords(fault: { line: number; msg: string }): string {
   const unclosed = /^Invalid '(\[.*\])' found\.$/s.exec(fault.msg)?.[1]
-  const message =
-    unclosed === undefined ? fault.msg.replace(/\.$/, '') : `elements left open:${unclosed.replace(/["[\]\s]+/g, ' ').trimEnd()}`
+  const names = [...(unclosed ?? '').matchAll(/"([^"]+)"/g)].map((match) => match[1])
+  const message = names.length === 0 ? fault.msg.replace(/\.$/, '') : `elements left open: ${names.join(', ')}`
   return `line ${fault.line}: ${message}`
 }
 

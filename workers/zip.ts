@@ -79,7 +79,7 @@ function readHead(file: OpenFile, entry: ZipEntry, bytes: number): Uint8Array {
   refuseUnreadable(entry)
   const wanted = Math.min(entry.compressedBytes, entry.method === 0 ? bytes : compressedHeadBytes(entry, bytes))
   const data = readData(file, entry, wanted)
-  return entry.method === 0 ? data : inflateHead(data, bytes)
+  return entry.method === 0 ? data : inflateHead(entry, data, bytes)
 }
 
 /** Enough compressed bytes for a head: by the entry's ratio, with room for the code tables that come first. */
@@ -88,7 +88,7 @@ function compressedHeadBytes(entry: ZipEntry, bytes: number): number {
   return 512 + Math.ceil(bytes / Math.max(1, ratio))
 }
 
-function inflateHead(data: Buffer, bytes: number): Uint8Array {
+function inflateHead(entry: ZipEntry, data: Buffer, bytes: number): Uint8Array {
   const outputMax = Math.max(64 * 1024, bytes * 8)
   // inflateRawSync gives nothing at all when its limit is passed, so a head that expands too well is cut shorter.
   for (let taken = data.length; taken > 0; taken = Math.floor(taken / 8)) {
@@ -96,7 +96,7 @@ function inflateHead(data: Buffer, bytes: number): Uint8Array {
       // Z_SYNC_FLUSH: the input stops in the middle of the stream, and that is fine.
       return inflateRawSync(data.subarray(0, taken), { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: outputMax })
     } catch (error) {
-      if (!isTooLarge(error)) return new Uint8Array(0)
+      if (!isTooLarge(error)) throw inflateFault(entry.name, entry.bytes, error)
     }
   }
   return new Uint8Array(0)
@@ -106,14 +106,10 @@ function readWhole(file: OpenFile, entry: ZipEntry, bytesMax: number): Uint8Arra
   refuseUnreadable(entry)
   refuseTooLarge(entry, bytesMax)
   const data = readData(file, entry, entry.compressedBytes)
-  return unpackChecked(entry.name, data, locationOf(entry), entry.bytes)
-}
-
-/** Compressed bytes of one entry to checked content. Throws {@link BookFault} when they are not what the archive declares. */
-export function unpackChecked(name: string, data: Buffer, location: ZipLocation, bytes: number): Uint8Array {
-  refuseCutOff(name, data, location)
-  const content = location.method === 0 ? data : inflate(name, data, bytes)
-  checkContent(name, content, location, bytes)
+  const location = locationOf(entry)
+  refuseCutOff(entry.name, data, location)
+  const content = entry.method === 0 ? data : inflate(entry.name, data, entry.bytes)
+  checkContent(entry.name, content, location, entry.bytes)
   return content
 }
 

@@ -130,7 +130,7 @@ async function checkPrograms({ settings }: CommandInput): Promise<Finding[]> {
 async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]; folders: string[] }> {
   const about = 'Database'
   try {
-    const opened = await openCommandDatabase(input.settings, input.log)
+    const opened = await openCommandDatabase(input)
     try {
       const seen = await inspectDatabase(opened.database)
       const findings = [ok(about, `PostgreSQL ${seen.version}, ${seen.encoding}${opened.serverRuns ? ', of the running server' : ''}`)]

@@ -21,8 +21,10 @@ export function printable(text: string): string {
 /** One line about what is going on; null when nothing is. */
 export function renderProgress(progress: LibraryProgress): string | null {
   const parts: string[] = []
-  for (const scan of progress.scans)
-    parts.push(`scanning ${printable(scan.library)}: ${number.format(scan.filesProcessed)} of ${count(scan.filesTotal, 'file')}`)
+  for (const scan of progress.scans) {
+    const files = scan.filesTotal > 0 ? `: ${number.format(scan.filesProcessed)} of ${count(scan.filesTotal, 'file')}` : ''
+    parts.push(`scanning ${printable(scan.library)}${files}`)
+  }
   if (progress.pending > 0) {
     const failed = progress.failed > 0 ? `, ${number.format(progress.failed)} failed` : ''
     parts.push(`analysing: ${number.format(progress.books - progress.pending)} of ${count(progress.books, 'book')}${failed}`)

@@ -2,7 +2,6 @@ import path from 'node:path'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
-import { openWork } from '#api/composition.ts'
 import { addLibrary } from '#core/library/add-library.ts'
 import { getLibrarySummary, type ListedLibrary } from '#core/library/library-progress-query.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
@@ -28,12 +27,12 @@ export const libraryAdd: Command = {
   flags: [{ name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: that of the folder.' }],
   wordsMin: 1,
   wordsMax: 1,
-  async run({ settings, words, flag, cwd, out, log }) {
+  async run({ settings, words, flag, cwd, out, log, stop }) {
     const folder = absolutePath(words[0]!, cwd)
-    const opened = await openCommandDatabase(settings, log)
+    const opened = await openCommandDatabase({ settings, log, stop })
     try {
       const name = flag('name')
-      const work = await openWork({ settings: opened.settings, log, database: opened.database })
+      const work = await (await import('#api/composition.ts')).openWork({ settings: opened.settings, log, database: opened.database })
       try {
         const parts = { database: opened.database, scans: work.scans }
         const { library, created } = await addLibrary(parts, { folder, ...(name === undefined ? {} : { name }) })
@@ -62,8 +61,8 @@ export const libraryList: Command = {
   flags: [],
   wordsMin: 0,
   wordsMax: 0,
-  async run({ settings, out, log }) {
-    const opened = await openCommandDatabase(settings, log)
+  async run({ settings, out, log, stop }) {
+    const opened = await openCommandDatabase({ settings, log, stop })
     try {
       const { libraries } = await getLibrarySummary(opened.database)
       for (const library of libraries) {

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { CommandProblem } from '#api/cli/command.ts'
+import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DataFolder, FolderInUse, findHolder, makeDataFolder, openDataFolder, type Purpose } from '#core/database/data-folder.ts'
 import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations } from '#core/database/database.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
@@ -34,6 +34,7 @@ export async function openOwnDatabase(options: {
   log: Log
   purpose: Purpose
   onLost: (reason: string) => void
+  stop: AbortSignal
 }): Promise<OpenedDatabase> {
   const { settings, log } = options
   const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex } = {}
@@ -57,7 +58,7 @@ export async function openOwnDatabase(options: {
     }
     const url = held.postgres?.url ?? settings.databaseUrl!
     held.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
-    if (held.postgres === undefined) await awaitForeign(held.database, log)
+    if (held.postgres === undefined) await awaitForeign(held.database, log, options.stop)
     const ran = await migrate(held.database)
     if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
     return { database: held.database, settings: { ...settings, dataFolder: held.folder.path }, serverRuns: false, close }
@@ -68,12 +69,16 @@ export async function openOwnDatabase(options: {
 }
 
 /** Opens the database for a command, beside a running server or without one. */
-export async function openCommandDatabase(settings: Settings, log: Log): Promise<OpenedDatabase> {
+export async function openCommandDatabase({
+  settings,
+  log,
+  stop,
+}: Pick<CommandInput, 'settings' | 'log' | 'stop'>): Promise<OpenedDatabase> {
   const until = Date.now() + RUNNING_PATIENCE_MS
-  if (settings.databaseUrl !== null) return await openForeign(settings, log)
+  if (settings.databaseUrl !== null) return await openForeign(settings, log, stop)
   for (;;) {
     try {
-      return await openOwnDatabase({ settings, log, purpose: 'command', onLost: (reason) => log.error({}, reason) })
+      return await openOwnDatabase({ settings, log, purpose: 'command', onLost: (reason) => log.error({}, reason), stop })
     } catch (error) {
       if (!(error instanceof FolderInUse)) throw error
       if (error.purpose === 'server') {
@@ -81,7 +86,7 @@ export async function openCommandDatabase(settings: Settings, log: Log): Promise
         if (found) return found
       }
       if (Date.now() > until) throw error
-      await sleep(POLL_MS)
+      await sleep(POLL_MS, undefined, { signal: stop })
     }
   }
 }
@@ -102,11 +107,11 @@ async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | nu
   return null
 }
 
-async function openForeign(settings: Settings, log: Log): Promise<OpenedDatabase> {
+async function openForeign(settings: Settings, log: Log, stop: AbortSignal): Promise<OpenedDatabase> {
   const folder = await makeDataFolder(settings.dataFolder)
   const database = openDatabase({ url: settings.databaseUrl!, poolMax: COMMAND_POOL_MAX, log })
   try {
-    await awaitForeign(database, log)
+    await awaitForeign(database, log, stop)
     await migrate(database)
     const serverRuns = (await findHolder(folder))?.purpose === 'server'
     return { database, settings: { ...settings, dataFolder: folder }, serverRuns, close: () => closeDatabase(database) }
@@ -116,7 +121,7 @@ async function openForeign(settings: Settings, log: Log): Promise<OpenedDatabase
   }
 }
 
-async function awaitForeign(database: Knex, log: Log): Promise<void> {
+async function awaitForeign(database: Knex, log: Log, stop: AbortSignal): Promise<void> {
   const until = Date.now() + FOREIGN_PATIENCE_MS
   for (let told = false; ; ) {
     try {
@@ -134,7 +139,7 @@ async function awaitForeign(database: Knex, log: Log): Promise<void> {
         })
       if (!told) log.info({}, 'Waiting for the database of DATABASE_URL')
       told = true
-      await sleep(POLL_MS)
+      await sleep(POLL_MS, undefined, { signal: stop })
     }
   }
 }

@@ -3,7 +3,6 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { chooseLibrary } from '#api/cli/library.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
-import { openWork } from '#api/composition.ts'
 import { CarrelError } from '#core/errors.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
 
@@ -22,15 +21,15 @@ export const scan: Command = {
 }
 
 async function run(input: CommandInput): Promise<number> {
-  const { settings, log, out } = input
+  const { log, out } = input
   const mode = input.flag('deep') === 'true' ? 'deep' : 'normal'
-  const opened = await openCommandDatabase(settings, log)
+  const opened = await openCommandDatabase(input)
   try {
     const all = await listLibraries(opened.database)
     const chosen =
       input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
     if (chosen.length === 0) throw new CommandProblem('There is no library to scan. Add one: carrel library add DIR')
-    const work = await openWork({ settings: opened.settings, log, database: opened.database })
+    const work = await (await import('#api/composition.ts')).openWork({ settings: opened.settings, log, database: opened.database })
     try {
       for (const library of chosen) {
         try {

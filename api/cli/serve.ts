@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { openOwnDatabase } from '#api/cli/open-database.ts'
-import { openComposition } from '#api/composition.ts'
-import { openServer } from '#api/server.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { CarrelError } from '#core/errors.ts'
@@ -15,6 +13,8 @@ const DRAIN_MS = 10_000
 /** Everything together; whatever hangs longer hangs for ever. */
 const CLOSE_MS = 60_000
 const PROGRESS_MS = 1_000
+/** How long after its last answer PostgreSQL's process may take to end. */
+const LOST_MS = 1_000
 
 export const serve: Command = {
   name: 'serve',
@@ -33,10 +33,13 @@ async function run(input: CommandInput): Promise<number> {
   const lost = Promise.withResolvers<string>()
   let exitCode = 0
   try {
+    // Loading HTTP and pictures takes a second, which the other commands do without.
+    const loaded = Promise.all([import('#api/composition.ts'), import('#api/server.ts')])
     log.info({ version: VERSION, node: process.versions.node }, `${NAME} starts`)
-    const opened = await openOwnDatabase({ settings, log, purpose: 'server', onLost: lost.resolve })
+    const opened = await openOwnDatabase({ settings, log, purpose: 'server', onLost: lost.resolve, stop })
     closers.push({ what: 'database', close: opened.close })
     if (stop.aborted) return 0
+    const [{ openComposition }, { openServer }] = await loaded
     const composition = await openComposition({ settings: opened.settings, log, database: opened.database })
     closers.push({ what: 'workers and accounts', close: composition.close })
     const { services } = composition
@@ -71,6 +74,14 @@ async function run(input: CommandInput): Promise<number> {
       log.error({}, reason)
       exitCode = 1
     }
+  } catch (error) {
+    // Asked to stop while something was being waited for.
+    if (stop.aborted && (error as Error).name === 'AbortError') return 0
+    // Whatever failed for want of the database is told by its end, which we may hear of a moment later.
+    const reason = await Promise.race([lost.promise, sleep(LOST_MS, null)])
+    if (reason === null) throw error
+    log.error({}, reason)
+    exitCode = 1
   } finally {
     await closeAll(input, closers)
   }

@@ -46,7 +46,7 @@ export function openTerminal(output: Output, now: () => number = Date.now): Term
       }
       clear()
       // A line that wraps cannot be rewritten.
-      shown = text.slice(0, (output.columns ?? 80) - 1)
+      shown = text.slice(0, (output.columns || 80) - 1)
       output.write(shown)
     },
     progressDone() {

@@ -16,7 +16,7 @@ const PASSWORD_FILE = {
 } as const
 
 async function withAccounts<T>(input: CommandInput, work: (accounts: ReturnType<typeof openAccounts>) => Promise<T>): Promise<T> {
-  const opened = await openCommandDatabase(input.settings, input.log)
+  const opened = await openCommandDatabase(input)
   try {
     const key = input.settings.tokenKey ?? (await tokenKey(opened.settings.dataFolder))
     const accounts = openAccounts({ database: opened.database, settings: input.settings, tokenKey: Buffer.from(key), log: input.log })

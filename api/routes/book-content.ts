@@ -58,7 +58,10 @@ export const bookContentRoutes = [
         ...params,
         width: query.width,
         format: readPageFormat(query.format),
-        signal: call.signal,
+        // Handed on as it is: to look at it costs as much as a fifth of a page.
+        get signal() {
+          return call.signal
+        },
       })
       return {
         kind: 'bytes',

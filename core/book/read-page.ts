@@ -6,6 +6,7 @@ import type { ExtractRar, Page, PageOutcome, Problem, ReadRarPage, ReadZipPage, 
 import { type BookPage, fileHashOf, formatOfMediaType, pageId } from '#core/book/book.ts'
 import { openBookLookup } from '#core/book/book-lookup.ts'
 import { openPageCache } from '#core/book/page-cache.ts'
+import { openPageMemory } from '#core/book/page-memory.ts'
 import { findFatalMessage, findPages, type ReadableBook } from '#core/book/page-query.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/book/page-variant.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
@@ -20,7 +21,8 @@ export interface PageAsk {
   width?: number | undefined
   /** One of PAGE_FORMATS; without it the page stays as the file holds it, where it can. */
   format?: PageFormat | undefined
-  signal: AbortSignal
+  /** Looked at only where work can be given up on the way. */
+  readonly signal: AbortSignal
 }
 
 export interface ReadPage {
@@ -70,6 +72,12 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
   const { database } = parts
   const lookup = openBookLookup(database)
   const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
+  const memory = openPageMemory((book) =>
+    checkUnchanged(book).then(
+      () => true,
+      () => false,
+    ),
+  )
   const pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
     sizeCalculation: ({ pages }) => (pages.length + 1) * PAGE_MEMORY_BYTES,
@@ -99,12 +107,12 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
   async function produce(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageOutcome> {
     if (variant.kind === 'original') return await readOriginal(book, target)
     const key = { hash: fileHashOf(book), name: `${target.index}-${variant.name}` }
-    return await cache.picture(key, target.signal, async (signal): Promise<PageOutcome> => {
+    return await cache.picture(key, target.ask.signal, async (signal): Promise<PageOutcome> => {
       if (variant.kind === 'rendered') {
         await checkUnchanged(book)
         return await parts.renderPdfPage({ path: book.path, index: target.index, longestSide: variant.longestSide }, { signal })
       }
-      const source = await produce(book, { ...target, signal }, variant.from)
+      const source = await produce(book, { ...target, ask: { signal } }, variant.from)
       if ('problem' in source) return source
       const resized = await parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
       if ('bytes' in resized) return resized
@@ -119,16 +127,16 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     })
   }
 
-  async function readOriginal(book: ReadableBook, { page, index, pages, signal }: Target): Promise<PageOutcome> {
+  async function readOriginal(book: ReadableBook, { page, index, pages, ask }: Target): Promise<PageOutcome> {
     const request = { path: book.path, index, page }
     if (book.pageSource === 'zip') return await parts.readZipPage(request)
     // Only a zip page is checked against what analysis noted; of other files we make sure that they are still the analysed ones.
     await checkUnchanged(book)
-    if (book.pageSource === 'rar') return await parts.readRarPage(request, { signal })
+    if (book.pageSource === 'rar') return await parts.readRarPage(request, { signal: ask.signal })
     const bytes = pages.reduce((sum, { bytes }) => sum + bytes, 0)
     const key = { hash: fileHashOf(book), index, count: pages.length, bytes }
     let partial: Problem | null = null
-    const extracted = await cache.extracted(key, signal, async (folder, running) => {
+    const extracted = await cache.extracted(key, ask.signal, async (folder, running) => {
       const problem = await parts.extractRar({ path: book.path, pages, folder }, { signal: running })
       if (problem?.fatal) return { problem }
       partial = problem
@@ -157,14 +165,19 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
       const page = pages[ask.pageNumber - 1]
       if (!page) refuseAbsent(book, { pageNumber: ask.pageNumber, count: pages.length })
       const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format })
-      const target = { page, index: ask.pageNumber - 1, pages, signal: ask.signal }
-      const outcome = await produce(book, target, variant).catch(async (cause) => {
+      const fileHash = fileHashOf(book)
+      const etag = `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`
+      const name = `${ask.pageNumber} ${variant.name}`
+      const kept = await memory.find(book, name)
+      if (kept) return { ...kept, etag, fileHash }
+
+      const outcome = await produce(book, { page, index: ask.pageNumber - 1, pages, ask }, variant).catch(async (cause) => {
         if (!ask.signal.aborted && !(cause instanceof CarrelError)) await checkUnchanged(book)
         throw cause
       })
       if ('problem' in outcome) return await refusePage(book, outcome.problem, ask.pageNumber)
-      const fileHash = fileHashOf(book)
-      return { ...outcome, etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`, fileHash }
+      memory.keep(book, name, outcome)
+      return { ...outcome, etag, fileHash }
     },
 
     async listPages(ask) {
@@ -194,7 +207,8 @@ interface Target {
   page: Page
   index: number
   pages: Page[]
-  signal: AbortSignal
+  /** Its signal is made when it is first looked at, which a page of a zip never does. */
+  ask: { signal: AbortSignal }
 }
 
 /** 128 bits tell contents apart. */

@@ -84,15 +84,22 @@ export async function stopPostmaster(pid: number): Promise<void> {
     if (!send(pid, signal)) return
     const until = Date.now() + patienceMs
     while (Date.now() < until) {
-      if (!send(pid, 0)) return
+      if (!(await isRunning(pid))) return
       await sleep(POLL_MS)
     }
   }
   throw new Error(`PostgreSQL (pid ${pid}) does not stop. Stop it by hand: kill -QUIT ${pid}`)
 }
 
+/** An ended process whose parent does not ask for its exit code stays in the table as a zombie: in containers the first process often never asks. */
+async function isRunning(pid: number): Promise<boolean> {
+  // The state follows the program's name, which stands in brackets and may hold any.
+  const state = /^.*\) (\S)/s.exec(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))?.[1]
+  return state !== undefined && state !== 'Z' && state !== 'X'
+}
+
 /** False when there is no such process (any more). */
-function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(pid, signal)
     return true

@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { queueAnalyses } from '#core/book/queue-analyses.ts'
 import {
@@ -68,7 +68,7 @@ export function scanLibrary(parts: Parts): TaskHandler {
       }
       parts.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
       const message = error instanceof Error ? error.message : String(error)
-      await endScan(parts.database, run.id, 'failed', [message])
+      await endScan(parts.database, run.id, { status: 'failed', errors: [message] })
       throw new FinalFailure(message, { cause: error })
     }
   }
@@ -77,8 +77,7 @@ export function scanLibrary(parts: Parts): TaskHandler {
 async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'deep' | 'startedAt'>): Promise<unknown> {
   const { database, tasks } = parts
   const { library } = begun
-  const root = await checkRoot(library.path)
-  const known = await listFolderDigests(database, library.id)
+  const [root, known] = await Promise.all([checkRoot(library.path), listFolderDigests(database, library.id)])
   const state: Scan = {
     ...begun,
     run,
@@ -97,14 +96,13 @@ async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'd
   run.signal.throwIfAborted()
 
   const { filesTotal } = state.counts
-  const present = await countPresentBooks(database, library.id)
+  const [present, after] = await Promise.all([countPresentBooks(database, library.id), checkRoot(library.path)])
   if (filesTotal === 0 && present > 0) {
     const why = state.unreadable.length > 0 ? ` (${state.counts.errors[0]})` : ''
     throw new FinalFailure(
       `"${library.path}" holds no books at all now, but ${present} are known${why}. Is its disk mounted? Nothing was changed.`,
     )
   }
-  const after = await checkRoot(library.path)
   if (after.dev !== root.dev || after.ino !== root.ino) {
     throw new FinalFailure(`"${library.path}" became another folder during the scan. Is its disk mounted? No book was marked as deleted.`)
   }
@@ -116,8 +114,7 @@ async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'd
   }
   run.signal.throwIfAborted()
   const counts = withErrorCount(state)
-  await writeScanCounts(database, run.id, counts)
-  await endScan(database, run.id, 'completed')
+  await endScan(database, run.id, { status: 'completed', counts })
   if (library.scanning_config?.purgeDeletedOnScan) {
     await tasks.add({ type: 'purge_deleted', libraryId: library.id, dedupeKey: library.id })
   }
@@ -130,7 +127,7 @@ async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
   try {
     const facts = await stat(path)
     if (!facts.isDirectory()) throw new FinalFailure(`"${path}" is a file, not a folder. Nothing was changed.`)
-    await readdir(path)
+    await (await opendir(path)).close()
     return facts
   } catch (error) {
     if (error instanceof FinalFailure) throw error

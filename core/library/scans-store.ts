@@ -58,22 +58,36 @@ export async function writeScanCounts(database: Knex, scanId: string, counts: Sc
     })
 }
 
-/** Ends a scan that has not ended yet. Errors, when given, are put before those of its files. */
+/** Ends a scan that has not ended yet; false when it had. Errors, when given, are put before those of its files. */
 export async function endScan(
   database: Knex,
   scanId: string,
-  status: 'completed' | 'failed' | 'cancelled',
-  errors: string[] = [],
+  end: { status: 'completed' | 'failed' | 'cancelled'; errors?: string[]; counts?: ScanCounts },
 ): Promise<boolean> {
-  return await database.transaction(async (trx) => {
-    const ended: { library_id: string }[] = await trx('scans')
-      .where('id', scanId)
-      .whereIn('status', ['pending', 'processing'])
-      .update({ status, completed_at: trx.fn.now(), errors: trx.raw('?::jsonb || errors', [JSON.stringify(errors)]) }, ['library_id'])
-    if (status === 'completed' && ended[0])
-      await trx('libraries').where('id', ended[0].library_id).update({ last_scanned_at: trx.fn.now() })
-    return ended.length > 0
-  })
+  const { counts } = end
+  const { rows } = await database.raw(
+    `WITH ended AS (
+       UPDATE scans SET status = :status, completed_at = now(),
+         errors = CAST(:errors AS jsonb) || coalesce(CAST(:fileErrors AS jsonb), errors),
+         files_total = coalesce(CAST(:filesTotal AS int), files_total), files_processed = coalesce(CAST(:filesProcessed AS int), files_processed),
+         books_found = coalesce(CAST(:booksFound AS int), books_found), series_found = coalesce(CAST(:seriesFound AS int), series_found)
+       WHERE id = :scanId AND status IN ('pending', 'processing') RETURNING library_id
+     ), scanned AS (
+       UPDATE libraries SET last_scanned_at = now() FROM ended WHERE libraries.id = ended.library_id AND :status = 'completed'
+     )
+     SELECT library_id FROM ended`,
+    {
+      scanId,
+      status: end.status,
+      errors: JSON.stringify(end.errors ?? []),
+      fileErrors: counts ? JSON.stringify(counts.errors) : null,
+      filesTotal: counts?.filesTotal ?? null,
+      filesProcessed: counts?.filesProcessed ?? null,
+      booksFound: counts?.booksFound ?? null,
+      seriesFound: counts?.seriesFound ?? null,
+    },
+  )
+  return rows.length > 0
 }
 
 /**

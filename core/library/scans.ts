@@ -103,7 +103,7 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
       try {
         await tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
       } catch (error) {
-        await endScan(database, id, 'failed', ['The scan could not be put in line.'])
+        await endScan(database, id, { status: 'failed', errors: ['The scan could not be put in line.'] })
         throw error
       }
       const row = (await database('scans').where('id', id).first()) as ScanRow | undefined
@@ -122,7 +122,7 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
       await getLibrary(libraryId)
       const active = await findActiveScan(database, libraryId)
       if (active) {
-        await endScan(database, active.id, 'cancelled')
+        await endScan(database, active.id, { status: 'cancelled' })
         await tasks.cancel(active.id)
       }
       await tasks.cancelAll({ type: 'analyze_book', libraryId })
@@ -130,7 +130,7 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
     },
 
     async cancelOne(scanId) {
-      await endScan(database, scanId, 'cancelled')
+      await endScan(database, scanId, { status: 'cancelled' })
     },
 
     async listActive() {

@@ -32,8 +32,6 @@ export interface ExpectedBook {
   hostile?: boolean
   notABook?: boolean
   contentIs?: string
-  expectedPageNames?: string[]
-  duplicateNames?: boolean
 }
 
 const folder = fileURLToPath(new URL('../../../shared/corpus/', import.meta.url))

@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync } from 'node:zlib'
+import { buildZip, type ZipPart } from './zip-builder.ts'
 
 /** Entries of a zip by archive path, in this order; `null` leaves out what a recipe would put there. */
 export type EpubFiles = Record<string, string | Uint8Array | null>
@@ -13,7 +13,7 @@ export interface EpubRecipe {
   afterSpine?: string
   /** Before the root element of the package document, such as a DOCTYPE. */
   prolog?: string
-  /** Content by path inside OPS/ (`../META-INF/…` for files elsewhere is written `/META-INF/…`), or null to leave out a standard file. */
+  /** Content by path inside OPS/ (files elsewhere are written `/META-INF/…`), or null to leave out a standard file. */
   files?: EpubFiles
 }
 
@@ -83,35 +83,11 @@ function page(body: string): string {
 
 /** A zip in which text is deflated and everything else stored. */
 function packFiles(files: EpubFiles): Buffer {
-  const locals: Buffer[] = []
-  const directory: Buffer[] = []
-  let offset = 0
+  const parts: ZipPart[] = []
   for (const [name, content] of Object.entries(files)) {
     if (content === null) continue
-    const stored = Buffer.from(content)
     const deflate = typeof content === 'string' && name !== 'mimetype'
-    const data = deflate ? deflateRawSync(stored) : stored
-    const path = Buffer.from(name)
-    const facts = Buffer.alloc(26)
-    facts.writeUInt16LE(20, 0)
-    facts.writeUInt16LE(0x800, 2)
-    facts.writeUInt16LE(deflate ? 8 : 0, 4)
-    facts.writeUInt32LE(crc32(stored), 10)
-    facts.writeUInt32LE(data.length, 14)
-    facts.writeUInt32LE(stored.length, 18)
-    facts.writeUInt16LE(path.length, 22)
-    const local = Buffer.concat([Buffer.from('PK\x03\x04'), facts, path, data])
-    const place = Buffer.alloc(14)
-    place.writeUInt32LE(offset, 10)
-    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\0', 'latin1'), facts, place, path]))
-    locals.push(local)
-    offset += local.length
+    parts.push({ name, data: Buffer.from(content), method: deflate ? 8 : 0 })
   }
-  const end = Buffer.alloc(22)
-  end.write('PK\x05\x06', 'latin1')
-  end.writeUInt16LE(directory.length, 8)
-  end.writeUInt16LE(directory.length, 10)
-  end.writeUInt32LE(Buffer.concat(directory).length, 12)
-  end.writeUInt32LE(offset, 16)
-  return Buffer.concat([...locals, ...directory, end])
+  return buildZip(parts)
 }

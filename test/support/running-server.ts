@@ -52,7 +52,7 @@ export async function startServer(options: { dataFolder: string; args?: string[]
       output += chunk.toString()
     })
     child.once('exit', (code) => reject(new Error(`the server ended with code ${code} before it listened:\n${output}`)))
-    sleep(60_000).then(() => reject(new Error(`the server did not listen within 60 s:\n${output}`)))
+    sleep(60_000, undefined, { ref: false }).then(() => reject(new Error(`the server did not listen within 60 s:\n${output}`)))
   })
   const call = async <T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> => {
     const answer = await fetch(url + path, {
@@ -74,8 +74,8 @@ export async function startServer(options: { dataFolder: string; args?: string[]
     post: (path, body) => call('POST', path, body, headers),
     peakRssMb: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
     stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-      if (child.exitCode !== null) return child.exitCode
       child.kill('SIGTERM')
       return ended
     },

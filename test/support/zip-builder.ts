@@ -17,6 +17,8 @@ export interface ZipPart {
   /** Uncompressed size as declared. */
   bytes?: number
   compressedBytes?: number
+  /** Stands where the compressed data should. */
+  packed?: Uint8Array
   /** Sizes and CRC after the data, zero in the local header. */
   descriptor?: boolean
   /** Sizes only in the zip64 extra field. */
@@ -45,9 +47,10 @@ export function buildZip(parts: readonly ZipPart[], shape: ZipShape = {}): Buffe
   const start = shape.adjustedPrefix?.length ?? 0
   const bodies: Uint8Array[] = shape.adjustedPrefix ? [shape.adjustedPrefix] : []
   const directory: Buffer[] = []
+  const packed = packOnce()
   let offset = start
   for (const part of parts) {
-    const { local, central } = encode(part, offset)
+    const { local, central } = encode(part, offset, packed)
     bodies.push(...local)
     directory.push(central)
     offset += local.reduce((sum, piece) => sum + piece.length, 0)
@@ -59,13 +62,33 @@ export function buildZip(parts: readonly ZipPart[], shape: ZipShape = {}): Buffe
   return Buffer.concat([...prefix, ...bodies, ...directory, ...end, ...(shape.suffix ? [shape.suffix] : [])])
 }
 
-function encode(part: ZipPart, offset: number): { local: Uint8Array[]; central: Buffer } {
+type Packed = ReturnType<typeof packOnce>
+
+/** Archives of one page many times over pack it once. */
+function packOnce() {
+  const deflated = new Map<Uint8Array, Uint8Array>()
+  const sums = new Map<Uint8Array, number>()
+  return {
+    deflate(data: Uint8Array): Uint8Array {
+      const known = deflated.get(data) ?? deflateRawSync(data)
+      deflated.set(data, known)
+      return known
+    },
+    sum(data: Uint8Array): number {
+      const known = sums.get(data) ?? crc32(data)
+      sums.set(data, known)
+      return known
+    },
+  }
+}
+
+function encode(part: ZipPart, offset: number, packed: Packed): { local: Uint8Array[]; central: Buffer } {
   const name = typeof part.name === 'string' ? Buffer.from(part.name) : Buffer.from(part.name)
   const method = part.method ?? 0
-  const data = method === 8 ? deflateRawSync(part.data) : part.data
+  const data = part.packed ?? (method === 8 ? packed.deflate(part.data) : part.data)
   const utf8 = part.utf8 ?? (typeof part.name === 'string' && /[^\x00-\x7f]/.test(part.name))
   const flags = (utf8 ? 0x800 : 0) | (part.encrypted ? 1 : 0) | (part.descriptor ? 8 : 0)
-  const sum = part.crc32 ?? crc32(part.data)
+  const sum = part.crc32 ?? packed.sum(part.data)
   const bytes = part.bytes ?? part.data.length
   const compressedBytes = part.compressedBytes ?? data.length
   const extra = Buffer.concat([

@@ -12,7 +12,8 @@ import { ENTRIES_MAX } from '#workers/limits.ts'
 const MIB = 1024 * 1024
 const numbered = await numberedPages(12)
 const order = Array.from({ length: 12 }, (_, index) => `page${index + 1}.png`)
-const cover = await makePicture({ width: 160, height: 240 })
+/** Larger than the heads that an ordinary look reads. */
+const large = await makePicture({ width: 160, height: 240, noise: true })
 const text = Buffer.from('<html>not a picture</html>')
 
 let files = 0
@@ -64,12 +65,38 @@ t.test('only pages are pages', async (t) => {
       { name: 'Book/.hidden.png', data: page },
       { name: '@eaDir/2.png', data: page },
       { name: 'Thumbs.db', data: text },
-      { name: 'ComicInfo.xml', data: text },
+      { name: 'ComicInfo.xml', data: Buffer.from('<ComicInfo/>') },
       { name: 'inner.cbz', data: buildZip(numbered) },
     ]),
   )
   t.same(names(analysis), ['Book/2.PNG', 'Book/10.png', 'Book/deep/er/1.png'])
   t.same(analysis.problems, [])
+})
+
+t.test('the title of ComicInfo.xml', async (t) => {
+  const info = (name: string, content: string) => ({ name, data: Buffer.from(content) })
+  const title = (text: string) => `<?xml version="1.0"?><ComicInfo><Series>S</Series><Title>${text}</Title></ComicInfo>`
+  const cases: [label: string, parts: ZipPart[], expected: object, problems: string[]][] = [
+    ['none', [], {}, []],
+    [
+      'at the root',
+      [info('a/ComicInfo.xml', title('inner')), info('ComicInfo.xml', title(' The  Beginning &amp; End '))],
+      { title: 'The Beginning & End' },
+      [],
+    ],
+    ['in a folder, lower case', [info('a/comicinfo.XML', title('inner'))], { title: 'inner' }, []],
+    ['empty title', [info('ComicInfo.xml', title(' '))], {}, []],
+    ['another root', [info('ComicInfo.xml', '<html/>')], {}, ['metadata']],
+    ['cut off', [info('ComicInfo.xml', '<ComicInfo><Title>x')], {}, ['metadata']],
+    ['damaged', [{ ...info('ComicInfo.xml', title('x')), crc32: 1 }], {}, ['metadata']],
+    ['a Mac shadow', [info('__MACOSX/ComicInfo.xml', 'rubbish')], {}, []],
+  ]
+  for (const [label, parts, expected, problems] of cases) {
+    for (const bytes of [buildZip([...numbered, ...parts]), buildRar([...(parts as { name: string; data: Buffer }[]), ...numbered])]) {
+      const analysis = await analyseBytes(t, bytes)
+      t.same([analysis.embedded, types(analysis), analysis.pageCount], [expected, problems, 12], label)
+    }
+  }
 })
 
 t.test('bad input, each with its type and words', async (t) => {
@@ -122,7 +149,19 @@ t.test('bad input, each with its type and words', async (t) => {
     ['shared data', buildZip(pages.map((page) => ({ ...page, headerOffset: 0 }))), ['parser!'], /overlap/],
     ['first page is text', buildZip([{ name: '0.jpg', data: text }, second]), ['page_extraction', 'thumbnail'], /not a picture/],
     ['first page too large', buildZip([{ name: '0.png', data: pngHeader(30_000, 30_000) }, second]), ['thumbnail'], /30000 × 30000/],
-    ['first page damaged', buildZip([third, { ...second, crc32: 1 }].toReversed()), ['page_extraction', 'thumbnail'], /checksum/],
+    ['first page damaged', buildZip([{ ...third, crc32: 1 }, second]), ['page_extraction', 'thumbnail'], /checksum/],
+    [
+      'first page damaged past its head',
+      buildZip([{ name: '0.png', data: large, crc32: 1 }, second]),
+      ['page_extraction', 'thumbnail'],
+      /checksum/,
+    ],
+    [
+      'one page is packed wrongly',
+      buildZip([{ name: '0.png', data: Buffer.alloc(900, 0xff), method: 8, packed: Buffer.alloc(900, 0xff) }, second]),
+      ['page_extraction', 'thumbnail'],
+      /cannot be unpacked/,
+    ],
     ['one page has no data', buildZip([first, { ...second, headerOffset: 0x7fffffff }]), ['page_extraction', 'thumbnail'], /not where/],
     ['an LCP package', buildZip([{ name: 'license.lcpl', data: text }]), ['format_detection!'], /LCP/],
   ]
@@ -156,7 +195,7 @@ t.test('a bad page is counted, told by name and leaves the rest alone', async (t
 })
 
 t.test('only a deep look reads every byte', async (t) => {
-  const bytes = buildZip([...numbered.slice(0, 5), { name: 'page99.png', data: cover, crc32: 5 }])
+  const bytes = buildZip([...numbered.slice(0, 5), { name: 'page99.png', data: large, crc32: 5 }])
   t.same((await analyseBytes(t, bytes)).problems, [])
   t.match((await analyseBytes(t, bytes, { verifyPages: true })).problems, [
     { type: 'page_extraction', fatal: false, message: /checksum/, details: { pages: [{ page: 6, name: 'page99.png' }] } },

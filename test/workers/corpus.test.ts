@@ -86,11 +86,10 @@ t.test('every readable comic and PDF has a cover, or says why not', { skip: !cor
 })
 
 t.test('a deep look finds the damage that heads do not show', { skip: !corpus }, async (t) => {
-  for (const path of ['broken/cbz/bad-crc-page3-stored.cbz', 'broken/cbz/corrupt-deflate-page2.cbz']) {
-    t.same(seen.get(path)?.problems, [], path)
-    const { problems } = await analyse({ path: corpus!.folder + path, verifyPages: true })
-    t.match(problems, [{ type: 'page_extraction', fatal: false, details: { count: 1 } }], path)
-  }
+  const path = 'broken/cbz/bad-crc-page3-stored.cbz'
+  t.same(seen.get(path)?.problems, [])
+  const deep = await analyse({ path: corpus!.folder + path, verifyPages: true })
+  t.match(deep.problems, [{ type: 'page_extraction', fatal: false, details: { count: 1, pages: [{ page: 3 }] } }])
   const { problems } = await analyse({ path: `${corpus!.folder}comics/cbz/haruko-manga-rtl.cbz`, verifyPages: true })
   t.same(problems, [])
 })

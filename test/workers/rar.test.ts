@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import type { Page } from '#core/book/analysis.ts'
 import { findCorpus } from '#test/support/corpus.ts'
@@ -171,7 +171,9 @@ t.test('sets of several volumes', { skip: !corpus }, async (t) => {
     { type: 'page_extraction', fatal: false },
   ])
   t.ok(pageCount >= 2)
-  mkdirSync(join(t.testdir(), 'emakimono.part2.rar'), { recursive: true })
+  mkdirSync(join(dirname(alone), 'emakimono.part2.rar'))
+  const again = await analyse({ path: alone, verifyPages: false })
+  t.same(again.problems, problems, 'a folder in the place of a volume is no volume')
 })
 
 t.test('compressed and solid pages agree with the sums of the same pages elsewhere', { skip: !corpus }, async (t) => {

@@ -21,7 +21,9 @@ t.test('a tree of elements and text in document order', async (t) => {
 })
 
 t.test('prefixes go, and what they told apart stays apart', async (t) => {
-  const root = rootOf('<o:p xmlns:o="urn:o" xmlns="urn:d" xml:lang="en" id="plain" o:id="prefixed"><dc:title o:role="aut">T</dc:title></o:p>')
+  const root = rootOf(
+    '<o:p xmlns:o="urn:o" xmlns="urn:d" xml:lang="en" id="plain" o:id="prefixed"><dc:title o:role="aut">T</dc:title></o:p>',
+  )
   t.equal(root.name, 'p')
   t.equal(root.prefix, 'o')
   t.equal(root.attributes.get('id'), 'plain', 'the plain attribute wins, whatever the order')
@@ -63,7 +65,9 @@ t.test('references are resolved once, entities never expanded', async (t) => {
   t.equal(textOf(laughs.root), '&c;&c;')
   t.same(laughs.unknownEntities, ['c'])
 
-  const external = parseXml(Buffer.from('<!DOCTYPE a [<!ENTITY % p SYSTEM "http://x/"> %p; <!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'))
+  const external = parseXml(
+    Buffer.from('<!DOCTYPE a [<!ENTITY % p SYSTEM "http://x/"> %p; <!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'),
+  )
   t.equal(textOf(external.root), '&x;')
   t.equal(textOf(rootOf('<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://x/y>z.dtd"><a>ok</a>')), 'ok')
   t.equal(textOf(rootOf('<a>Salt & Pepper &c. &; <![CDATA[& ]]>&</a>')), 'Salt & Pepper &c. &; & &', 'stray ampersands are forgiven')

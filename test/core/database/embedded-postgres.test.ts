@@ -13,6 +13,9 @@ import { findPostgresFolder, findPostgresRunner, NOBODY, reachableByNobody, read
 import { findPostmaster, readPostmasterFile, stopOrphan } from '#core/database/postmaster.ts'
 import { silentLog } from '#core/log.ts'
 
+// Making a cluster takes a second on a quiet machine, and several on a busy one.
+t.setTimeout(120_000)
+
 /** These tests start PostgreSQL without fsync: what they look at is processes and folders. */
 const FAST = { fsync: 'off' }
 const asRoot = process.getuid?.() === 0

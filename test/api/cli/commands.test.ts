@@ -1,0 +1,75 @@
+import t from 'tap'
+import { commands, findCommand } from '#api/cli/commands.ts'
+import { checkLibraryFolder } from '#api/cli/doctor.ts'
+import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
+import { chooseLibrary } from '#api/cli/library.ts'
+import { count, printable, renderProgress } from '#api/cli/library-report.ts'
+
+t.test('which command a line means', async (t) => {
+  const cases: [line: string, name: string | null, rest: string[], asksHelp: boolean][] = [
+    ['', 'serve', [], false],
+    ['--port 1', 'serve', ['--port', '1'], false],
+    ['serve --port 1', 'serve', ['--port', '1'], false],
+    ['user add ada --role admin', 'user add', ['ada', '--role', 'admin'], false],
+    ['library list', 'library list', [], false],
+    ['scan --deep', 'scan', ['--deep'], false],
+    ['--help', null, [], true],
+    ['help', null, [], true],
+    ['help scan', 'scan', [], true],
+    ['user add -h', 'user add', [], true],
+    ['user add -- --help', 'user add', ['--', '--help'], false],
+  ]
+  for (const [line, name, rest, asksHelp] of cases) {
+    const found = findCommand(line.split(' ').filter((word) => word !== ''))
+    t.same({ name: found.command?.name ?? null, rest: found.rest, asksHelp: found.asksHelp }, { name, rest, asksHelp }, line)
+  }
+  t.throws(() => findCommand(['serv']), /no command "serv".*Did you mean carrel serve\?/)
+  t.throws(() => findCommand(['usr', 'add']), /Did you mean carrel user add\?/)
+  t.throws(() => findCommand(['user']), /It is carrel user add or carrel user reset-password/)
+  t.throws(() => findCommand(['library', 'ad']), /Did you mean carrel library add\?/)
+})
+
+t.test('help tells of every command and flag', async (t) => {
+  const overview = renderOverview(commands)
+  for (const command of commands) {
+    t.match(overview, command.summary)
+    const help = renderCommandHelp(command)
+    t.match(help, command.about)
+    for (const flag of command.flags) t.match(help, `--${flag.name}`)
+  }
+})
+
+t.test('the library a person means', async (t) => {
+  const libraries = [
+    { id: '1', name: 'Comics', path: '/srv/comics', isActive: true },
+    { id: '2', name: 'Books', path: '/srv/books', isActive: true },
+    { id: '3', name: 'Books', path: '/srv/more', isActive: true },
+  ]
+  t.equal(chooseLibrary(libraries, 'Comics', '/').id, '1')
+  t.equal(chooseLibrary(libraries, '3', '/').id, '3')
+  t.equal(chooseLibrary(libraries, 'books', '/srv').id, '2', 'a folder, from where one stands')
+  t.throws(() => chooseLibrary(libraries, 'Books', '/'), /More than one.*2, 3/)
+  t.throws(() => chooseLibrary(libraries, 'Comic', '/'), /Did you mean Comics\?/)
+})
+
+t.test('words for people', async (t) => {
+  t.equal(count(1, 'book'), '1 book')
+  t.equal(count(1234, 'book'), '1,234 books')
+  t.equal(count(2, 'series'), '2 series')
+  t.equal(printable('a\nb\u001b[31mc\u0085'), 'a?b?[31mc?')
+  t.equal(printable('x'.repeat(300)).length, 161)
+  t.equal(renderProgress({ scans: [], books: 5, pending: 0, failed: 1 }), null)
+  t.equal(renderProgress({ scans: [], books: 1500, pending: 500, failed: 1 }), 'analysing: 1,000 of 1,500 books, 1 failed')
+  t.equal(
+    renderProgress({ scans: [{ library: 'Comics', filesTotal: 10, filesProcessed: 3 }], books: 0, pending: 0, failed: 0 }),
+    'scanning Comics: 3 of 10 files',
+  )
+})
+
+t.test('folders of books that have something wrong', async (t) => {
+  const folder = t.testdir({ full: { 'a.cbz': '' }, empty: {}, file: '' })
+  t.match(await checkLibraryFolder(`${folder}/full`), { state: 'ok' })
+  t.match(await checkLibraryFolder(`${folder}/empty`), { state: 'trouble', found: /is empty/ })
+  t.match(await checkLibraryFolder(`${folder}/file`), { state: 'trouble', found: /is a file/ })
+  t.match(await checkLibraryFolder(`${folder}/none`), { state: 'trouble', found: /does not exist/ })
+})

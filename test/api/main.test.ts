@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import net from 'node:net'
+import path from 'node:path'
+import t from 'tap'
+import { findPostmaster } from '#core/database/postmaster.ts'
+import { ADMIN, makeRoom, runCommand, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+
+// Each command is a process of its own, and some make a database, beside other tests.
+t.setTimeout(300_000)
+
+t.test('started, used by commands, refused twice, stopped', async (t) => {
+  const room = await makeRoom(t)
+  const data = path.join(room, 'data')
+  const books = path.join(room, 'books')
+  await mkdir(path.join(books, 'Series'), { recursive: true })
+  await writeFile(path.join(books, 'Series', 'broken\u001b[31m\n1.cbz'), 'no book')
+  const server = await startCarrel(t, data, ['--library', books])
+  t.equal((await fetch(`${server.url}/health`)).status, 200)
+  t.equal((await stat(data)).mode & 0o007, 0, 'the data folder is closed to others')
+
+  const second = await runCommand(['--data-dir', data, '--port', '0'])
+  t.equal(second.code, 1)
+  t.match(second.output, new RegExp(`in use by a Carrel server with pid ${server.child.pid}`))
+
+  await server.said(/Carrel is ready/)
+  t.match(server.output(), new RegExp(`Address +${server.url}`))
+  t.match(server.output(), /Admin +none yet; make one:/)
+  t.match(server.output(), /Books +1 found, 1 failed/)
+  t.notMatch(server.output(), '\u001b[31m', 'what a file is called does not reach the terminal as it is')
+
+  const made = await runCommand(['user', 'add', ADMIN.username, '--role', 'admin', '--data-dir', data], { input: `${ADMIN.password}\n` })
+  t.match(made, { code: 0, output: /Made admin ada/ })
+  const login = (password: string) =>
+    fetch(`${server.url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: ADMIN.username, password }),
+    })
+  t.equal((await login(ADMIN.password)).status, 200)
+  const word = path.join(room, 'word')
+  await writeFile(word, 'another horse 2\n')
+  t.match(await runCommand(['user', 'reset-password', 'ada', '--password-file', word, '--data-dir', data]), { code: 0 })
+  t.equal((await login(ADMIN.password)).status, 401)
+  t.equal((await login('another horse 2')).status, 200)
+  t.match(await runCommand(['user', 'reset-password', 'adda', '--password-file', word, '--data-dir', data]), {
+    code: 1,
+    output: /Did you mean ada\?/,
+  })
+
+  t.match(await runCommand(['library', 'add', books, '--data-dir', data]), { code: 0, output: /is the library "books" already/ })
+  t.match(await runCommand(['library', 'list', '--data-dir', data]), { code: 0, output: /^books {2}.*1 book, last scan completed/ })
+  t.match(await runCommand(['scan', 'books', '--data-dir', data]), { code: 0, output: /the running server scans it/ })
+  t.match(await runCommand(['doctor', '--data-dir', data]), {
+    code: 0,
+    output: /runs with pid \d+[\s\S]*of the running server[\s\S]*All is well/,
+  })
+  await stopCarrel(t, server, data)
+})
+
+t.test('commands without a server', async (t) => {
+  const room = await makeRoom(t)
+  const data = path.join(room, 'data')
+  const books = path.join(room, 'books')
+  await mkdir(books)
+  await writeFile(path.join(books, 'broken.cbz'), 'no book')
+  t.match(await runCommand(['library', 'list', '--data-dir', data]), { code: 0, output: /no library yet/ })
+  t.match(await runCommand(['library', 'add', 'books', '--name', 'Mine', '--data-dir', 'data'], { cwd: room }), {
+    code: 0,
+    output: /Added the library "Mine"/,
+  })
+  t.match(await runCommand(['scan', '--data-dir', data]), { code: 0, output: /No server runs[\s\S]*1 found, 1 failed/ })
+  t.match(await runCommand(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
+  await rm(books, { recursive: true })
+  t.match(await runCommand(['doctor', '--data-dir', data]), {
+    code: 1,
+    output: /TROUBLE +Library folder: .*does not exist\n +Check the path/,
+  })
+  t.equal(await findPostmaster(path.join(data, 'postgres')), null)
+})
+
+t.test('starts that cannot work say why, and leave nothing running', async (t) => {
+  const room = await makeRoom(t)
+  const data = path.join(room, 'data')
+  const bad = await runCommand(['--prot', '1', '--workers', 'many', '--data-dir', data])
+  t.equal(bad.code, 1)
+  t.match(bad.output, /2 mistakes[\s\S]*--prot\. Did you mean --port\?[\s\S]*--workers must be a whole number/)
+  t.equal(await stat(data).catch(() => null), null, 'nothing was made')
+  t.match(await runCommand(['serv']), { code: 1, output: /Did you mean carrel serve\?/ })
+
+  const other = net.createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as net.AddressInfo
+  t.match(await runCommand(['--data-dir', data, '--port', String(port)]), {
+    code: 1,
+    output: new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is taken`),
+  })
+  t.equal(await findPostmaster(path.join(data, 'postgres')), null)
+  t.match(await runCommand(['doctor', '--data-dir', data, '--port', String(port)]), { code: 1, output: /TROUBLE +Address/ })
+  other.close()
+
+  await writeFile(path.join(room, 'file'), '')
+  t.match(await runCommand(['--data-dir', path.join(room, 'file')]), { code: 1, output: /is not a folder/ })
+  t.match(
+    await runCommand([], { env: { DATABASE_URL: 'postgresql://me:secret@127.0.0.1:1/x', CARREL_DATA_DIR: data, CARREL_PORT: '99999' } }),
+    {
+      code: 1,
+      output: /CARREL_PORT must be/,
+    },
+  )
+})
+
+t.test('help and version', async (t) => {
+  t.match(await runCommand(['--version']), { code: 0, output: /^Carrel \d+\.\d+\.\d+\n$/ })
+  t.match(await runCommand(['--help']), { code: 0, output: /Commands:[\s\S]*doctor[\s\S]*--data-dir/ })
+  t.match(await runCommand(['user', 'add', '--help']), { code: 0, output: /^Usage: carrel user add <name>[\s\S]*--role/ })
+})
+
+t.test('on a database of one’s own', async (t) => {
+  const { database, url } = await openTestDatabase(t, { empty: true })
+  const data = path.join(await makeRoom(t), 'data')
+  const env = { DATABASE_URL: url }
+  const server = await startCarrel(t, data, [], { env })
+  t.equal((await fetch(`${server.url}/health`)).status, 200)
+  t.equal(await stat(path.join(data, 'postgres')).catch(() => null), null, 'none of ours is made')
+  t.match(await runCommand(['user', 'add', 'eve', '--data-dir', data], { env, input: 'a long password' }), {
+    code: 0,
+    output: /Made reader eve/,
+  })
+  t.same(await database('users').pluck('username'), ['eve'])
+  t.match(await runCommand(['doctor', '--data-dir', data], { env }), { code: 0, output: /PostgreSQL 18.*of the running server/ })
+  await stopCarrel(t, server, data)
+
+  const wrong = { DATABASE_URL: url.replace('/test_', '/absent_') }
+  t.match(await runCommand(['--data-dir', data, '--port', '0'], { env: wrong }), {
+    code: 1,
+    output: /DATABASE_URL cannot be used: database "absent_\w+" does not exist\. Check/,
+  })
+  const typo = await runCommand(['--data-dir', data, '--port', '0', '--library', path.join(data, 'Comisc')], { env })
+  t.match(typo, { code: 1, output: /Comisc" is not there/ })
+})

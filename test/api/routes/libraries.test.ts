@@ -1,0 +1,261 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { libraryRoutes } from '#api/routes/libraries.ts'
+import { taskRoutes } from '#api/routes/tasks.ts'
+import { openAnalyses } from '#core/book/analyses.ts'
+import { coverPath } from '#core/book/book-file.ts'
+import type { Library } from '#core/library/library.ts'
+import { openScans, type ScanStatus } from '#core/library/scans.ts'
+import { silentLog } from '#core/log.ts'
+import type { TaskRecord } from '#core/task/task-query.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
+import { comic, until } from '#test/support/house.ts'
+import { openTestServer } from '#test/support/server.ts'
+import { openPool } from '#workers/pool.ts'
+
+t.setTimeout(110_000)
+
+async function openTestLibraries(t: Test) {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-libraries-'))
+  const dataFolder = join(folder, 'data')
+  const server = await openTestServer(t, { routes: [...libraryRoutes, ...taskRoutes], settings: { dataFolder } })
+  const { database } = server
+  const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 20_000 })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
+  const scans = await openScans({ database, tasks, log: silentLog, dataFolder })
+  openAnalyses({ database, tasks, analyse: pool.analyse, log: silentLog, settings: { dataFolder, workers: 1, analysisDeadlineMs: 20_000 } })
+  Object.assign(server.services, { tasks, scans })
+  t.teardown(async () => {
+    await tasks.stop()
+    await pool.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await tasks.start()
+  const token = server.adminToken
+  return {
+    ...server,
+    dataFolder,
+    tasks,
+    folder: (name: string, files: string[] = []) => {
+      const path = join(folder, name)
+      mkdirSync(path, { recursive: true })
+      for (const file of files) {
+        mkdirSync(dirname(join(path, file)), { recursive: true })
+        writeFileSync(join(path, file), comic(file))
+      }
+      return path
+    },
+    ask: <T = never>(method: string, path: string, body?: unknown) =>
+      server.request<T>(method, `/api/v1${path}`, { token, ...(body === undefined ? {} : { body }) }),
+    ended: (libraryId: string) =>
+      until(async () => {
+        const { json } = await server.request<ScanStatus>('GET', `/api/v1/libraries/${libraryId}/scan-status`, { token })
+        return ['completed', 'failed', 'cancelled'].includes(json.status) && json.pendingAnalysis === 0 ? json : null
+      }, 20_000),
+  }
+}
+
+t.test('a library is made, shown, changed and taken away', async (t) => {
+  const server = await openTestLibraries(t)
+  const { ask, folder, ended, database } = server
+  const path = folder('comics', ['Saga/1.cbz', 'Saga/2.cbz', 'one.cbz'])
+  const made = await ask<Library>('POST', '/libraries', {
+    name: ' Comics ',
+    path: `${path}/`,
+    scanImmediately: true,
+    excludedPatterns: '*.tmp',
+    scanningConfig: { enabled: true, scanMode: 'normal' },
+  })
+  t.equal(made.status, 201, made.text)
+  t.match(made.json, {
+    name: 'Comics',
+    path,
+    isActive: true,
+    seriesStrategy: 'series_volume',
+    bookStrategy: 'metadata_first',
+    numberStrategy: 'filename',
+    defaultReadingDirection: 'ltr',
+    excludedPatterns: '*.tmp',
+    scanningConfig: { enabled: true, scanMode: 'normal' },
+    allowedFormats: null,
+    description: null,
+    bookCount: 0,
+  })
+  const { id } = made.json
+  t.match(await ended(id), {
+    status: 'completed',
+    filesTotal: 3,
+    filesProcessed: 3,
+    booksFound: 3,
+    seriesFound: 2,
+    pendingAnalysis: 0,
+    errors: [],
+  })
+  const shown = await ask<Library>('GET', `/libraries/${id}`)
+  t.match(shown.json, { id, bookCount: 3, seriesCount: 2, lastScannedAt: /^20/ })
+  const list = await ask<{ data: Library[]; total: number }>('GET', '/libraries?page=1&pageSize=10')
+  t.match(list.json, { total: 1, data: [{ id, bookCount: 3 }], links: { next: null } })
+
+  const changed = await ask<Library>('PATCH', `/libraries/${id}`, {
+    name: 'Renamed',
+    description: 'mine',
+    excludedPatterns: null,
+    defaultReadingDirection: 'rtl',
+    allowedFormats: ['cbz'],
+    bookStrategy: null,
+  })
+  t.equal(changed.status, 200, changed.text)
+  t.match(changed.json, {
+    name: 'Renamed',
+    description: 'mine',
+    excludedPatterns: null,
+    defaultReadingDirection: 'rtl',
+    allowedFormats: ['cbz'],
+    bookStrategy: 'metadata_first',
+  })
+
+  const books = await database('books').where('library_id', id).pluck('id')
+  t.ok(books.every((book) => existsSync(coverPath(server.dataFolder, book))))
+  t.equal((await ask('DELETE', `/libraries/${id}`)).status, 204)
+  t.equal((await ask('GET', `/libraries/${id}`)).status, 404)
+  t.notOk(
+    books.some((book) => existsSync(coverPath(server.dataFolder, book))),
+    'covers go',
+  )
+  t.ok(existsSync(join(path, 'one.cbz')), 'files stay')
+  t.equal((await ask('DELETE', `/libraries/${id}`)).status, 404)
+})
+
+t.test('folders that cannot be a library', async (t) => {
+  const { ask, folder } = await openTestLibraries(t)
+  const path = folder('comics/inner', ['1.cbz'])
+  const make = async (path: string, more: object = {}) =>
+    await ask<{ error: string; message: string }>('POST', '/libraries', { name: 'x', path, ...more })
+  t.equal((await make(path)).status, 201)
+  t.match((await make(path)).json, { error: 'conflict' })
+  t.match(await make(join(path, '..')), { status: 409, json: { message: /holds the library/ } })
+  t.match(await make(folder('comics/inner/deeper')), { status: 409, json: { message: /lies inside/ } })
+  symlinkSync(path, `${path}-link`)
+  t.equal((await make(`${path}-link`)).status, 409, 'by a link too')
+  t.equal((await make(folder('comics/inner2'))).status, 201, 'a name that only begins alike is another folder')
+  t.match(await make('relative/path'), { status: 422, json: { error: 'invalid_value', message: /absolute/ } })
+  t.match(await make(`${path}/nowhere`), { status: 422, json: { message: /not there/ } })
+  t.match(await make(join(path, '1.cbz')), { status: 422, json: { message: /not a folder/ } })
+  t.equal((await make('/')).status, 422)
+  t.ok([400, 422].includes((await make('/tmp/\0')).status))
+  const free = folder('free')
+  t.equal((await make(free, { excludedPatterns: '[z-a]' })).status, 422)
+  t.equal((await make(free, { seriesStrategy: 'calibre' })).status, 422)
+  t.equal((await make(free, { bookStrategy: 'custom' })).status, 422)
+  t.equal((await make(free, { numberStrategy: 'smart' })).status, 422)
+  t.equal((await make(free, { name: '   ' })).status, 422)
+  for (const wrong of [{ allowedFormats: ['exe'] }, { name: '' }, { name: 5 }, { defaultReadingDirection: 'up' }])
+    t.ok([400, 422].includes((await make(free, wrong)).status), JSON.stringify(wrong))
+})
+
+t.test('a library whose folder moved keeps its books', async (t) => {
+  const { ask, folder, ended, database } = await openTestLibraries(t)
+  const from = folder('from 📚', ['a/1.cbz', 'a/2.cbz'])
+  const to = folder('to', ['a/1.cbz', 'a/2.cbz'])
+  const { json } = await ask<Library>('POST', '/libraries', { name: 'x', path: from, scanImmediately: true })
+  await ended(json.id)
+  const before = await database('books').orderBy('path').pluck('id')
+  t.equal((await ask('PATCH', `/libraries/${json.id}`, { path: to })).status, 200)
+  t.same(await database('books').orderBy('path').pluck('path'), [`${to}/a/1.cbz`, `${to}/a/2.cbz`])
+  await ask('POST', `/libraries/${json.id}/scan`)
+  t.match(await ended(json.id), { status: 'completed', filesTotal: 2 })
+  t.same(await database('books').orderBy('path').pluck('id'), before)
+  t.equal((await ask('PATCH', `/libraries/${json.id}`, { path: `${to}/a/1.cbz` })).status, 422)
+})
+
+t.test('scans over HTTP', async (t) => {
+  const server = await openTestLibraries(t)
+  const { ask, folder, ended, database } = server
+  const path = folder('comics', ['a/1.cbz', 'a/2.cbz', 'b/3.cbz'])
+  const { json: library } = await ask<Library>('POST', '/libraries', { name: 'x', path })
+  const { id } = library
+  t.match((await ask('GET', `/libraries/${id}/scan-status`)).json, {
+    status: 'idle',
+    libraryId: id,
+    startedAt: library.createdAt,
+    completedAt: null,
+  })
+  const first = await ask<ScanStatus>('POST', `/libraries/${id}/scan?mode=normal`)
+  t.equal(first.status, 202)
+  t.match(first.json, { libraryId: id, status: /pending|processing|completed/, taskId: /^[0-9a-f-]{36}$/ })
+  await ended(id)
+  t.match(await ask('POST', `/libraries/${id}/scan?mode=thorough`), { status: 400 })
+  t.equal((await ask('POST', '/libraries/00000000-0000-4000-8000-000000000000/scan')).status, 404)
+  t.equal((await ask('GET', '/libraries/00000000-0000-4000-8000-000000000000/scan-status')).status, 404)
+  t.equal((await ask('GET', '/libraries/nonsense/scan-status')).status, 400)
+  t.equal((await ask('POST', '/libraries/00000000-0000-4000-8000-000000000000/scan/cancel')).status, 404)
+
+  await server.tasks.stop()
+  const waiting = await ask<ScanStatus>('POST', `/libraries/${id}/scan?mode=deep`)
+  t.match(waiting, { status: 202, json: { status: 'pending', mode: 'deep' } })
+  t.match(await ask('POST', `/libraries/${id}/scan`), { status: 409, json: { error: 'scan_running' } })
+  t.match((await ask('GET', '/scans/active')).json, [{ taskId: waiting.json.taskId }])
+  t.equal((await ask('POST', `/libraries/${id}/scan/cancel`)).status, 204)
+  t.match((await ask('GET', `/libraries/${id}/scan-status`)).json, { status: 'cancelled', taskId: waiting.json.taskId })
+  t.same((await ask('GET', '/scans/active')).json, [])
+  t.equal((await ask('POST', `/libraries/${id}/scan/cancel`)).status, 204, 'nothing to stop is no error')
+
+  const all = await ask<{ taskId: string }>('POST', `/libraries/${id}/analyze`)
+  t.match(all, { status: 202, json: { taskId: String } })
+  t.equal((await ask<{ taskId: string }>('POST', `/libraries/${id}/analyze`)).json.taskId, all.json.taskId, 'asked twice it is one task')
+  t.equal((await ask('POST', '/libraries/00000000-0000-4000-8000-000000000000/analyze-unanalyzed')).status, 404)
+
+  unlinkSync(join(path, 'b/3.cbz'))
+  await database('books').where('file_name', '3.cbz').update({ deleted_at: new Date() })
+  const purged = await ask<number>('DELETE', `/libraries/${id}/purge-deleted`)
+  t.equal(purged.status, 200)
+  t.equal(purged.text.trim(), '1')
+  t.same(await database('series').pluck('path'), ['a'])
+  t.equal((await ask<number>('DELETE', `/libraries/${id}/purge-deleted`)).text.trim(), '0')
+  t.equal((await ask('DELETE', '/libraries/00000000-0000-4000-8000-000000000000/purge-deleted')).status, 404)
+})
+
+t.test('analysing a library again', async (t) => {
+  const { ask, folder, ended, database } = await openTestLibraries(t)
+  const path = folder('comics', ['a/1.cbz'])
+  writeFileSync(join(path, 'a/broken.cbz'), 'nothing')
+  const { json } = await ask<Library>('POST', '/libraries', { name: 'x', path, scanImmediately: true })
+  await ended(json.id)
+  const times = async () =>
+    new Map((await database('books').select('file_name', 'analyzed_at')).map((row) => [row.file_name, row.analyzed_at.getTime()]))
+  const before = await times()
+  const done = async (taskId: string) =>
+    until(async () => {
+      const task = await ask<TaskRecord>('GET', `/tasks/${taskId}`)
+      const stats = await ask<{ pending: number; processing: number }>('GET', '/tasks/stats')
+      return task.json.status === 'completed' && stats.json.pending + stats.json.processing === 0 ? task.json : null
+    })
+  const some = await ask<{ taskId: string }>('POST', `/libraries/${json.id}/analyze-unanalyzed`)
+  t.match(await done(some.json.taskId), { result: { queued: 1 }, libraryName: 'x', taskType: 'analyze_library' })
+  const between = await times()
+  t.equal(between.get('1.cbz'), before.get('1.cbz'))
+  t.ok(between.get('broken.cbz') > before.get('broken.cbz'))
+  const all = await ask<{ taskId: string }>('POST', `/libraries/${json.id}/analyze`)
+  t.match(await done(all.json.taskId), { result: { queued: 2 } })
+  t.ok((await times()).get('1.cbz') > before.get('1.cbz'))
+})
+
+t.test('who may do what', async (t) => {
+  const { ask, request, signUp, folder } = await openTestLibraries(t)
+  const { json } = await ask<Library>('POST', '/libraries', { name: 'x', path: folder('comics') })
+  const reader = await signUp({ username: 'reader', role: 'reader' })
+  const maintainer = await signUp({ username: 'maintainer', role: 'maintainer' })
+  const as = async (token: string | undefined, method: string, path: string, body?: unknown) =>
+    (await request(method, `/api/v1${path}`, { ...(token && { token }), ...(body === undefined ? {} : { body }) })).status
+  t.equal(await as(undefined, 'GET', '/libraries'), 401)
+  t.equal(await as(reader.token, 'GET', '/libraries'), 200)
+  t.equal(await as(reader.token, 'GET', `/libraries/${json.id}/scan-status`), 200)
+  t.equal(await as(reader.token, 'POST', `/libraries/${json.id}/scan`), 403)
+  t.equal(await as(reader.token, 'PATCH', `/libraries/${json.id}`, { name: 'y' }), 403)
+  t.equal(await as(reader.token, 'GET', '/tasks'), 403)
+  t.equal(await as(maintainer.token, 'PATCH', `/libraries/${json.id}`, { name: 'y' }), 200)
+  t.equal(await as(maintainer.token, 'DELETE', `/libraries/${json.id}`), 403)
+  t.equal(await as(maintainer.token, 'GET', '/tasks'), 200)
+})

@@ -1,0 +1,33 @@
+import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import t from 'tap'
+import { addLibrary } from '#core/library/add-library.ts'
+import { openScans } from '#core/library/scans.ts'
+import { silentLog } from '#core/log.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+
+t.test('a folder becomes a library once', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const room = await realpath(await mkdtemp(path.join(os.tmpdir(), 'carrel-add-library-test-')))
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
+  t.teardown(() => tasks.stop())
+  const parts = { database, scans: await openScans({ database, tasks, log: silentLog, dataFolder: room }) }
+  const folder = path.join(room, 'Comics')
+  await mkdir(path.join(folder, 'Series'), { recursive: true })
+
+  const first = await addLibrary(parts, { folder })
+  t.match(first, { created: true, library: { name: 'Comics', path: folder } })
+  t.match(await addLibrary(parts, { folder: `${folder}/` }), { created: false, library: { id: first.library.id } })
+  await symlink(folder, path.join(room, 'link'))
+  t.match(await addLibrary(parts, { folder: path.join(room, 'link') }), { created: false, library: first.library }, 'by another way too')
+  await t.rejects(addLibrary(parts, { folder: path.join(folder, 'Series') }), { code: 'conflict', message: /inside the library "Comics"/ })
+  await t.rejects(addLibrary(parts, { folder: path.join(room, 'absent') }), { code: 'invalid_value', message: /is not there/ })
+  t.match(await addLibrary(parts, { folder: path.join(room), name: 'x' }).catch((error) => error), { code: 'conflict' })
+
+  await rm(folder, { recursive: true })
+  t.match(await addLibrary(parts, { folder }), { created: false }, 'a library whose disk is away is one still')
+  t.equal((await database('libraries')).length, 1)
+})

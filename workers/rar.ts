@@ -109,7 +109,8 @@ export async function extractRar(path: string, wanted: readonly RarEntry[], onEn
           output.set(chunk, filled)
           filled += chunk.length
         })
-        const fault = code === RAR_CODES.success ? null : entryFault(entry.name, code, reader)
+        const whole = code === RAR_CODES.success && filled === entry.bytes
+        const fault = whole ? null : entryFault(entry.name, code, reader)
         if (!onEntry(entry, output.subarray(0, filled), fault)) stopped = true
       }
       if (stopped) break

@@ -6,7 +6,6 @@ import type { ExtractRar, Page, PageOutcome, Problem, ReadRarPage, ReadZipPage, 
 import { type BookPage, fileHashOf, formatOfMediaType, pageId } from '#core/book/book.ts'
 import { openBookLookup } from '#core/book/book-lookup.ts'
 import { openPageCache } from '#core/book/page-cache.ts'
-import { openPageMemory } from '#core/book/page-memory.ts'
 import { findFatalMessage, findPages, type ReadableBook } from '#core/book/page-query.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/book/page-variant.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
@@ -72,12 +71,6 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
   const { database } = parts
   const lookup = openBookLookup(database)
   const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
-  const memory = openPageMemory((book) =>
-    checkUnchanged(book).then(
-      () => true,
-      () => false,
-    ),
-  )
   const pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
     sizeCalculation: ({ pages }) => (pages.length + 1) * PAGE_MEMORY_BYTES,
@@ -167,16 +160,11 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
       const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format })
       const fileHash = fileHashOf(book)
       const etag = `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`
-      const name = `${ask.pageNumber} ${variant.name}`
-      const kept = await memory.find(book, name)
-      if (kept) return { ...kept, etag, fileHash }
-
       const outcome = await produce(book, { page, index: ask.pageNumber - 1, pages, ask }, variant).catch(async (cause) => {
         if (!ask.signal.aborted && !(cause instanceof CarrelError)) await checkUnchanged(book)
         throw cause
       })
       if ('problem' in outcome) return await refusePage(book, outcome.problem, ask.pageNumber)
-      memory.keep(book, name, outcome)
       return { ...outcome, etag, fileHash }
     },
 

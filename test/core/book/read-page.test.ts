@@ -1,7 +1,6 @@
 import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { crc32, deflateRawSync } from 'node:zlib'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
@@ -236,22 +235,6 @@ t.test('pages are resized and converted, never enlarged', async (t) => {
   t.equal(etags.size, 8, 'each picture has its own tag; only the unchanged ones share theirs')
   for (const width of [0, -320, 321, 4000]) await t.rejects(read(1, width), { code: 'invalid_request', message: /Known widths/ })
   for (const format of ['avif', 'gif', '', 'JPEG']) t.throws(() => readPageFormat(format), { code: 'invalid_request' })
-})
-
-t.test('a page that was just read comes from memory, but only while its file is there', async (t) => {
-  const reading = await openReading(t)
-  const { reader, caller, counts, database } = reading
-  const comic = await addComic(reading)
-  const first = () => reader.readPage({ caller, bookId: comic.id, pageNumber: 1, signal })
-  const fresh = await first()
-  t.same(await first(), fresh)
-  t.equal(counts.read, 1)
-  await database('books').where({ id: comic.id }).update({ analyzed_at: new Date() })
-  t.ok(Buffer.from((await first()).bytes).equals(Buffer.from(fresh.bytes)))
-  t.equal(counts.read, 2, 'not after another analysis')
-  await rm(comic.path)
-  await sleep(2_100)
-  await t.rejects(first(), { code: 'not_found' }, 'a file is believed to be there for two seconds')
 })
 
 t.test('a picture that cannot be converted is served all the same, and is no damage', async (t) => {

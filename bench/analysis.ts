@@ -11,9 +11,9 @@ import { parseArgs } from 'node:util'
 import { Piscina } from 'piscina'
 import { median } from '#bench/load.ts'
 import { scanPage } from '#bench/page-pictures.ts'
-import { awaitScan, startServer } from '#test/support/running-server.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
+import { awaitScan, startServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 const { values } = parseArgs({
@@ -73,7 +73,11 @@ async function writeLibrary(): Promise<string[]> {
 }
 
 async function bareSeconds(paths: readonly string[]): Promise<number> {
-  const threads = new Piscina({ filename: new URL('bare-analysis.ts', import.meta.url).href, minThreads: availableParallelism(), maxThreads: availableParallelism() })
+  const threads = new Piscina({
+    filename: new URL('bare-analysis.ts', import.meta.url).href,
+    minThreads: availableParallelism(),
+    maxThreads: availableParallelism(),
+  })
   const startedAt = performance.now()
   await Promise.all(paths.map((path) => threads.run(path)))
   const seconds = (performance.now() - startedAt) / 1000
@@ -90,7 +94,8 @@ async function carrelSeconds(round: number, expected: number): Promise<{ seconds
     const state = await awaitScan(server, id, { analysed: true, timeoutMs: 1_800_000, pollMs: 50 })
     const seconds = (performance.now() - startedAt) / 1000
     const { total } = await server.get<{ total: number }>('/api/v1/books?pageSize=1')
-    if (state.status !== 'completed' || total !== expected) throw new Error(`${total} books instead of ${expected}: ${JSON.stringify(state)}`)
+    if (state.status !== 'completed' || total !== expected)
+      throw new Error(`${total} books instead of ${expected}: ${JSON.stringify(state)}`)
     return { seconds, peakMb: server.peakRssMb() }
   } finally {
     await server.stop()
@@ -110,10 +115,16 @@ try {
     carrel.push(await carrelSeconds(round, paths.length))
   }
   const seconds = { bare: median(bare), carrel: median(carrel.map((run) => run.seconds)) }
-  const row = (time: number) => ({ seconds: Number(time.toFixed(1)), 'books/s': Number((paths.length / time).toFixed(1)), 'MB/s': Math.round(bytes / 1e6 / time) })
+  const row = (time: number) => ({
+    seconds: Number(time.toFixed(1)),
+    'books/s': Number((paths.length / time).toFixed(1)),
+    'MB/s': Math.round(bytes / 1e6 / time),
+  })
   console.table({ 'bare work': row(seconds.bare), 'carrel, end to end': row(seconds.carrel) })
   const ratio = median(bare.map((time, round) => time / (carrel[round] as { seconds: number }).seconds))
-  console.log(`ratio ${ratio.toFixed(2)} of the bare rate (at least ${RATIO_MIN}: ${ratio >= RATIO_MIN ? 'met' : 'NOT met'}); server RSS peak ${Math.max(...carrel.map((run) => run.peakMb)).toFixed(0)} MB`)
+  console.log(
+    `ratio ${ratio.toFixed(2)} of the bare rate (at least ${RATIO_MIN}: ${ratio >= RATIO_MIN ? 'met' : 'NOT met'}); server RSS peak ${Math.max(...carrel.map((run) => run.peakMb)).toFixed(0)} MB`,
+  )
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -30,7 +30,11 @@ function hashFile(fd: number): number {
 
 async function thumbnail(archive: ZipArchive): Promise<void> {
   const first = archive.entries.find((entry) => PICTURE.test(entry.name))
-  if (first) await sharp(archive.read(first, 256 * 1024 * 1024)).resize(400, 400, { fit: 'inside' }).jpeg({ quality: 85 }).toBuffer()
+  if (first)
+    await sharp(archive.read(first, 256 * 1024 * 1024))
+      .resize(400, 400, { fit: 'inside' })
+      .jpeg({ quality: 85 })
+      .toBuffer()
 }
 
 export default async function bareAnalysis(path: string): Promise<void> {

@@ -15,7 +15,9 @@ export async function scanPage(): Promise<Buffer> {
 
 /** A valid small JPEG blown up to exactly `bytes` with comment segments, unique by `mark`. */
 export async function jpegOfSize(bytes: number, mark: Uint8Array): Promise<Buffer> {
-  const small = await sharp({ create: { width: 1600, height: 2400, channels: 3, background: '#cba' } }).jpeg().toBuffer()
+  const small = await sharp({ create: { width: 1600, height: 2400, channels: 3, background: '#cba' } })
+    .jpeg()
+    .toBuffer()
   const parts: Buffer[] = [small.subarray(0, 2)]
   let missing = bytes - small.length
   while (missing > 0) {

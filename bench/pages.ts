@@ -25,9 +25,13 @@ const libraryFolder = join(folder, 'library', 'Series')
 mkdirSync(libraryFolder, { recursive: true })
 
 async function startBare(path: string, offsets: number[]): Promise<{ port: number; stop: () => void }> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('bare-page-server.ts', import.meta.url)), path, String(PAGE_BYTES), JSON.stringify(offsets)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('bare-page-server.ts', import.meta.url)), path, String(PAGE_BYTES), JSON.stringify(offsets)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   const port = await new Promise<number>((resolve) => child.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk.toString()))))
   return { port, stop: () => child.kill() }
 }
@@ -43,7 +47,11 @@ try {
   const bare = await startBare(path, offsets)
   const server = await startServer({ dataFolder: join(folder, 'data') })
   try {
-    const library = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Bench', path: join(folder, 'library'), scanImmediately: false })
+    const library = await server.post<{ id: string }>('/api/v1/libraries', {
+      name: 'Bench',
+      path: join(folder, 'library'),
+      scanImmediately: false,
+    })
     await server.post(`/api/v1/libraries/${library.id}/scan`)
     await awaitScan(server, library.id, { analysed: true, timeoutMs: 60_000 })
     const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/books')
@@ -56,7 +64,8 @@ try {
     const runs: Record<keyof typeof targets, Load[]> = { bare: [], carrel: [] }
     for (const name of ['bare', 'carrel'] as const) await loadHttp({ ...targets[name], connections: CONNECTIONS, seconds: 1 })
     for (let round = 0; round < Number(values.rounds); round++) {
-      for (const name of ['bare', 'carrel'] as const) runs[name].push(await loadHttp({ ...targets[name], connections: CONNECTIONS, seconds: Number(values.seconds) }))
+      for (const name of ['bare', 'carrel'] as const)
+        runs[name].push(await loadHttp({ ...targets[name], connections: CONNECTIONS, seconds: Number(values.seconds) }))
     }
     const row = (loads: Load[]) => ({
       'pages/s': Math.round(median(loads.map((load) => load.requestsPerSecond))),
@@ -67,7 +76,9 @@ try {
     })
     console.table({ 'bare node:http': row(runs.bare), carrel: row(runs.carrel) })
     const ratio = median(runs.carrel.map((load, round) => load.requestsPerSecond / (runs.bare[round] as Load).requestsPerSecond))
-    console.log(`ratio ${ratio.toFixed(2)} (at least ${RATIO_MIN}: ${ratio >= RATIO_MIN ? 'met' : 'NOT met'}); server RSS peak ${server.peakRssMb().toFixed(0)} MB`)
+    console.log(
+      `ratio ${ratio.toFixed(2)} (at least ${RATIO_MIN}: ${ratio >= RATIO_MIN ? 'met' : 'NOT met'}); server RSS peak ${server.peakRssMb().toFixed(0)} MB`,
+    )
   } finally {
     bare.stop()
     await server.stop()

@@ -41,6 +41,10 @@ export class CarrelError extends Error {
 }
 
 /** Throws a {@link CarrelError}; reads as one word at the place of refusal. */
-export function refuse(code: ErrorCode, message?: string, more?: { details?: unknown; cause?: unknown; retryAfterSeconds?: number }): never {
+export function refuse(
+  code: ErrorCode,
+  message?: string,
+  more?: { details?: unknown; cause?: unknown; retryAfterSeconds?: number },
+): never {
   throw new CarrelError(code, message, more)
 }

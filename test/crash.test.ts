@@ -40,14 +40,22 @@ async function picture(server: RunningServer): Promise<{ rows: Row[]; digest: st
   const { data } = await server.get<{ data: Row[] }>('/api/v1/books?pageSize=500')
   const rows = data.sort((a, b) => (a.filePath < b.filePath ? -1 : 1))
   const errors = await server.get<{ errorCounts: Record<string, number>; totalBooksWithErrors: number }>('/api/v1/books/errors')
-  const facts = rows.map(({ filePath, fileHash, pageCount, analyzed, seriesName, title }) => [filePath, fileHash, pageCount, analyzed, seriesName, title])
+  const facts = rows.map(({ filePath, fileHash, pageCount, analyzed, seriesName, title }) => [
+    filePath,
+    fileHash,
+    pageCount,
+    analyzed,
+    seriesName,
+    title,
+  ])
   const digest = createHash('sha256')
     .update(JSON.stringify([facts, errors.errorCounts, errors.totalBooksWithErrors]))
     .digest('hex')
   return { rows, digest }
 }
 
-const firstLibrary = async (server: RunningServer) => (await server.get<{ data: { id: string }[] }>('/api/v1/libraries')).data[0]?.id as string
+const firstLibrary = async (server: RunningServer) =>
+  (await server.get<{ data: { id: string }[] }>('/api/v1/libraries')).data[0]?.id as string
 
 t.setTimeout(300_000)
 t.test('kill -9 in the middle of scan and analysis', { timeout: 240_000 }, async (t) => {

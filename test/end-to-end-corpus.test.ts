@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
 import { findContract } from '#test/support/contract.ts'
+import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
 import { awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
 
 interface ListedBook {
@@ -50,7 +50,11 @@ async function listErrors(server: RunningServer): Promise<Map<string, { errorTyp
 }
 
 /** The fact list spells hostile names the way its tools do; both sides are brought to one separator and stripped of what leads out. */
-const plainName = (name: string) => name.replace(/^\(absolute path\)/, '').replaceAll('\\', '/').replace(/^(\w:)?(\.*\/)+(tmp\/)?/, '')
+const plainName = (name: string) =>
+  name
+    .replace(/^\(absolute path\)/, '')
+    .replaceAll('\\', '/')
+    .replace(/^(\w:)?(\.*\/)+(tmp\/)?/, '')
 const sameName = (name: string | undefined, wanted: string) => {
   if (name === undefined) return false
   // Very long names are cut, ours at 4,096 characters.
@@ -68,7 +72,8 @@ function differences(expected: ExpectedBook, book: ListedBook, pages: ListedPage
   const acceptable = expected.acceptableErrorTypes
   if (!acceptable && types.length > 0 && !expected.errorOptional) found.push(`errors ${types} on a good book`)
   if (acceptable && types.length === 0 && !expected.errorOptional) found.push(`no error instead of one of ${acceptable}`)
-  if (acceptable && types.length > 0 && !types.some((type) => acceptable.includes(type))) found.push(`errors ${types} instead of one of ${acceptable}`)
+  if (acceptable && types.length > 0 && !types.some((type) => acceptable.includes(type)))
+    found.push(`errors ${types} instead of one of ${acceptable}`)
 
   if (book.analyzed && expected.format !== 'epub' && expected.pageCount !== null) {
     const counts = [expected.pageCount, ...(expected.pageCountAlt ?? [])]
@@ -77,11 +82,18 @@ function differences(expected: ExpectedBook, book: ListedBook, pages: ListedPage
       for (const wanted of expected.pages) {
         const page = pages[wanted.page - 1]
         const name = expected.expectedPageNames?.[wanted.page - 1] ?? wanted.name
-        if (!sameName(page?.fileName, name)) found.push(`page ${wanted.page} is ${page?.fileName.slice(0, 80)} instead of ${name.slice(0, 80)}`)
+        if (!sameName(page?.fileName, name))
+          found.push(`page ${wanted.page} is ${page?.fileName.slice(0, 80)} instead of ${name.slice(0, 80)}`)
         const width = wanted.orientedWidth ?? wanted.width
         const height = wanted.orientedHeight ?? wanted.height
         // Of two entries with one name the fact list measured the last one twice.
-        if (page && width !== undefined && !expected.duplicateNames && page.width !== null && (page.width !== width || page.height !== height)) {
+        if (
+          page &&
+          width !== undefined &&
+          !expected.duplicateNames &&
+          page.width !== null &&
+          (page.width !== width || page.height !== height)
+        ) {
           found.push(`page ${wanted.page} is ${page.width} × ${page.height} instead of ${width} × ${height}`)
         }
       }
@@ -91,55 +103,60 @@ function differences(expected: ExpectedBook, book: ListedBook, pages: ListedPage
 }
 
 t.setTimeout(600_000)
-t.test('the corpus of real and broken books', { skip: corpus === null && 'no corpus beside the repository', timeout: 300_000 }, async (t) => {
-  if (!corpus) return
-  const dataFolder = mkdtempSync(join(tmpdir(), 'carrel corpus '))
-  const server = await startServer({ dataFolder, args: ['--library', corpus.folder] })
-  t.teardown(async () => {
-    await server.stop()
-    rmSync(dataFolder, { recursive: true, force: true })
-  })
-  const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
-  const state = await awaitScan(server, data[0]?.id as string, { analysed: true, timeoutMs: 240_000 })
-  t.equal(state.status, 'completed', 'the scan completes')
+t.test(
+  'the corpus of real and broken books',
+  { skip: corpus === null && 'no corpus beside the repository', timeout: 300_000 },
+  async (t) => {
+    if (!corpus) return
+    const dataFolder = mkdtempSync(join(tmpdir(), 'carrel corpus '))
+    const server = await startServer({ dataFolder, args: ['--library', corpus.folder] })
+    t.teardown(async () => {
+      await server.stop()
+      rmSync(dataFolder, { recursive: true, force: true })
+    })
+    const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
+    const state = await awaitScan(server, data[0]?.id as string, { analysed: true, timeoutMs: 240_000 })
+    t.equal(state.status, 'completed', 'the scan completes')
 
-  const books = new Map((await listBooks(server)).map((book) => [book.filePath, book]))
-  const errors = await listErrors(server)
-  const expectedBooks = corpus.files.filter((file) => BOOK_FORMATS.includes(file.format) && !file.notABook)
-  const contract = findContract('Book')
+    const books = new Map((await listBooks(server)).map((book) => [book.filePath, book]))
+    const errors = await listErrors(server)
+    const expectedBooks = corpus.files.filter((file) => BOOK_FORMATS.includes(file.format) && !file.notABook)
+    const contract = findContract('Book')
 
-  for (const expected of expectedBooks) {
-    const path = join(corpus.folder, expected.path)
-    const book = books.get(path)
-    if (!book) {
-      t.fail(`${expected.path} is not in the library`)
-      continue
+    for (const expected of expectedBooks) {
+      const path = join(corpus.folder, expected.path)
+      const book = books.get(path)
+      if (!book) {
+        t.fail(`${expected.path} is not in the library`)
+        continue
+      }
+      const pages = book.analyzed ? await server.get<ListedPage[]>(`/api/v1/books/${book.id}/pages`) : []
+      t.same(differences(expected, book, pages, errors.get(path) ?? []), [], expected.path)
+      if (contract) t.same(contract(book), [], `${expected.path} fits the contract`)
     }
-    const pages = book.analyzed ? await server.get<ListedPage[]>(`/api/v1/books/${book.id}/pages`) : []
-    t.same(differences(expected, book, pages, errors.get(path) ?? []), [], expected.path)
-    if (contract) t.same(contract(book), [], `${expected.path} fits the contract`)
-  }
-  t.same(
-    corpus.files.filter((file) => file.notABook && books.has(join(corpus.folder, file.path))).map((file) => file.path),
-    [],
-    'later volumes and foreign formats are no books',
-  )
-  const unreadable: string[] = []
-  for (const book of books.values()) {
-    if (!book.analyzed) continue
-    const headers = server.headers
-    const [thumbnail, file] = await Promise.all([
-      fetch(`${server.url}/api/v1/books/${book.id}/thumbnail`, { headers }),
-      fetch(`${server.url}/api/v1/books/${book.id}/file`, { headers, method: 'HEAD' }),
-    ])
-    await thumbnail.arrayBuffer()
-    if (file.status !== 200 || Number(file.headers.get('content-length')) !== book.fileSize) unreadable.push(`${book.filePath}: file ${file.status}`)
-    if (thumbnail.status >= 500) unreadable.push(`${book.filePath}: thumbnail ${thumbnail.status}`)
-    if (book.fileFormat !== 'epub') {
-      const page = await fetch(`${server.url}/api/v1/books/${book.id}/pages/1`, { headers })
-      await page.arrayBuffer()
-      if (page.status !== 200 && !errors.has(book.filePath)) unreadable.push(`${book.filePath}: page 1 ${page.status}`)
+    t.same(
+      corpus.files.filter((file) => file.notABook && books.has(join(corpus.folder, file.path))).map((file) => file.path),
+      [],
+      'later volumes and foreign formats are no books',
+    )
+    const unreadable: string[] = []
+    for (const book of books.values()) {
+      if (!book.analyzed) continue
+      const headers = server.headers
+      const [thumbnail, file] = await Promise.all([
+        fetch(`${server.url}/api/v1/books/${book.id}/thumbnail`, { headers }),
+        fetch(`${server.url}/api/v1/books/${book.id}/file`, { headers, method: 'HEAD' }),
+      ])
+      await thumbnail.arrayBuffer()
+      if (file.status !== 200 || Number(file.headers.get('content-length')) !== book.fileSize)
+        unreadable.push(`${book.filePath}: file ${file.status}`)
+      if (thumbnail.status >= 500) unreadable.push(`${book.filePath}: thumbnail ${thumbnail.status}`)
+      if (book.fileFormat !== 'epub') {
+        const page = await fetch(`${server.url}/api/v1/books/${book.id}/pages/1`, { headers })
+        await page.arrayBuffer()
+        if (page.status !== 200 && !errors.has(book.filePath)) unreadable.push(`${book.filePath}: page 1 ${page.status}`)
+      }
     }
-  }
-  t.same(unreadable, [], 'every good book gives its file, its cover and its first page')
-})
+    t.same(unreadable, [], 'every good book gives its file, its cover and its first page')
+  },
+)

@@ -171,7 +171,7 @@ async function recordBatch(parts: Parts, state: Scan, batch: WalkBatch): Promise
   counts.filesTotal += files.length + batch.unchangedFiles
   // One-shots of an unchanged root count one by one; told apart here because the walk knows folders, not series.
   counts.seriesFound += batch.unchanged.length
-  if (batch.unchanged.includes('')) counts.seriesFound += batch.unchangedRootFiles - 1
+  if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
   if (files.length > 0) {
     const ids = await recordFiles(database, { library, deep }, files)

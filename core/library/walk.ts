@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { statSync, readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { compileExcludes } from '#core/library/glob.ts'
 
@@ -39,6 +39,8 @@ export interface WalkOptions {
   allowedFormats: readonly string[] | null
   /** Digests of the last scan by folder: folders that are still the same are not told file by file. Empty tells everything. */
   known: ReadonlyMap<string, string>
+  /** When several walks share a library: this one takes the files of the root if it is the first, and its share of the folders in it. */
+  share?: { index: number; of: number }
 }
 
 /** Some or all books of one folder. A folder of more than {@link PART_FILES_MAX} comes in several parts, the last with its digest. */
@@ -70,6 +72,7 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
   const { root, known } = options
   const isExcluded = compileExcludes(options.excludedPatterns)
   const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
+  const { index, of } = options.share ?? { index: 0, of: 1 }
   const stack = ['']
   while (stack.length > 0) {
     const folder = stack.pop() as string
@@ -79,7 +82,7 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
     try {
       entries = readFolder(absolute)
     } catch (error) {
-      yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
+      if (folder !== '' || index === 0) yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
       continue
     }
     const below: string[] = []
@@ -88,6 +91,7 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
     for (const entry of entries) {
       const { name } = entry
       if (name.startsWith('.')) continue
+      if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
       if (entry.isDirectory()) {
         if (!FOREIGN_FOLDERS.has(name.toLowerCase()) && !isExcluded(prefix, name)) below.push(prefix + name)
         continue
@@ -115,6 +119,13 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
     if (below.length > 1) below.sort(NATURAL.compare).reverse()
     stack.push(...below)
   }
+}
+
+/** By name, so that walks agree on who takes a folder even while folders come and go. */
+function shareOf(name: string, of: number): number {
+  let sum = 0
+  for (let at = 0; at < name.length; at++) sum = (sum * 31 + name.charCodeAt(at)) % 65_521
+  return sum % of
 }
 
 const NATURAL = new Intl.Collator('en-u-kn-true')

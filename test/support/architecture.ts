@@ -32,7 +32,6 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   pg: /^core\/.*(database|-store|-query)\.ts$/,
   'pg-boss': /^core\/task\/task-queue\.ts$/,
   piscina: /^workers\/pool\.ts$/,
-  unzipper: /^workers\/zip.*\.ts$/,
   'node-unrar-js': /^workers\/rar.*\.ts$/,
   'pdfjs-dist': /^workers\/pdf.*\.ts$/,
   '@napi-rs/canvas': /^workers\/pdf.*\.ts$/,
@@ -62,7 +61,11 @@ export function importsOf(file: SourceFile): Import[] {
   return [...file.text.matchAll(pattern)].map((match) => ({ from: file.path, specifier: (match[1] ?? match[2]) as string }))
 }
 
-const packageOf = (specifier: string) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+const packageOf = (specifier: string) =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
 
 function violation({ from, specifier }: Import, typeOnly: boolean): string | null {
   const folder = from.split('/')[0] as string
@@ -91,7 +94,9 @@ export function findViolations(files: readonly SourceFile[]): string[] {
   const found: string[] = []
   for (const file of files) {
     for (const imported of importsOf(file)) {
-      const typeOnly = new RegExp(`^import type [^;]*?['"]${imported.specifier.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"]`, 'm').test(file.text)
+      const typeOnly = new RegExp(`^import type [^;]*?['"]${imported.specifier.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"]`, 'm').test(
+        file.text,
+      )
       const broken = violation(imported, typeOnly)
       if (broken) found.push(broken)
     }

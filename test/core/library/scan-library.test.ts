@@ -300,13 +300,11 @@ t.test('patterns, formats and an inactive library', async (t) => {
   await house.database('libraries').update({ excluded_patterns: '*sample*\nextras', allowed_formats: ['cbz'] })
   t.match(await house.scan(), { status: 'completed', filesTotal: 1 })
   t.same(await present(house), ['a/1.cbz'], 'what is excluded now counts as gone')
-  await house
-    .database('libraries')
-    .update({
-      excluded_patterns: null,
-      allowed_formats: null,
-      scanning_config: JSON.stringify({ enabled: true, scanMode: 'normal', purgeDeletedOnScan: true }),
-    })
+  await house.database('libraries').update({
+    excluded_patterns: null,
+    allowed_formats: null,
+    scanning_config: JSON.stringify({ enabled: true, scanMode: 'normal', purgeDeletedOnScan: true }),
+  })
   await house.scan()
   t.equal((await present(house)).length, 4, 'and comes back')
   unlinkSync(join(house.root, 'b.pdf'))

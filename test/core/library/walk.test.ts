@@ -224,6 +224,9 @@ t.test('in its thread the walk finds the same, waits for its reader, and can be 
     names.length,
   )
   t.equal(batches.at(-1)?.done, true)
+  const folders = batches.flatMap((batch) => batch.changed.map((part) => part.folder))
+  t.equal(new Set(folders).size, 30, 'threads that share a library leave nothing out')
+  t.equal(folders.length, 30, 'and tell nothing twice')
 
   const slow = streamWalk(options, new AbortController().signal)
   const first = await slow.next()

@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache'
 import { findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { openFreshCache } from '#core/account/fresh-cache.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
 import type { Permission } from '#core/account/permission.ts'
@@ -12,6 +11,7 @@ import { findSessionUser } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { findUserByLogin } from '#core/account/user-store.ts'
+import { openFreshCache } from '#core/fresh-cache.ts'
 
 /** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
 const FRESH_MS = 5_000

@@ -6,7 +6,7 @@ import type { Caller } from '#core/account/caller.ts'
  * Deny wins over allow; a user with any allow grant sees only series that carry an allowed tag; without grants a user sees all.
  * @param seriesId the column that holds the series id, such as `series.id` or `books.series_id`
  */
-export function visibleTo(caller: Caller, seriesId: string): (query: Knex.QueryBuilder) => void {
+export function visibleTo(caller: Pick<Caller, 'userId'>, seriesId: string): (query: Knex.QueryBuilder) => void {
   return (query) => {
     query
       .whereRaw(

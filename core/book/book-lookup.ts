@@ -1,61 +1,35 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findReadableBooks, type ReadableBook } from '#core/book/page-query.ts'
+import { findReadableBook, type ReadableBook } from '#core/book/page-query.ts'
+import { openFreshCache } from '#core/fresh-cache.ts'
 
 /**
- * Looks books up with the rights that hold at that moment. Rights are never remembered: every answer comes from a statement that
- * began after it was asked for. While one statement of a caller is under way, what the caller asks for meanwhile waits and then
- * shares the next one: sixteen pages asked at once cost two or three statements instead of sixteen (each is as dear as half the
- * reading of a page).
+ * How long an answer is believed. A reader that fetches ahead asks for a dozen pages of one book at once, and each statement costs
+ * as much as half the reading of a page; a right taken away by another process still counts within a fifth of a second.
  */
+const FRESH_MS = 200
+/** More user and book pairs than are read in one fifth of a second; an entry is about half a kilobyte. */
+const REMEMBERED_MAX = 10_000
+
+/** Looks books up with the rights that hold now. */
 export interface BookLookup {
   /** The book when the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null>
-}
-
-type Found = Map<string, ReadableBook>
-
-interface Batch {
-  ids: Set<string>
-  found: Promise<Found>
+  /** Call after rights have changed: the very next question is asked anew. */
+  forget(): void
 }
 
 export function openBookLookup(database: Knex): BookLookup {
-  /** Per user: the statement under way, and the one that waits for it. */
-  const running = new Map<string, Promise<unknown>>()
-  const waiting = new Map<string, Batch>()
-
-  function send(caller: Caller, ids: Set<string>): Promise<Found> {
-    const found = findReadableBooks(database, caller, [...ids])
-    const ended = found
-      .catch(() => {})
-      .then(() => {
-        if (running.get(caller.userId) === ended) running.delete(caller.userId)
-      })
-    running.set(caller.userId, ended)
-    return found
-  }
-
-  function nextBatch(caller: Caller, before: Promise<unknown>): Batch {
-    const ids = new Set<string>()
-    const found = before.then(() => {
-      waiting.delete(caller.userId)
-      return send(caller, ids)
-    })
-    const batch = { ids, found }
-    waiting.set(caller.userId, batch)
-    return batch
-  }
-
-  return {
-    async find(caller, askedId) {
-      // As the database writes it; a client may have written it in capitals.
-      const bookId = askedId.toLowerCase()
-      const before = running.get(caller.userId)
-      if (!before) return (await send(caller, new Set([bookId]))).get(bookId) ?? null
-      const batch = waiting.get(caller.userId) ?? nextBatch(caller, before)
-      batch.ids.add(bookId)
-      return (await batch.found).get(bookId) ?? null
+  const books = openFreshCache<ReadableBook>({
+    max: REMEMBERED_MAX,
+    freshMs: FRESH_MS,
+    load: async (key) => {
+      const [userId = '', bookId = ''] = key.split(' ')
+      return await findReadableBook(database, { userId }, bookId)
     },
+  })
+  return {
+    find: (caller, bookId) => books.get(`${caller.userId} ${bookId.toLowerCase()}`),
+    forget: () => books.clear(),
   }
 }

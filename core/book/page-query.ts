@@ -34,21 +34,15 @@ interface ReadableRow {
   analyzed: string | null
 }
 
-/** The books among `bookIds` that the caller may see. Asked for every page, so it is a look-up by key and a prepared statement. */
-export async function findReadableBooks(database: Knex, caller: Caller, bookIds: readonly string[]): Promise<Map<string, ReadableBook>> {
-  const rows = (await database('books')
+/** The book when the caller may see it, else null. Asked for nearly every page, so it is a look-up by key and a prepared statement. */
+export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
+  const [row] = (await database('books')
     .select('books.id', 'path', 'file_name', 'file_format', 'file_size', 'file_hash', 'state', 'page_source', 'cover_hash')
     .select(database.raw('file_mtime_ns::text AS file_mtime_ns, extract(epoch FROM analyzed_at)::text AS analyzed'))
-    .whereRaw('books.id = ANY(?::uuid[])', [[...bookIds]])
+    .where('books.id', bookId)
     .modify(visibleTo(caller, 'books.series_id'))
-    .options({ name: 'find_readable_books' })) as ReadableRow[]
-  return new Map(rows.map((row) => [row.id, readableOf(row)]))
-}
-
-/** The book when the caller may see it, else null. */
-export async function findReadableBook(database: Knex, caller: Caller, bookId: string): Promise<ReadableBook | null> {
-  const [book] = (await findReadableBooks(database, caller, [bookId])).values()
-  return book ?? null
+    .options({ name: 'find_readable_book' })) as ReadableRow[]
+  return row ? readableOf(row) : null
 }
 
 function readableOf(row: ReadableRow): ReadableBook {

@@ -36,13 +36,12 @@ export interface WalkOrder {
 const THREADS = Math.min(4, availableParallelism())
 /** A thread costs 40 to 90 ms to start, as much as walking 20,000 files: the last ones wait this long for another walk. */
 const IDLE_MS = 60_000
-const idle: { thread: Worker; timer: NodeJS.Timeout }[] = []
+const idle: { thread: Worker; forget: () => void }[] = []
 
 function takeThread(): Worker {
   const waiting = idle.pop()
   if (waiting) {
-    clearTimeout(waiting.timer)
-    waiting.thread.removeAllListeners()
+    waiting.forget()
     waiting.thread.ref()
     return waiting.thread
   }
@@ -53,26 +52,34 @@ function takeThread(): Worker {
 }
 
 function keepThread(thread: Worker): void {
-  thread.removeAllListeners()
   if (idle.length >= THREADS) {
     void thread.terminate()
     return
   }
-  const entry = { thread, timer: setTimeout(() => void thread.terminate(), IDLE_MS).unref() }
+  const timer = setTimeout(() => void thread.terminate(), IDLE_MS).unref()
   // Whatever befalls an idle thread, the next walk starts another.
-  thread.on('error', () => {})
-  thread.on('exit', () => {
-    clearTimeout(entry.timer)
-    const at = idle.indexOf(entry)
+  const onError = () => {}
+  const onExit = () => {
+    clearTimeout(timer)
+    const at = idle.findIndex((entry) => entry.thread === thread)
     if (at !== -1) idle.splice(at, 1)
-  })
+  }
+  thread.on('error', onError)
+  thread.on('exit', onExit)
   thread.unref()
-  idle.push(entry)
+  const forget = () => {
+    clearTimeout(timer)
+    // One by one: removeAllListeners() takes away what the worker itself needs to hear its thread.
+    thread.off('error', onError)
+    thread.off('exit', onExit)
+  }
+  idle.push({ thread, forget })
 }
 
 /** One thread at work on its share. */
 interface Walker {
   thread: Worker
+  release: () => void
   shared: Int32Array<SharedArrayBuffer>
   finished: boolean
 }
@@ -94,15 +101,23 @@ export async function* streamWalk(options: WalkOptions, signal: AbortSignal): As
   const onAbort = () => fail(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   const walkers = Array.from({ length: THREADS }, (_, index) => {
-    const walker: Walker = { thread: takeThread(), shared: new Int32Array(new SharedArrayBuffer(8)), finished: false }
-    walker.thread.on('message', (batch: WalkBatch) => {
+    const thread = takeThread()
+    const onMessage = (batch: WalkBatch) => {
       batches.push({ walker, batch })
       wake()
-    })
-    walker.thread.on('error', fail)
-    walker.thread.on('exit', (code) => fail(new Error(`A thread of the walk ended with code ${code}`)))
+    }
+    const onExit = (code: number) => fail(new Error(`A thread of the walk ended with code ${code}`))
+    thread.on('message', onMessage)
+    thread.on('error', fail)
+    thread.on('exit', onExit)
+    const release = () => {
+      thread.off('message', onMessage)
+      thread.off('error', fail)
+      thread.off('exit', onExit)
+    }
+    const walker: Walker = { thread, release, shared: new Int32Array(new SharedArrayBuffer(8)), finished: false }
     const order: WalkOrder = { options: { ...options, share: { index, of: THREADS } }, shared: walker.shared }
-    walker.thread.postMessage(order)
+    thread.postMessage(order)
     return walker
   })
   try {
@@ -123,12 +138,16 @@ export async function* streamWalk(options: WalkOptions, signal: AbortSignal): As
     }
   } finally {
     signal.removeEventListener('abort', onAbort)
-    for (const { thread, shared, finished } of walkers) {
+    for (const { thread, release, shared, finished } of walkers) {
+      release()
       Atomics.store(shared, STOP, 1)
       Atomics.notify(shared, READ)
       // A walk that was left may hang in a system call for long: its thread is not waited for.
       if (finished) keepThread(thread)
-      else void thread.terminate()
+      else {
+        thread.on('error', () => {})
+        void thread.terminate()
+      }
     }
   }
 }

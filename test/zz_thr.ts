@@ -1,0 +1,10 @@
+import { Worker } from 'node:worker_threads'
+const w = new Worker(`const {parentPort}=require('worker_threads'); parentPort.on('message', m=>{ parentPort.postMessage('got '+m)})`, {eval:true})
+const one = (n: number) => new Promise(r => { const f = (m: unknown) => { w.off('message', f); r(m) }; w.on('message', f); w.postMessage(n) })
+const t = setTimeout(()=>{console.log('hang');process.exit()},3000)
+const e = () => {}; w.on('error', e); w.on('exit', e)
+console.log(await one(1)); w.off('error', e); w.off('exit', e); w.unref()
+await new Promise(r=>setTimeout(r,100)); w.ref()
+console.log(await one(2))
+w.unref(); await new Promise(r=>setTimeout(r,100)); w.ref()
+console.log(await one(3)); process.exit()

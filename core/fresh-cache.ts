@@ -12,11 +12,13 @@ export interface FreshCache<T extends object> {
 /**
  * @param options.max entries; the least used go first
  * @param options.freshMs how long an entry is believed without asking again
+ * @param options.keep whether a value may be remembered; without it every one may
  * @param options.load answers null when there is nothing; that is not remembered, so that a flood of unknown keys pushes nobody out
  */
 export function openFreshCache<T extends object>(options: {
   max: number
   freshMs: number
+  keep?: (value: T) => boolean
   load: (key: string) => Promise<T | null>
 }): FreshCache<T> {
   const entries = new LRUCache<string, { value: T; freshUntil: number }>({ max: options.max })
@@ -29,7 +31,7 @@ export function openFreshCache<T extends object>(options: {
     try {
       const value = await options.load(key)
       if (begun === generation) {
-        if (value === null) entries.delete(key)
+        if (value === null || options.keep?.(value) === false) entries.delete(key)
         else entries.set(key, { value, freshUntil: performance.now() + options.freshMs })
       }
       return value

@@ -23,6 +23,8 @@ export function openBookLookup(database: Knex): BookLookup {
   const books = openFreshCache<ReadableBook>({
     max: REMEMBERED_MAX,
     freshMs: FRESH_MS,
+    // Whoever waits for an analysis shall not wait longer than it takes.
+    keep: (book) => book.state === 'analyzed',
     load: async (key) => {
       const [userId = '', bookId = ''] = key.split(' ')
       return await findReadableBook(database, { userId }, bookId)

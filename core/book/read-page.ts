@@ -41,6 +41,8 @@ export interface PageReader {
   readPage(ask: PageAsk): Promise<ReadPage>
   /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed */
   listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]>
+  /** Call after who may see what has changed: the next page asks anew. */
+  forgetRights(): void
   /** Stops what runs. */
   close(): Promise<void>
 }
@@ -182,6 +184,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
       }))
     },
 
+    forgetRights: () => lookup.forget(),
     close: () => cache.close(),
   }
 }

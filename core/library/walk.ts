@@ -22,7 +22,7 @@ const FORMAT_OF_EXTENSION = new Map<string, BookFormat>(
 /** Folders that systems and NAS boxes put beside people's files. Everything with a leading dot is skipped too. */
 const FOREIGN_FOLDERS = new Set(['@eadir', '__macosx', '#recycle', '@recycle', '$recycle.bin', 'system volume information', 'lost+found'])
 /** Files of one part; bounds the memory of a step, and of the SQL statement made of it. */
-export const PART_FILES_MAX = 1_000
+export const PART_FILES_MAX = 500
 
 /** The format that the name promises; null for a file that is no book. */
 export function formatOfName(name: string): BookFormat | null {

@@ -47,7 +47,7 @@ const POLL_MS = 1_000
 const SWEEP_MS = 5_000
 const PROGRESS_MS = 300
 /** Rows of one INSERT: enough to make the round trip cheap, few enough to keep the statement under a megabyte. */
-const ADD_CHUNK = 1_000
+const ADD_CHUNK = 500
 /** What pg-boss does beside: deleting old tasks, once an hour. Its flows are not used, and its reindexing is autovacuum's business here. */
 const MAINTENANCE = { supervise: true, maintenanceIntervalSeconds: 3600, flowIntervalSeconds: 3600, monitorVacuum: false, reindex: false }
 const TYPES = Object.keys(TASK_PRIORITY) as TaskType[]

@@ -130,6 +130,7 @@ t.test('pages of a zip are served as they are', async (t) => {
     .update({ pages: JSON.stringify([turned]) })
   t.equal((await reader.listPages({ caller, bookId: comic.id })).length, 3, 'the list is remembered')
   await database('books').where({ id: comic.id }).update({ analyzed_at: new Date() })
+  reader.forgetRights()
   t.same(
     (await reader.listPages({ caller, bookId: comic.id })).map((page) => page.width),
     [50],
@@ -145,17 +146,22 @@ t.test('books that cannot be read say why', async (t) => {
   const list = (who: Caller = caller) => reader.listPages({ caller: who, bookId: comic.id })
 
   await database('books').where({ id: comic.id }).update({ state: 'pending' })
+  reader.forgetRights()
   await t.rejects(first(), { code: 'not_analyzed', message: /"comic.cbz" waits/ })
   await t.rejects(list(), { code: 'not_analyzed' })
   await database('books').where({ id: comic.id }).update({ state: 'failed' })
+  reader.forgetRights()
   await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed\.$/ })
   await database('book_errors').insert({ book_id: comic.id, error_type: 'parser', message: 'The archive is cut off.', fatal: true })
   await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed: The archive is cut off\./ })
   await database('books').where({ id: comic.id }).update({ state: 'analyzed' })
+  reader.forgetRights()
 
   await shareSeries(database, { seriesId: comic.series_id, caller: await addCaller(database), mode: 'deny' })
+  reader.forgetRights()
   t.ok(await first(), 'another reader is not concerned')
   await shareSeries(database, { seriesId: comic.series_id, caller, mode: 'deny' })
+  reader.forgetRights()
   await t.rejects(first(), { code: 'not_found' }, 'hidden from one page to the next')
   await t.rejects(list(), { code: 'not_found' })
 
@@ -184,11 +190,13 @@ t.test('a file that is not what was analysed is never served', async (t) => {
   const errors = () => database('book_errors').where({ book_id: comic.id }).select('error_type', 'fatal')
 
   await damageQuietly(database, comic, (bytes) => Buffer.from(bytes).fill(0, 5000, 5001), comic.bytes)
+  reader.forgetRights()
   await t.rejects(first(), { code: 'page_unreadable', message: /^Page 1 of "comic.cbz" cannot be shown: / })
   t.same(await errors(), [{ error_type: 'page_extraction', fatal: false }], 'the damage is remembered')
   await t.rejects(first(), { code: 'page_unreadable' })
   t.ok(await first(2), 'the other pages are there')
   await damageQuietly(database, comic, (bytes) => bytes.subarray(0, 3000), comic.bytes)
+  reader.forgetRights()
   await t.rejects(first(), { code: 'page_unreadable' })
   await database('book_errors').del()
 

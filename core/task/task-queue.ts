@@ -117,28 +117,28 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
   function pump(lane: Lane): Promise<void> {
     if (!started) return Promise.resolve()
     lane.again = true
-    lane.pumping ??= turn(lane).finally(() => {
-      lane.pumping = null
-    })
+    lane.pumping ??= turn(lane)
     return lane.pumping
   }
 
   /** Settles what has ended and fetches what has room, until neither is left. */
   async function turn(lane: Lane): Promise<void> {
-    while (lane.again) {
-      lane.again = false
-      try {
+    try {
+      while (lane.again) {
+        lane.again = false
         const ended = await settle(lane)
         const room = stopping ? 0 : lane.concurrency - lane.running.size
         const jobs = room > 0 ? await boss.fetch<Payload>(lane.type, { batchSize: room }) : []
         const begun = jobs.map((job) => job.id)
         if (ended.length > 0 || begun.length > 0) await replaceRuns(database, { ended, begun, type: lane.type, nodeId, nodeLock })
         for (const job of jobs) begin(lane, { id: job.id, retryCount: job.retryCount }, job.data ?? {})
-      } catch (error) {
-        // The database is away: the next poll tries again, and what was claimed without a run is taken back by a sweep.
-        log.error({ err: error, taskType: lane.type }, 'The task queue cannot reach its database')
-        return
       }
+    } catch (error) {
+      // The database is away: the next poll tries again, and what was claimed without a run is taken back by a sweep.
+      log.error({ err: error, taskType: lane.type }, 'The task queue cannot reach its database')
+    } finally {
+      // In the same breath as the last look at `again`: a run that ends from here on begins a turn of its own.
+      lane.pumping = null
     }
   }
 

@@ -8,7 +8,7 @@ const database = openDatabase({ url: process.argv[2] as string, poolMax: 5, log:
 const queue = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })
 queue.handle('analyze_book', { concurrency: 2 }, async (run) => {
   // As with books: what was finished, but not yet reported when the process died, is seen to be finished.
-  if (await database('done').where('name', run.params.name).first()) return
+  if (await database('done').where('name', String(run.params.name)).first()) return
   await sleep(100)
   await database('done').insert({ name: run.params.name, attempt: run.attempt, pid: process.pid })
 })

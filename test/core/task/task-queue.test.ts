@@ -38,7 +38,8 @@ t.test('a backlog is worked off at once, by priority, with bounded concurrency',
     seen.push(run.params.name as string)
     now += 1
     most = Math.max(most, now)
-    await sleep(2)
+    // Some end before the loop that began them has turned round: no wake-up may be lost then.
+    if (Number(run.params.name) % 4 === 0) await sleep(1)
     now -= 1
   })
   const tasks = Array.from({ length: 500 }, (_, index) => task(`book-${index}`, { params: { name: `${index}` } }))
@@ -48,9 +49,9 @@ t.test('a backlog is worked off at once, by priority, with bounded concurrency',
   const startedAt = Date.now()
   await queue.start()
   await until(() => seen.length === 501)
-  t.ok(Date.now() - startedAt < 9_000, `501 tasks took ${Date.now() - startedAt} ms`)
+  t.ok(Date.now() - startedAt < 8_000, `501 tasks took ${Date.now() - startedAt} ms`)
   t.ok(seen.indexOf('urgent') < 3, 'higher priority first')
-  t.equal(most, 3, 'three at a time')
+  t.ok(most >= 2 && most <= 3, `${most} at a time`)
   await until(async () => (await countTasks(database)).completed === 501)
   const stats = await countTasks(database)
   t.match(stats, { pending: 0, processing: 0, failed: 0, stale: 0, total: 501, byType: { analyze_book: { completed: 501 } } })

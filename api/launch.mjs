@@ -195,6 +195,12 @@ function npm(/** @type {string[]} */ args) {
   })
 }
 
+/**
+ * V8 lets its young generation grow to 16 MB a semi-space before it collects; a scan of 100,000 files then holds 100 MB of garbage
+ * beside 30 MB of living data. With 4 MB it does not, and is no slower.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=4']
+
 /** Runs the program on the pinned Node, passes signals on, and ends as it ends. */
 function run(/** @type {string} */ program, own = false) {
   const pinned = path.join(modules, '.bin', 'node')
@@ -206,11 +212,13 @@ function run(/** @type {string} */ program, own = false) {
 
   for (const signal of SIGNALS) process.removeAllListeners(signal)
   // The channel is how the program notices that we were killed outright.
-  const child = spawn(usePinned ? pinned : process.execPath, [program, ...argv], {
+  const child = spawn(usePinned ? pinned : process.execPath, [...NODE_FLAGS, program, ...argv], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache(),
+      // glibc gives every thread a heap of its own and keeps what each has freed: some 80 MB more with our threads, for nothing.
+      MALLOC_ARENA_MAX: process.env['MALLOC_ARENA_MAX'] ?? '2',
       // Image work keeps as many threads busy as there are cores; files and digests need some beside them.
       UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? String(Math.max(6, os.availableParallelism() + 4)),
     },

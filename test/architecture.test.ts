@@ -47,7 +47,12 @@ t.test('every test mirrors a source file', async (t) => {
       const topic = path.slice('test/'.length, -'.test.ts'.length)
       return !topics.has(topic) && ![...topics].some((source) => source.startsWith(`${topic}/`) || topic.startsWith(`${source}-`))
     })
-  t.same(orphans, ['test/api/lifecycle.test.ts', 'test/workers/corpus-documents.test.ts', 'test/workers/corpus.test.ts'].filter((path) => orphans.includes(path)))
+  t.same(
+    orphans,
+    ['test/api/lifecycle.test.ts', 'test/workers/corpus-documents.test.ts', 'test/workers/corpus.test.ts'].filter((path) =>
+      orphans.includes(path),
+    ),
+  )
 })
 
 t.test('the rules bite', async (t) => {
@@ -64,7 +69,8 @@ t.test('the rules bite', async (t) => {
     ['core/book/book.ts', 'const home = process.env.HOME', /reads process\.env/],
     ['core/book/book.ts', '\n'.repeat(500), /a wall is missing/],
   ]
-  for (const [path, text, complaint] of cases) t.match(findViolations([{ path, text }]).join('; '), complaint, `${path}: ${text.trim().slice(0, 50)}`)
+  for (const [path, text, complaint] of cases)
+    t.match(findViolations([{ path, text }]).join('; '), complaint, `${path}: ${text.trim().slice(0, 50)}`)
 
   const fine: [path: string, text: string][] = [
     ['core/book/book-store.ts', `import knex from 'knex'`],

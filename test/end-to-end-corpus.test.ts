@@ -137,7 +137,9 @@ t.test(
       if (contract) t.same(contract(book), [], `${expected.path} fits the contract`)
     }
     t.same(
-      corpus.files.filter((file) => file.notABook && !file.expectedErrorType && books.has(join(corpus.folder, file.path))).map((file) => file.path),
+      corpus.files
+        .filter((file) => file.notABook && !file.expectedErrorType && books.has(join(corpus.folder, file.path)))
+        .map((file) => file.path),
       [],
       'later volumes of a set are no books of their own',
     )

@@ -43,6 +43,8 @@ export interface Pool {
 
 const IDLE_THREAD_MS = 30_000
 const CLOSE_MS = 2_000
+/** Results leave a thread at once, so there is nothing for a large young generation to gather but garbage. */
+const YOUNG_GENERATION_MB = 8
 /** A thread that dies can be one bad file; so many in a row are no accident. */
 const LOSSES_UNHEALTHY = 8
 
@@ -59,7 +61,7 @@ export function openPool(options: PoolOptions): Pool {
     minThreads: 1,
     maxThreads: options.threads + readers,
     idleTimeout: IDLE_THREAD_MS,
-    resourceLimits: { maxOldGenerationSizeMb: options.memoryMbMax },
+    resourceLimits: { maxOldGenerationSizeMb: options.memoryMbMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   })
   // Raised for a thread that dies between tasks; the pool has replaced it already.
   piscina.on('error', () => losses++)

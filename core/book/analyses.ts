@@ -16,8 +16,8 @@ export function openAnalyses(parts: {
 }): void {
   const { database, tasks, analyse, log, settings } = parts
   const { dataFolder, workers, analysisDeadlineMs } = settings
-  // One more than there are threads, so that none waits while a result is written.
-  const concurrency = workers + 1
+  // More than there are threads: while some books are in them, others are looked up or written, which is mostly waiting for the disk.
+  const concurrency = workers * 2 + 4
   tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder, deadlineMs: analysisDeadlineMs }))
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
 }

@@ -28,12 +28,14 @@ export interface RunningServer {
 export async function startServer(options: { dataFolder: string; args?: string[]; env?: Record<string, string> }): Promise<RunningServer> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [`${root}api/main.ts`, '--data-dir', options.dataFolder, '--port', '0', ...(options.args ?? [])],
+    // As api/launch.mjs starts it.
+    ['--max-semi-space-size=4', `${root}api/main.ts`, '--data-dir', options.dataFolder, '--port', '0', ...(options.args ?? [])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
         UV_THREADPOOL_SIZE: '6',
+        MALLOC_ARENA_MAX: '2',
         CARREL_ADMIN_USERNAME: ADMIN.username,
         CARREL_ADMIN_PASSWORD: ADMIN.password,
         CARREL_RATE_LIMIT: 'false',

@@ -9,6 +9,7 @@ export const STATUS_OF_KIND: Record<ErrorKind, number> = {
   malformed: 400,
   rule: 422,
   conflict: 409,
+  precondition: 412,
   too_large: 413,
   media_type: 415,
   range: 416,

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import restify, { type Request } from 'restify'
@@ -26,6 +26,8 @@ const BODY_DEADLINE_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
 /** A connection on which nothing moves in either direction is dead; event streams send something every 15 s. */
 const IDLE_MS = 120_000
+/** A page that must be unpacked is silent for as long as the work may take; this long it may wait for its turn and be sent. */
+const WORK_SLACK_MS = 30_000
 /** How often a closing server looks for connections that have nothing more to do. */
 const SWEEP_MS = 20
 /** Browsers send 20 to 30. */
@@ -56,6 +58,8 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   const gate = openGate({ limiter, authentication: openAuthentication(services.accounts.callers), callers: services.accounts.callers })
   const handlers = openHandlers(services, { bodyDeadlineMs: options.bodyDeadlineMs ?? BODY_DEADLINE_MS })
   const exchanges = new WeakMap<Request, Exchange<Services>>()
+  /** Per connection those that are not over; with pipelining there are several. */
+  const answers = new WeakMap<Socket, Set<ServerResponse>>()
   const routeOfName = new Map<string, Route<Services>>()
   // Handlers that wait for something tell the client of their failure; this tells them that nobody will read it.
   const closing = new AbortController()
@@ -84,6 +88,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       badCredential: false,
     }
     exchanges.set(request, exchange)
+    noteAnswer(request.socket, response)
     response.setHeader('X-Request-Id', exchange.id)
     for (const name in SECURITY_HEADERS) response.setHeader(name, SECURITY_HEADERS[name] as string)
     if (draining) response.setHeader('Connection', 'close')
@@ -98,6 +103,12 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     } catch {
       gate.count(exchange)
       fail(exchange, new CarrelError('invalid_request', 'The address or the Host header of the request is not valid.'))
+      return false
+    }
+    if (request.url === '*') {
+      // The router would answer this one (OPTIONS *) itself, with nothing.
+      gate.count(exchange)
+      fail(exchange, new CarrelError('not_found', 'There is nothing at this address.'))
       return false
     }
     return true
@@ -151,8 +162,16 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     })
   }
 
+  function noteAnswer(socket: Socket, answer: ServerResponse): void {
+    const open = answers.get(socket) ?? new Set()
+    answers.set(socket, open.add(answer))
+    answer.once('close', () => open.delete(answer))
+  }
+
   function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    // What we write after the head of an answer the client reads as a part of that answer; hanging up says "incomplete".
+    const begun = [...(answers.get(socket) ?? [])].some((answer) => answer.headersSent)
+    if (error.code === 'ECONNRESET' || !socket.writable || begun) {
       socket.destroy()
       return
     }
@@ -182,7 +201,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   http.headersTimeout = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
   http.requestTimeout = REQUEST_TIMEOUT_MS
   http.keepAliveTimeout = KEEP_ALIVE_MS
-  http.timeout = IDLE_MS
+  http.timeout = Math.max(IDLE_MS, settings.analysisDeadlineMs + WORK_SLACK_MS)
   http.maxHeadersCount = HEADERS_MAX
   // Restify listens for upgrades and does nothing with them, which leaves the socket open and silent for ever. Without a listener
   // Node answers such a request as if it had not asked (`curl --http2` asks).

@@ -13,6 +13,7 @@ export const ERRORS = {
   page_unreadable: { kind: 'rule', message: 'The bytes of this page are damaged or cannot be shown.' },
   not_analyzed: { kind: 'conflict', message: 'This book has not been analysed yet.' },
   conflict: { kind: 'conflict', message: 'This clashes with the present state.' },
+  precondition_failed: { kind: 'precondition', message: 'What you refer to has changed since; get it again.' },
   scan_running: { kind: 'conflict', message: 'A scan of this library is already waiting or running.' },
   payload_too_large: { kind: 'too_large', message: 'The request body is too large.' },
   unsupported_media_type: { kind: 'media_type', message: 'The body must be plain, uncompressed JSON.' },

@@ -3,8 +3,6 @@ import { LRUCache } from 'lru-cache'
 /** Remembers what was loaded, for a short time; one load at a time per key. */
 export interface FreshCache<T extends object> {
   get(key: string): Promise<T | null>
-  /** Whether the key was found before, however long ago. Asks nobody. */
-  knows(key: string): boolean
   /** Forgets everything; loads under way are answered but not remembered. */
   clear(): void
 }
@@ -50,7 +48,6 @@ export function openFreshCache<T extends object>(options: {
       loads.set(key, started)
       return started
     },
-    knows: (key) => entries.has(key),
     clear() {
       generation++
       loads.clear()

@@ -4,8 +4,9 @@ import type { Knex } from 'knex'
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     -- Who runs which task at this moment, and how far it is. A row lives as long as the run; "node_lock" is the advisory lock
-    -- that the node holds as long as it lives, so that a lock nobody holds means a dead node. Unlogged: after a crash of
-    -- PostgreSQL no node holds its lock any more, and a run without a row is taken back just the same.
+    -- that the node holds by a connection of its own, so that a lock nobody holds means a dead node, or one whose connection was
+    -- lost: it never takes back what it runs itself, and puts its rows back when it is connected again. Unlogged: after a crash
+    -- of PostgreSQL no node holds its lock any more, and a run without a row is taken back just the same.
     CREATE UNLOGGED TABLE task_runs (
       task_id uuid PRIMARY KEY,
       task_type text NOT NULL,

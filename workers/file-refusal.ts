@@ -1,4 +1,5 @@
 import type { Problem } from '#core/book/analysis.ts'
+import { isSystemError } from '#core/book/file-faults.ts'
 
 const MESSAGES: Record<string, string> = {
   ENOENT: 'The file is gone.',
@@ -7,14 +8,16 @@ const MESSAGES: Record<string, string> = {
   EPERM: 'Carrel may not read this file: give its account the right to read it.',
   EISDIR: 'This is a folder, not a file.',
   EIO: 'The disk or network share fails to deliver this file.',
+  ESTALE: 'The network share that holds this file was exchanged or mounted anew: mount it again.',
   ELOOP: 'This is a link that leads round in a circle.',
   ENXIO: 'This is not an ordinary file.',
   EMFILE: 'Too many files are open; raise the limit of open files (ulimit -n).',
+  ENFILE: 'Too many files are open on this machine; raise its limit of open files (fs.file-max).',
 }
 
 /** What the file system refused, as a problem of the book. Anything that did not come from the file system is a bug, and thrown on. */
 export function fileRefusal(error: unknown): Problem {
-  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error
+  if (!isSystemError(error)) throw error
   const code = String(error.code)
   return {
     type: 'other',

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { isSystemError } from '#core/book/file-faults.ts'
 import { BookFault } from './fault.ts'
 import { RAR_MEMORY_BYTES_MAX } from './limits.ts'
 
@@ -101,7 +102,8 @@ export async function withRar<Result>(request: { path: string; listOnly: boolean
     return result
   } catch (error) {
     engine = null
-    if (error instanceof BookFault) throw error
+    // A full disk or a lost share says nothing about the archive.
+    if (error instanceof BookFault || isSystemError(error)) throw error
     throw new BookFault('parser', 'This RAR archive is damaged in a way that stopped the reader.', { reason: String(error) })
   } finally {
     files.closeAll()

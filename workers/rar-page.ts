@@ -4,6 +4,7 @@ import type { Page, PageOutcome, PageRequest, Problem } from '#core/book/analysi
 import { extractOne } from './comic.ts'
 import { PageFaults } from './comic-faults.ts'
 import { BookFault } from './fault.ts'
+import { fileRefusal } from './file-refusal.ts'
 import { extractRar, listRar, type RarEntry } from './rar.ts'
 
 /** One page of a RAR, unpacked and CRC checked. What is wrong with it is an outcome; a throw is a bug. */
@@ -15,8 +16,7 @@ export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
     if (!entry) throw new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`, { entry: page.name })
     return { bytes: await extractOne(path, entry), mediaType: page.mediaType }
   } catch (error) {
-    if (error instanceof BookFault) return { problem: { ...error.problem, fatal: false } }
-    throw error
+    return { problem: { ...(error instanceof BookFault ? error.problem : fileRefusal(error)), fatal: false } }
   }
 }
 
@@ -42,8 +42,7 @@ export async function extractRarPages(request: { path: string; pages: Page[]; fo
     })
     return faults.problem()
   } catch (error) {
-    if (error instanceof BookFault) return error.problem
-    throw error
+    return error instanceof BookFault ? error.problem : fileRefusal(error)
   }
 }
 

@@ -17,11 +17,10 @@ export function openZipPages(files: OpenFiles): ReadZipPage {
   return async (request) => {
     try {
       return await readPage(files, request, false)
-    } catch (error) {
-      // The file may have been replaced under the open descriptor; one look at the present one tells.
+    } catch {
+      // The file may have been replaced under the open descriptor, or its share mounted anew (ESTALE); one look at the present one tells.
       try {
-        if (error instanceof BookFault) return await readPage(files, request, true)
-        return { problem: pageProblem(error) }
+        return await readPage(files, request, true)
       } catch (again) {
         return { problem: pageProblem(again) }
       }
@@ -72,6 +71,7 @@ function readBytes(fd: number, offset: number, bytes: number): Promise<Buffer> {
   })
 }
 
+/** What the file system refused keeps its `code` and `syscall` in the details: whoever remembers problems tells it by them from damage. */
 function pageProblem(error: unknown): Problem {
   if (error instanceof BookFault) return { ...error.problem, fatal: false }
   return { ...fileRefusal(error), type: 'page_extraction', fatal: false }

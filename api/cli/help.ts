@@ -21,13 +21,19 @@ export function renderOverview(commands: readonly Command[]): string {
   ].join('\n')
 }
 
-/** What `carrel <command> --help` prints. */
-export function renderCommandHelp(command: Command): string {
+/** What `carrel <command> --help` prints; of several commands that begin alike, each in turn. */
+export function renderCommandHelp(asked: Command | readonly Command[]): string {
+  const all = 'name' in asked ? [asked] : asked
+  const serves = all.some((command) => command.name === 'serve')
+  const more = serves ? renderSettingsHelp() : '  --data-dir, DATABASE_URL and all others; see carrel --help'
+  return [...all.flatMap((command) => [...renderUsage(command), '']), 'Settings:', more].join('\n')
+}
+
+function renderUsage(command: Command): string[] {
   const lines = [`Usage: ${CALL} ${call(command)} [flags]`, '', command.about]
   if (command.flags.length > 0) lines.push('', 'Flags:')
   for (const flag of command.flags) lines.push(`  --${flag.name}${flag.value ? ` <${flag.value}>` : ''}\n      ${flag.about}`)
-  const more = command.name === 'serve' ? renderSettingsHelp() : '  --data-dir, DATABASE_URL and all others; see carrel --help'
-  return [...lines, '', 'Settings:', more].join('\n')
+  return lines
 }
 
 function call(command: Command): string {

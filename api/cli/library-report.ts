@@ -1,4 +1,4 @@
-import type { Terminal } from '#api/cli/terminal.ts'
+import { escapeControls, type Terminal } from '#api/cli/terminal.ts'
 import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/book/analysis.ts'
 import type { LibraryProgress, LibrarySummary } from '#core/library/library-progress-query.ts'
 
@@ -14,7 +14,7 @@ export function count(n: number, noun: string): string {
 
 /** File names may hold newlines and escape codes, which must not reach the terminal. */
 export function printable(text: string): string {
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?')
+  const clean = escapeControls(text)
   return clean.length > TEXT_LENGTH_MAX ? `${clean.slice(0, TEXT_LENGTH_MAX)}…` : clean
 }
 
@@ -25,14 +25,16 @@ export function renderProgress(progress: LibraryProgress): string | null {
     const files = scan.filesTotal > 0 ? `: ${number.format(scan.filesProcessed)} of ${count(scan.filesTotal, 'file')}` : ''
     parts.push(`scanning ${printable(scan.library)}${files}`)
   }
-  if (progress.pending > 0) {
+  if (progress.analyses > 0) {
     const failed = progress.failed > 0 ? `, ${number.format(progress.failed)} failed` : ''
-    parts.push(`analysing: ${number.format(progress.books - progress.pending)} of ${count(progress.books, 'book')}${failed}`)
-  }
+    // A book can be in line twice, for a plain analysis and a deep one.
+    const done = Math.max(0, progress.books - progress.analyses)
+    parts.push(`analysing: ${number.format(done)} of ${count(progress.books, 'book')}${failed}`)
+  } else if (progress.libraryAnalyses > 0) parts.push('putting books in line for analysis')
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-/** Libraries, and the books that failed and why. */
+/** Libraries, how many books wait, and those that failed and why. */
 export function printSummary(out: Terminal, summary: LibrarySummary): void {
   const failed = summary.failures.reduce((sum, failure) => sum + failure.count, 0)
   if (summary.libraries.length === 0) out.line('  Libraries    none yet; add one with --library DIR, or: carrel library add DIR')
@@ -44,7 +46,8 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
     for (const error of library.scanErrors.slice(0, 3)) out.line(`  ${''.padEnd(11)}    ${printable(describeScanError(error))}`)
     if (library.scanErrors.length > 3) out.line(`  ${''.padEnd(11)}    and ${number.format(library.scanErrors.length - 3)} more like these`)
   }
-  out.line(`  Books        ${number.format(summary.books)} found, ${failed === 0 ? 'none' : number.format(failed)} failed`)
+  const waiting = summary.pending > 0 ? `, ${number.format(summary.pending)} ${summary.pending === 1 ? 'waits' : 'wait'} for analysis` : ''
+  out.line(`  Books        ${number.format(summary.books)} found, ${failed === 0 ? 'none' : number.format(failed)} failed${waiting}`)
   for (const { errorType, count: books, examples } of summary.failures) {
     out.line(`    ${BOOK_ERROR_LABELS[errorType as BookErrorType] ?? errorType}: ${count(books, 'book')}`)
     for (const example of examples) out.line(`      ${printable(example.path)}\n        ${printable(example.message)}`)

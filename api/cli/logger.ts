@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { escapeControls } from '#api/cli/terminal.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
@@ -27,9 +28,9 @@ export function formatLine(line: string): string {
     time: number
     msg?: string
   }
-  const parts = [`${clock(time)}  ${LABELS[level] ?? ''}${msg ?? ''}`]
+  const parts = [`${clock(time)}  ${LABELS[level] ?? ''}${escapeControls(msg ?? '')}`]
   for (const [name, value] of Object.entries(fields))
-    parts.push(`${name}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`)
+    parts.push(escapeControls(`${name}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`))
   const below = [err, error].filter((each) => each !== undefined).map((each) => `\n${indent(describeError(each, level))}`)
   return `${parts.join('  ')}${below.join('')}\n`
 }
@@ -54,5 +55,8 @@ function describeError(error: unknown, level: number): string {
 }
 
 function indent(text: string): string {
-  return text.replace(/^/gm, '          ')
+  return text
+    .split('\n')
+    .map((line) => `          ${escapeControls(line)}`)
+    .join('\n')
 }

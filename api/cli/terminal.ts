@@ -17,6 +17,14 @@ export interface Terminal {
   write(text: string): void
 }
 
+/** Names of files may hold newlines and escape codes; a person sees them as \x1b and the terminal obeys none. */
+export function escapeControls(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (found) => {
+    const code = found.charCodeAt(0)
+    return code > 0xff ? `\\u${code.toString(16)}` : `\\x${code.toString(16).padStart(2, '0')}`
+  })
+}
+
 const REWRITE_MS = 1_000
 const REPEAT_MS = 10_000
 const CLEAR_LINE = '\r\u001b[2K'

@@ -45,6 +45,8 @@ export async function sendError(response: ServerResponse, answer: ErrorAnswer): 
   // What the answer would have been cached or attached as does not hold for its failure.
   for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link'])
     response.removeHeader(name)
+  // Only a refused range says how long the thing is.
+  if (answer.status !== 416) response.removeHeader('Content-Range')
   await sendJson(response, answer.status, answer.body)
 }
 

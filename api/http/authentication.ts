@@ -53,7 +53,7 @@ export function openAuthentication(callers: Accounts['callers']): Authentication
     'basic',
     new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
       // The strategy cuts passwords at their first colon; RFC 7617 lets them have some.
-      const password = basicPasswordOf(request)
+      const password = basicPasswordOf(request) ?? ''
       settle(callers.ofBasic({ username, password, address: addresses.get(request) ?? '' }), done)
     }),
   )
@@ -80,27 +80,28 @@ export function hasCredential(request: IncomingMessage, accepts: Accepts): boole
   return hasHeaderCredential(request) || (accepts.cookie && cookieOf(request) !== null)
 }
 
-/** The API key a request carries, or null. */
-export function apiKeyOf(request: IncomingMessage): string | null {
+/** The API keys a request carries. There are two places for one, and when the first is no good the second is looked at. */
+export function apiKeysOf(request: IncomingMessage): string[] {
   const bearer = bearerOf(request)
-  if (bearer?.startsWith(KEY_START)) return bearer
   const header = request.headers['x-api-key']
-  return typeof header === 'string' && header !== '' ? header : null
+  return [...(bearer?.startsWith(KEY_START) ? [bearer] : []), ...(typeof header === 'string' && header !== '' ? [header] : [])]
+}
+
+/** The password, or API key, of a request by HTTP Basic, or null. The strategy is not strict about the scheme, so neither is this. */
+export function basicPasswordOf(request: IncomingMessage): string | null {
+  const { authorization } = request.headers
+  if (authorization === undefined || bearerOf(request) !== null) return null
+  const text = Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString()
+  return text.slice(text.indexOf(':') + 1)
 }
 
 function hasHeaderCredential(request: IncomingMessage): boolean {
   const { authorization } = request.headers
-  return (authorization !== undefined && authorization !== '') || apiKeyOf(request) !== null
+  return (authorization !== undefined && authorization !== '') || apiKeysOf(request).length > 0
 }
 
 function bearerOf(request: IncomingMessage): string | null {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null
-}
-
-function basicPasswordOf(request: IncomingMessage): string {
-  const encoded = request.headers.authorization?.split(' ')[1] ?? ''
-  const text = Buffer.from(encoded, 'base64').toString()
-  return text.slice(text.indexOf(':') + 1)
 }
 
 function cookieOf(request: IncomingMessage): string | null {

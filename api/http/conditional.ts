@@ -6,8 +6,25 @@ export interface Validators {
   lastModified?: Date | undefined
 }
 
-/** Whether the client's copy is still good (RFC 9110, 13.1): If-None-Match decides, and only in its absence If-Modified-Since. */
-export function isUnmodified(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
+/**
+ * What the conditions of a GET or HEAD make of an answer that would else succeed, in the order of RFC 9110, 13.2.2. A Range is
+ * looked at only after `send`.
+ */
+export function checkConditions(headers: IncomingHttpHeaders, validators: Validators): 'send' | 'unmodified' | 'failed' {
+  if (!isAsExpected(headers, validators)) return 'failed'
+  return isUnmodified(headers, validators) ? 'unmodified' : 'send'
+}
+
+/** Whether this is the version the client means: If-Match decides, by strong tags, and only in its absence If-Unmodified-Since. */
+function isAsExpected(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
+  const tags = headers['if-match']
+  if (tags !== undefined) return tags.trim() === '*' || readTags(tags).some((tag) => !tag.weak && tag.value === etag)
+  const since = Date.parse(headers['if-unmodified-since'] ?? '')
+  return lastModified === undefined || Number.isNaN(since) || wholeSeconds(lastModified) <= since
+}
+
+/** Whether the client's copy is still good: If-None-Match decides, and only in its absence If-Modified-Since. */
+function isUnmodified(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headers['if-none-match']
   if (tags !== undefined) return tags.trim() === '*' || (etag !== undefined && readTags(tags).some((tag) => tag.value === etag))
   const since = Date.parse(headers['if-modified-since'] ?? '')

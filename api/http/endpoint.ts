@@ -71,7 +71,15 @@ export type StreamReply =
       etag?: string
       lastModified?: Date
       cacheControl: string
-      status?: 200 | 503
+      headers?: Record<string, string>
+    }
+  | {
+      /** Bytes that cost something to have: `make` is not called when the client's copy is still good. */
+      kind: 'made'
+      make: () => Promise<{ bytes: Uint8Array; mediaType: string }>
+      /** Strong ETag without quotes. */
+      etag: string
+      cacheControl: string
       headers?: Record<string, string>
     }
   | {

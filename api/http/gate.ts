@@ -1,4 +1,4 @@
-import { type Accepts, type Authentication, apiKeyOf, hasCredential } from '#api/http/authentication.ts'
+import { type Accepts, type Authentication, apiKeysOf, basicPasswordOf, hasCredential } from '#api/http/authentication.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { type Allowance, type Client, isExempt, type RateLimiter } from '#api/http/rate-limit.ts'
 import type { Accounts } from '#core/account/accounts.ts'
@@ -23,38 +23,53 @@ export function openGate(parts: { limiter: RateLimiter | null; authentication: A
     return { kind: 'anonymous', id: addressGroup(address) }
   }
 
-  /** An address that has used up its requests may not make us ask the database about keys and passwords we have never seen. */
-  function refuseGuessing(exchange: Exchange<never>): void {
-    const key = apiKeyOf(exchange.request)
-    const costly = (key !== null && !callers.knowsApiKey(key)) || exchange.route?.allow.basic
-    if (!limiter || !costly) return
-    const allowance = limiter.peek(anonymous(exchange.address))
-    if (allowance.allowed) return
+  /**
+   * Whether checking this credential asks the database about a key or a password we have never seen to be good. Tokens cost it
+   * nothing unless we signed them.
+   */
+  function isGuess({ request }: Exchange<never>, accepts: Accepts): boolean {
+    const password = accepts.basic ? basicPasswordOf(request) : null
+    return [...apiKeysOf(request), ...(password === null ? [] : [password])].some((key) => !callers.knowsApiKey(key))
+  }
+
+  function refuse(exchange: Exchange<never>, allowance: Allowance): never {
     setHeaders(exchange, allowance)
-    refuseRate(allowance)
+    throw new CarrelError('rate_limit_exceeded', undefined, { retryAfterSeconds: allowance.resetSeconds })
   }
 
   return {
     async enter(exchange) {
       const { request, route } = exchange
       const exempt = isExempt(exchange.path)
+      // Who asks makes no difference here, and finding it out would let anybody put questions to the database without a limit.
+      if (exempt && (route === null || route.allow.who === 'public')) {
+        if (limiter) setHeaders(exchange, limiter.peek(anonymous(exchange.address)))
+        return
+      }
       const accepts: Accepts = { cookie: route?.allow.cookie ?? false, basic: route?.allow.basic ?? false }
+      let stranger = anonymous(exchange.address)
       if (hasCredential(request, accepts)) {
-        if (!exempt) refuseGuessing(exchange)
+        if (isGuess(exchange, accepts)) {
+          stranger = { ...stranger, kind: 'guessing' }
+          const allowance = limiter?.peek(stranger)
+          if (allowance?.allowed === false) refuse(exchange, allowance)
+        }
         try {
           exchange.caller = await authentication.findCaller(request, accepts, exchange.address)
         } catch (error) {
           // A throttled or failed check is a request all the same, of this address.
-          if (limiter) setHeaders(exchange, limiter.take(anonymous(exchange.address)))
+          if (limiter) setHeaders(exchange, limiter.take(stranger))
           throw error
         }
         exchange.badCredential = exchange.caller === null
       }
       if (!limiter) return
-      const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : anonymous(exchange.address)
-      const allowance = exempt ? limiter.peek(client) : limiter.take(client)
+      const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : stranger
+      // Wrong guesses count everywhere, or the exempt paths would be the place to make them.
+      const counts = !exempt || client.kind === 'guessing'
+      const allowance = counts ? limiter.take(client) : limiter.peek(client)
+      if (counts && !allowance.allowed) refuse(exchange, allowance)
       setHeaders(exchange, allowance)
-      if (!allowance.allowed && !exempt) refuseRate(allowance)
     },
 
     count(exchange) {
@@ -75,8 +90,4 @@ function headersOf({ limit, remaining, resetSeconds }: Allowance): [name: string
 
 function setHeaders({ response }: Exchange<never>, allowance: Allowance): void {
   for (const [name, value] of headersOf(allowance)) response.setHeader(name, value)
-}
-
-function refuseRate({ resetSeconds }: Allowance): never {
-  throw new CarrelError('rate_limit_exceeded', undefined, { retryAfterSeconds: resetSeconds })
 }

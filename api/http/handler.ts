@@ -1,10 +1,13 @@
-import { sendJson, sendNothing } from '#api/http/answer.ts'
+import { appendVary, sendJson, sendNothing } from '#api/http/answer.ts'
 import { discardBody } from '#api/http/body.ts'
 import type { Allow, Call, Route } from '#api/http/endpoint.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { compileInput } from '#api/http/input.ts'
 import { sendStream } from '#api/http/send.ts'
 import { refuse } from '#core/errors.ts'
+
+/** Every header that may say who asks. */
+const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
 
 /** Turns routes, which are values, into functions that answer an exchange. */
 export interface Handlers<Services> {
@@ -29,7 +32,10 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
         const call = openCall(services, exchange, closing)
         if (route.kind === 'stream') {
           const reply = await route.run(call, input)
-          if (!response.destroyed) await sendStream(response, reply)
+          if (response.destroyed) return
+          // A browser may keep it: what one of its users was shown must not be shown to the next, who may see less.
+          if (route.allow.who !== 'public') for (const name of CREDENTIAL_HEADERS) appendVary(response, name)
+          await sendStream(response, reply)
           return
         }
         const value = await route.run(call, input)

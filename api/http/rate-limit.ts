@@ -4,9 +4,13 @@ import type { Settings } from '#core/setting/settings.ts'
 /** About 10 MB when full. Whoever can bring more addresses than this is not stopped by counting them. */
 const BUCKETS_MAX = 50_000
 
-/** Who a request counts for: a verified user, or the group of addresses it came from. */
+/**
+ * Who a request counts for: a verified user, or the group of addresses it came from. `guessing` are requests of such a group whose
+ * keys or passwords turned out wrong: they have the limits of `anonymous` and a bucket of their own, so that neither can be used up
+ * for the other.
+ */
 export interface Client {
-  kind: 'anonymous' | 'authenticated'
+  kind: 'anonymous' | 'authenticated' | 'guessing'
   /** User id, or what `addressGroup` made of the address. */
   id: string
 }
@@ -40,7 +44,7 @@ export function openRateLimiter(rates: Settings['rateLimit'], now: () => number 
   const buckets = new LRUCache<string, Bucket>({ max: BUCKETS_MAX })
 
   function look(client: Client, take: boolean): Allowance {
-    const { perSecond, burst } = rates[client.kind]
+    const { perSecond, burst } = rates[client.kind === 'guessing' ? 'anonymous' : client.kind]
     const key = `${client.kind} ${client.id}`
     const bucket = buckets.get(key) ?? { tokens: burst, at: now() }
     const time = now()

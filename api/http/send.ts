@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { sendNothing } from '#api/http/answer.ts'
-import { allowsRange, isUnmodified, readRange, type Validators } from '#api/http/conditional.ts'
+import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import { CarrelError } from '#core/errors.ts'
 
@@ -15,23 +15,31 @@ const CHUNK_BYTES = 262_144
 /**
  * Sends what a stream route answered: conditional requests, ranges of files, HEAD. Returns when everything is on its way or the
  * client has gone; either way the file is closed.
- * @throws not_found, unavailable (the file cannot be opened), range_not_satisfiable
+ * @throws not_found, unavailable (the file cannot be opened), precondition_failed, range_not_satisfiable
  */
 export async function sendStream(response: ServerResponse, reply: StreamReply): Promise<void> {
   if (reply.kind === 'bytes') sendBytes(response, reply)
+  else if (reply.kind === 'made') await sendMade(response, reply)
   else await sendFile(response, reply)
 }
+
+async function sendMade(response: ServerResponse, reply: Extract<StreamReply, { kind: 'made' }>): Promise<void> {
+  const { make, ...rest } = reply
+  // No header is set before it is made: a refusal must not carry the ETag and the lifetime of a picture.
+  const made = checkConditions(response.req.headers, reply) === 'send' ? await make() : NOTHING_MADE
+  if (!response.destroyed) sendBytes(response, { ...rest, ...made, kind: 'bytes' })
+}
+
+/** Never sent: the conditions end in a 304 or 412. */
+const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-stream' }
 
 function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): void {
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
   setValidators(response, reply.cacheControl, reply)
-  if (reply.status === undefined && isUnmodified(response.req.headers, reply)) {
-    sendNothing(response, 304)
-    return
-  }
+  if (endsByCondition(response, reply)) return
   response.setHeader('Content-Type', reply.mediaType)
   response.setHeader('Content-Length', reply.bytes.byteLength)
-  response.writeHead(reply.status ?? 200)
+  response.writeHead(200)
   response.end(reply.bytes)
 }
 
@@ -43,10 +51,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
     const { headers, method } = response.req
     const validators = { etag: reply.etag, lastModified: facts.mtime }
     setValidators(response, reply.cacheControl, validators)
-    if (isUnmodified(headers, validators)) {
-      sendNothing(response, 304)
-      return
-    }
+    if (endsByCondition(response, validators)) return
     // Only GET has ranges (RFC 9110, 14.2).
     const asked = method === 'GET' && allowsRange(headers, validators) ? readRange(headers.range, facts.size) : null
     response.setHeader('Accept-Ranges', 'bytes')
@@ -124,6 +129,14 @@ function setValidators(response: ServerResponse, cacheControl: string, { etag, l
   response.setHeader('Cache-Control', cacheControl)
   if (etag !== undefined) response.setHeader('ETag', `"${etag}"`)
   if (lastModified !== undefined) response.setHeader('Last-Modified', lastModified.toUTCString())
+}
+
+/** Whether the client's own copy is still good and it has been told so. @throws precondition_failed */
+function endsByCondition(response: ServerResponse, validators: Validators): boolean {
+  const outcome = checkConditions(response.req.headers, validators)
+  if (outcome === 'failed') throw new CarrelError('precondition_failed')
+  if (outcome === 'unmodified') sendNothing(response, 304)
+  return outcome === 'unmodified'
 }
 
 /** Content-Disposition of a download (RFC 6266): a plain ASCII name for old clients and the true one in UTF-8 (RFC 8187). */

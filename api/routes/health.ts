@@ -1,30 +1,33 @@
+import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
-import { stream } from '#api/routes/route.ts'
+import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import { isAlive } from '#core/database/liveness-query.ts'
+import { refuse } from '#core/errors.ts'
 
 /** A load balancer asks every few seconds and gives up about then. */
 const DATABASE_DEADLINE_MS = 3_000
 
+const Ok = Type.Literal('ok')
+const Health = Type.Object({ status: Ok, database: Ok, pool: Ok }, { title: 'Health' })
+
 export const healthRoutes: Route<Services>[] = [
-  stream({
+  endpoint({
+    method: 'GET',
     path: '/health',
-    summary: 'Whether the server can work: 200, or 503 with the part that cannot.',
+    summary: 'Whether the server can work: 200, or 503 whose details name the part that cannot.',
     tag: 'health',
     allow: { who: 'public' },
-    mediaTypes: ['application/json'],
+    reply: Health,
     run: async ({ services }) => {
       const database = await isAlive(services.database, { deadlineMs: DATABASE_DEADLINE_MS })
       const pool = services.poolHealthy()
-      const healthy = database && pool
+      if (database && pool) return { status: 'ok', database: 'ok', pool: 'ok' } as const
+      const ill = [...(database ? [] : ['the database does not answer']), ...(pool ? [] : ['the worker pool is not well'])]
       const word = (good: boolean) => (good ? 'ok' : 'unavailable')
-      return {
-        kind: 'bytes',
-        bytes: Buffer.from(JSON.stringify({ status: word(healthy), database: word(database), pool: word(pool) })),
-        mediaType: 'application/json; charset=utf-8',
-        cacheControl: 'no-store',
-        status: healthy ? 200 : 503,
-      }
+      return refuse('unavailable', `The server cannot work: ${ill.join(', ')}.`, {
+        details: { database: word(database), pool: word(pool) },
+      })
     },
   }),
 ]

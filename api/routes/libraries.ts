@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import { refuse } from '#core/errors.ts'
 import { createLibrary, editLibrary, removeLibrary } from '#core/library/edit-library.ts'
@@ -92,7 +93,7 @@ export const libraryRoutes = [
       mode: Type.Optional(OneOf(['normal', 'deep'])),
     }),
     reply: ScanStatus,
-    run: async ({ services }, { params, query }) => await services.scans.start(params.libraryId, query.mode),
+    run: async (call, { params, query }) => await call.services.scans.start(params.libraryId, query.mode, signedInCaller(call)),
   }),
   endpoint({
     method: 'GET',
@@ -102,7 +103,7 @@ export const libraryRoutes = [
     allow: { who: 'libraries-read' },
     params,
     reply: ScanStatus,
-    run: async ({ services }, { params }) => await services.scans.getStatus(params.libraryId),
+    run: async (call, { params }) => await call.services.scans.getStatus(params.libraryId, signedInCaller(call)),
   }),
   endpoint({
     method: 'POST',
@@ -157,6 +158,6 @@ export const libraryRoutes = [
     tag: 'scans',
     allow: { who: 'libraries-read' },
     reply: Type.Array(ScanStatus),
-    run: async ({ services }) => await services.scans.listActive(),
+    run: async (call) => await call.services.scans.listActive(signedInCaller(call)),
   }),
 ]

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { shownBook } from '#api/routes/books.ts'
+import { FULL, refuseFull, shownBook } from '#api/routes/books.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -77,9 +77,10 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'books-read' },
     params: SeriesId,
-    query: Type.Object({ includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })) }),
+    query: Type.Object({ includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })), full: FULL }),
     reply: Type.Array(Book),
     run: async (call, { params, query }) => {
+      refuseFull(query)
       const series = { seriesId: params.seriesId, includeDeleted: query.includeDeleted === true }
       const books = await listSeriesBooks(call.services.database, call.caller ?? refuse('unauthorized'), series)
       return books.map((book) => shownBook(call.services, book))

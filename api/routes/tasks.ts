@@ -1,5 +1,8 @@
 import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
 import { OneOf, Uuid } from '#core/schema.ts'
 import { cancelTask, retryTask } from '#core/task/change-task.ts'
 import { countTasks, getTask, listTasks, TASK_STATUSES, TaskRecord, TaskStats } from '#core/task/task-query.ts'
@@ -30,8 +33,8 @@ export const taskRoutes = [
       ),
     }),
     reply: Type.Array(TaskRecord),
-    run: async ({ services }, { query }) =>
-      await listTasks(services.database, { ...query, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }),
+    run: async (call, { query }) =>
+      await listTasks(call.services.database, { ...query, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, signedInCaller(call)),
   }),
   endpoint({
     method: 'GET',
@@ -50,7 +53,7 @@ export const taskRoutes = [
     allow: { who: 'tasks-read' },
     params,
     reply: TaskRecord,
-    run: async ({ services }, { params }) => await getTask(services.database, params.taskId),
+    run: async (call, { params }) => await getTask(call.services.database, params.taskId, signedInCaller(call)),
   }),
   endpoint({
     method: 'POST',
@@ -60,7 +63,10 @@ export const taskRoutes = [
     allow: { who: 'tasks-write' },
     params,
     reply: Message,
-    run: async ({ services }, { params }) => ({ message: await cancelTask(services, params.taskId) }),
+    run: async (call, { params }) => {
+      await refuseHidden(call, params.taskId)
+      return { message: await cancelTask(call.services, params.taskId) }
+    },
   }),
   endpoint({
     method: 'POST',
@@ -70,6 +76,14 @@ export const taskRoutes = [
     allow: { who: 'tasks-write' },
     params,
     reply: Message,
-    run: async ({ services }, { params }) => ({ message: await retryTask(services, params.taskId) }),
+    run: async (call, { params }) => {
+      await refuseHidden(call, params.taskId)
+      return { message: await retryTask(call.services, params.taskId) }
+    },
   }),
 ]
+
+/** @throws not_found for a task that does not exist or that the caller does not see */
+async function refuseHidden(call: Call<Services>, taskId: string): Promise<void> {
+  await getTask(call.services.database, taskId, signedInCaller(call))
+}

@@ -53,7 +53,7 @@ export async function insertApiKey(
     keyPrefix: string
     keyHash: Uint8Array
     permissions: readonly Permission[]
-    expiresAt: string | null
+    expiresAt: Date | null
   },
 ): Promise<ApiKey> {
   const [row] = await database('api_keys').insert(
@@ -112,7 +112,7 @@ export async function listApiKeys(
 export async function updateApiKey(
   database: Knex,
   id: string,
-  change: { name?: string; permissions?: readonly Permission[]; isActive?: boolean; expiresAt?: string | null },
+  change: { name?: string; permissions?: readonly Permission[]; isActive?: boolean; expiresAt?: Date | null },
 ): Promise<ApiKey | null> {
   const [row] = await database('api_keys')
     .where({ id })

@@ -10,7 +10,7 @@ import type { Permission } from '#core/account/permission.ts'
 import { findSessionUser } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
-import { findUserByLogin } from '#core/account/user-store.ts'
+import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
 import { openFreshCache } from '#core/fresh-cache.ts'
 
 /** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
@@ -29,7 +29,7 @@ export interface Callers {
    * @throws rate_limit_exceeded, unavailable
    */
   ofBasic(proof: { username: string; password: string; address: string }): Promise<Caller | null>
-  /** Whether a key like this one was good before, so that checking it again costs the database little. */
+  /** Whether a key that begins like this one was good before, so that whoever shows it is hardly guessing. Asks nobody. */
   knowsApiKey(key: string): boolean
   /** Call after anything about users, sessions or keys has changed: nothing remembered is believed any more. */
   forget(): void
@@ -61,6 +61,8 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
   // under a keyed hash that dies with the process.
   const basics = new LRUCache<string, BasicProof & { freshUntil: number }>({ max: REMEMBERED_MAX })
   const basicKey = randomBytes(32)
+  // Outlives `forget`: that somebody signed out makes no stranger of a key, and one that is no longer good is still looked up.
+  const goodKeys = new LRUCache<string, true>({ max: REMEMBERED_MAX })
   let uses = new Map<string, Date>()
   let generation = 0
 
@@ -68,19 +70,21 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
     const prefix = findKeyPrefix(key)
     if (prefix === null) return null
     const proof = await keys.get(prefix)
+    if (proof === null) goodKeys.delete(prefix)
     if (proof === null || !isApiKey(key, proof.keyHash)) return null
     const { user } = proof
     if (!proof.key.isActive || !user.isActive) return null
     if (proof.key.expiresAt !== null && Date.parse(proof.key.expiresAt) <= Date.now()) return null
+    goodKeys.set(prefix, true)
     if (uses.size < USES_MAX || uses.has(proof.key.id)) uses.set(proof.key.id, new Date())
     const own = permissionsOf(user)
     return callerOf(user, new Set(proof.key.permissions.filter((permission) => own.has(permission))), via)
   }
 
   async function checkBasic(username: string, password: string, address: string): Promise<BasicProof | null> {
-    const attempt = throttle.begin({ login: username, address })
+    const { found, account } = await findLogin(database, username)
+    const attempt = throttle.begin({ account, address })
     try {
-      const found = await findUserByLogin(database, username)
       const good = await verifyPassword(password, found?.passwordHash ?? null)
       if (!found || !good || !found.user.isActive) {
         attempt.fail()
@@ -127,7 +131,7 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
 
     knowsApiKey(key) {
       const prefix = findKeyPrefix(key)
-      return prefix !== null && keys.knows(prefix)
+      return prefix !== null && goodKeys.has(prefix)
     },
 
     forget() {

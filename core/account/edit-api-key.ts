@@ -6,6 +6,9 @@ import { readPermissions, refuseBeyond } from '#core/account/edit-user.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { refuse } from '#core/errors.ts'
 
+/** The last moment that ISO 8601 writes with a year of four digits. */
+const END_MAX = Date.parse('9999-12-31T23:59:59.999Z')
+
 /**
  * Makes a key of the caller; without a wish it may do what the caller may.
  * @throws forbidden (more than the caller may), invalid_value (unknown permission, end in the past)
@@ -13,8 +16,7 @@ import { refuse } from '#core/errors.ts'
 export async function createApiKey(database: Knex, wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
   const permissions = wanted.permissions ? readPermissions(wanted.permissions) : [...by.permissions]
   refuseBeyond(by, permissions)
-  const expiresAt = wanted.expiresAt ?? null
-  refusePast(expiresAt)
+  const expiresAt = readEnd(wanted.expiresAt ?? null)
   const { key, keyPrefix, keyHash } = makeApiKey()
   const made = await insertApiKey(database, { userId: by.userId, name: wanted.name, keyPrefix, keyHash, permissions, expiresAt })
   return { ...made, key }
@@ -38,12 +40,12 @@ export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, b
     by,
     (permissions ?? []).filter((permission) => !current.permissions.includes(permission)),
   )
-  if (edit.expiresAt) refusePast(edit.expiresAt)
+  const expiresAt = edit.expiresAt === undefined ? undefined : readEnd(edit.expiresAt)
   const changed = await updateApiKey(database, id, {
     ...(edit.name && { name: edit.name }),
     ...(permissions && { permissions }),
     ...(typeof edit.isActive === 'boolean' && { isActive: edit.isActive }),
-    ...(edit.expiresAt !== undefined && { expiresAt: edit.expiresAt }),
+    ...(expiresAt !== undefined && { expiresAt }),
   })
   return changed ?? refuse('not_found', 'There is no such API key.')
 }
@@ -54,10 +56,18 @@ export async function removeApiKey(database: Knex, id: string, by: Caller): Prom
   await deleteApiKey(database, id)
 }
 
-function refusePast(expiresAt: string | null): void {
-  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) {
-    refuse('invalid_value', 'The key would have expired already; give a time that is still to come.', {
-      details: [{ path: '/expiresAt', message: 'must be in the future' }],
+/**
+ * Reads when a key ends. PostgreSQL never sees the text: it knows fewer offsets than the format allows, and leap seconds.
+ * @throws invalid_value
+ */
+function readEnd(expiresAt: string | null): Date | null {
+  if (expiresAt === null) return null
+  const at = Date.parse(expiresAt)
+  // NaN (a leap second, an offset that is none) compares false with everything.
+  if (!(at > Date.now() && at <= END_MAX)) {
+    refuse('invalid_value', 'The end of a key must be a time that is still to come, at most in the year 9999.', {
+      details: [{ path: '/expiresAt', message: 'must be in the future, and not after the year 9999' }],
     })
   }
+  return new Date(at)
 }

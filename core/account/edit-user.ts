@@ -54,7 +54,7 @@ export async function createFirstAdmin(database: Knex, wanted: NewUser): Promise
 export async function editUser(database: Knex, id: string, edit: UserEdit, by: Caller | null): Promise<User> {
   const permissions = edit.permissions === undefined ? undefined : readPermissions(edit.permissions ?? [])
   const passwordHash = edit.password ? await hashPassword(edit.password) : undefined
-  const { after } = await updateUser(database, id, (current) => {
+  const decide = (current: User) => {
     const change: Partial<UserFields> = {
       ...(edit.username && { username: edit.username }),
       ...(edit.email && { email: edit.email }),
@@ -66,8 +66,10 @@ export async function editUser(database: Knex, id: string, edit: UserEdit, by: C
     refuseBeyond(by, permissionsOf(current))
     refuseBeyond(by, permissionsOf({ ...current, ...change }))
     return change
+  }
+  const { after } = await updateUser(database, id, decide, async (transaction, { isActive }) => {
+    if (passwordHash !== undefined || !isActive) await revokeSessionsOfUser(transaction, id)
   })
-  if (passwordHash !== undefined || !after.isActive) await revokeSessionsOfUser(database, id)
   return after
 }
 

@@ -27,8 +27,11 @@ export interface LoginAttempt {
 
 /** Slows guessing of passwords down, per account and per address. It never says whether the account exists. */
 export interface LoginThrottle {
-  /** @throws rate_limit_exceeded with the seconds to wait */
-  begin(who: { login: string; address: string }): LoginAttempt
+  /**
+   * @param who.account the same for every name of one account (`findLogin` answers it)
+   * @throws rate_limit_exceeded with the seconds to wait
+   */
+  begin(who: { account: string; address: string }): LoginAttempt
 }
 
 /** @param now milliseconds of a clock that only goes forward */
@@ -59,8 +62,7 @@ export function openLoginThrottle(now: () => number = () => performance.now()): 
   }
 
   return {
-    begin({ login, address }) {
-      const accountKey = login.toLowerCase()
+    begin({ account: accountKey, address }) {
       const addressKey = addressGroup(address)
       const account = find(accounts, accountKey)
       const place = find(addresses, addressKey)

@@ -2,12 +2,20 @@ import type { Knex } from 'knex'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
 
-/** Makes a session with its first refresh token. @returns the id of the session */
+/**
+ * Makes a session with its first refresh token.
+ * @param session.passwordHash the hash that the password was checked against; null when none was asked for
+ * @returns the id of the session; null when the user is gone, not active, or has another password since
+ */
 export async function insertSession(
   database: Knex,
-  { userId, tokenHash, expiresAt }: { userId: string; tokenHash: Uint8Array; expiresAt: Date },
-): Promise<string> {
+  session: { userId: string; passwordHash: string | null; tokenHash: Uint8Array; expiresAt: Date },
+): Promise<string | null> {
+  const { userId, passwordHash, tokenHash, expiresAt } = session
   return database.transaction(async (transaction) => {
+    // Locked until the session is there: a change of the user comes before, and is seen here, or after, and ends the session.
+    const user = await transaction('users').first('password_hash').where({ id: userId, is_active: true }).forShare()
+    if (!user || (passwordHash !== null && user.password_hash !== passwordHash)) return null
     const [session] = await transaction('sessions').insert({ user_id: userId, expires_at: expiresAt }, ['id'])
     await transaction('refresh_tokens').insert({ token_hash: tokenHash, session_id: session.id, expires_at: expiresAt })
     return session.id as string

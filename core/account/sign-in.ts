@@ -9,7 +9,7 @@ import { verifyPassword } from '#core/account/password.ts'
 import { insertSession, revokeSession, rotateRefreshToken } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { type User, UserInfo, userInfo } from '#core/account/user.ts'
-import { findUserByLogin, recordLogin } from '#core/account/user-store.ts'
+import { findLogin, recordLogin } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 
@@ -35,7 +35,7 @@ export type SignedIn = Static<typeof SignedIn>
 export interface SignIn {
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: { username: string; password: string; address: string }): Promise<SignedIn>
-  /** Starts a session without asking for a password: for somebody who has just been made. */
+  /** Starts a session without asking for a password: for somebody who has just been made. @throws unauthorized when they are gone again */
   begin(user: User): Promise<SignedIn>
   /** Trades a refresh token; the old one is dead then. @throws unauthorized */
   refresh(refreshToken: string): Promise<SignedIn>
@@ -64,34 +64,42 @@ export function openSignIn(parts: {
     return { token, tokenHash: hash(token), expiresAt: new Date(Date.now() + parts.refreshTokenDays * DAY_MS) }
   }
 
-  async function begin(user: User): Promise<SignedIn> {
+  /** @param passwordHash what the password was checked against. @returns null when that is not the password any more */
+  async function openSession(user: User, passwordHash: string | null): Promise<{ sessionId: string; refreshToken: string } | null> {
     const { token, tokenHash, expiresAt } = makeRefreshToken()
-    const sessionId = await insertSession(database, { userId: user.id, tokenHash, expiresAt })
+    const sessionId = await insertSession(database, { userId: user.id, passwordHash, tokenHash, expiresAt })
+    return sessionId === null ? null : { sessionId, refreshToken: token }
+  }
+
+  async function greet(user: User, session: { sessionId: string; refreshToken: string }): Promise<SignedIn> {
     await recordLogin(database, user.id)
-    return answer(user, sessionId, token)
+    return answer(user, session.sessionId, session.refreshToken)
   }
 
   return {
-    begin,
+    async begin(user) {
+      return greet(user, (await openSession(user, null)) ?? refuse('unauthorized', NOT_YOU))
+    },
 
     async login({ username, password, address }) {
-      const attempt = throttle.begin({ login: username, address })
-      let found: Awaited<ReturnType<typeof findUserByLogin>>
-      let good: boolean
+      const { found, account } = await findLogin(database, username)
+      const attempt = throttle.begin({ account, address })
+      let session: Awaited<ReturnType<typeof openSession>>
       try {
-        found = await findUserByLogin(database, username)
-        good = await verifyPassword(password, found?.passwordHash ?? null)
+        const good = await verifyPassword(password, found?.passwordHash ?? null)
+        // One that is not active costs no more than a wrong password.
+        session = found?.user.isActive && good ? await openSession(found.user, found.passwordHash) : null
       } catch (error) {
         attempt.abandon()
         throw error
       }
-      if (!found || !good || !found.user.isActive) {
+      if (!found || !session) {
         attempt.fail()
         log.info({ address }, 'A sign-in was refused')
         refuse('unauthorized', NOT_YOU)
       }
       attempt.succeed()
-      return begin(found.user)
+      return greet(found.user, session)
     },
 
     async refresh(refreshToken) {

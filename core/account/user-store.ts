@@ -68,11 +68,21 @@ export async function findUser(database: Knex, id: string): Promise<User | null>
 
 /** Finds by user name or e-mail address, ignoring case. */
 export async function findUserByLogin(database: Knex, login: string): Promise<UserWithHash | null> {
+  return (await findLogin(database, login)).found
+}
+
+/**
+ * Finds by user name or e-mail address, ignoring case, and answers a key that is the same for everything that names this one
+ * account, whether it exists or not. PostgreSQL folds the text for both: no two texts share a user and not the key.
+ */
+export async function findLogin(database: Knex, login: string): Promise<{ found: UserWithHash | null; account: string }> {
   const column = login.includes('@') ? 'email' : 'username'
-  const row = await database('users')
-    .first(...COLUMNS, 'password_hash')
-    .whereRaw('lower(??) = lower(?)', [column, login])
-  return row ? { user: readUser(row), passwordHash: row.password_hash } : null
+  const [row] = await database
+    .from(database.raw('(SELECT lower(?) AS folded) AS typed', [login]))
+    .leftJoin('users', (join) => join.on(database.raw('lower(??) = typed.folded', [`users.${column}`])))
+    .select('typed.folded', 'users.*')
+  if (row.id === null) return { found: null, account: `name ${row.folded}` }
+  return { found: { user: readUser(row), passwordHash: row.password_hash }, account: `user ${row.id}` }
 }
 
 export async function listUsers(
@@ -95,6 +105,11 @@ export async function listUsers(
   const [{ count } = { count: 0 }] = await wanted.clone().count('* AS count')
   const rows: UserRow[] = await wanted.select(COLUMNS).orderByRaw('lower(username), id').offset(offset).limit(limit)
   return { total: Number(count), users: rows.map(readUser) }
+}
+
+/** Whether the user has any grant, that is: whether there may be series that they do not see. */
+export async function hasSharingGrants(database: Knex, userId: string): Promise<boolean> {
+  return (await database('user_sharing_grants').where('user_id', userId).first('id')) !== undefined
 }
 
 /** Oldest grant first. */
@@ -134,12 +149,14 @@ export async function insertFirstUser(database: Knex, fields: UserFields): Promi
 
 /**
  * Changes a user. The callback sees the row under lock and answers the fields to change, so nothing can slip between check and write.
+ * @param follow changes what hangs on the user in the same transaction; given the user as changed
  * @throws not_found, conflict (name or address taken; no active administrator would be left)
  */
 export async function updateUser(
   database: Knex,
   id: string,
   decide: (current: User) => Partial<UserFields>,
+  follow: (transaction: Knex.Transaction, after: User) => Promise<void>,
 ): Promise<{ before: User; after: User }> {
   return database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
@@ -153,11 +170,13 @@ export async function updateUser(
     const loses = (change.role !== undefined && change.role !== 'admin') || change.isActive === false
     if (loses) keepOneAdmin(admins, id)
     if (Object.keys(change).length === 0) return { before, after: before }
-    const [after] = await transaction<UserRow>('users')
+    const [changed] = await transaction<UserRow>('users')
       .where({ id })
       .update({ ...toRow(change), updated_at: new Date() }, COLUMNS)
       .catch(refuseTaken)
-    return { before, after: readUser(after as UserRow) }
+    const after = readUser(changed as UserRow)
+    await follow(transaction, after)
+    return { before, after }
   })
 }
 

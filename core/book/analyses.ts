@@ -12,12 +12,12 @@ export function openAnalyses(parts: {
   tasks: TaskQueue
   analyse: Analyse
   log: Log
-  settings: Pick<Settings, 'dataFolder' | 'workers' | 'analysisDeadlineMs'>
+  settings: Pick<Settings, 'dataFolder' | 'workers'>
 }): void {
   const { database, tasks, analyse, log, settings } = parts
-  const { dataFolder, workers, analysisDeadlineMs } = settings
+  const { dataFolder, workers } = settings
   // More than there are threads: while some books are in them, others are looked up or written, which is mostly waiting for the disk.
   const concurrency = workers * 2 + 4
-  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder, deadlineMs: analysisDeadlineMs }))
+  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder }))
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
 }

@@ -11,18 +11,19 @@ const FRESH_MS = 200
 /** More user and book pairs than are read in one fifth of a second; an entry is about half a kilobyte. */
 const REMEMBERED_MAX = 10_000
 
-/** Looks books up with the rights that hold now. */
+/** Looks books up with the rights that held a moment ago. */
 export interface BookLookup {
   /** The book when the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null>
-  /** Call after rights have changed: the very next question is asked anew. */
+  /** The very next question is asked anew. */
   forget(): void
 }
 
-export function openBookLookup(database: Knex): BookLookup {
+/** @param options.freshMs how long an answer is believed; 200 unless said */
+export function openBookLookup(database: Knex, options: { freshMs?: number | undefined } = {}): BookLookup {
   const books = openFreshCache<ReadableBook>({
     max: REMEMBERED_MAX,
-    freshMs: FRESH_MS,
+    freshMs: options.freshMs ?? FRESH_MS,
     // Whoever waits for an analysis shall not wait longer than it takes.
     keep: (book) => book.state === 'analyzed',
     load: async (key) => {

@@ -116,8 +116,11 @@ export async function listBooksByIds(database: Knex, ids: readonly string[]): Pr
   return new Map(rows.map((row) => [row.id, bookOf(row)]))
 }
 
-/** All in one answer, since the interface knows no pages here: more than this is asked for through the paginated list. */
-export const SERIES_BOOKS_MAX = 10_000
+/**
+ * All in one answer, since the interface knows no pages here: more than this is asked for through the paginated list. Weekly magazines
+ * of forty years fit. The answer is made in one go, about 50 ms and 1.5 MB for so many books, while everybody else waits.
+ */
+export const SERIES_BOOKS_MAX = 2_000
 
 /** The books of one series in reading order. @throws not_found for a hidden or unknown series */
 export async function listSeriesBooks(

@@ -29,16 +29,94 @@ export async function findBookToAnalyse(database: Knex, bookId: string): Promise
   return rows[0]
 }
 
-/** Other books of the library with this content; those marked as deleted first, since a scan has missed them already. */
+/**
+ * The time of a file as a row remembers it after an analysis that failed for a passing reason: no file has this time, so every scan tries
+ * again; and applied twice it gives the true one, so the file is not taken for a changed one. Nanoseconds.
+ */
+export const markUnread = (mtimeNs: string | bigint): string => String(~BigInt(mtimeNs))
+
+/** Whether a row carries such a mark. Files from before 1970 look as if, which costs them an analysis more. */
+export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('-')
+
+/** Another row with the content of a book. */
+export interface Twin {
+  id: string
+  path: string
+}
+
+/**
+ * Other books of the library with this content: those marked as deleted first, since a scan has missed them already, and of those the one of
+ * the same name, so that equal files in a renamed folder stay the books they were.
+ */
 export async function listTwins(
   database: Knex,
-  book: { id: string; libraryId: string; sha256: string },
-): Promise<{ id: string; path: string }[]> {
+  book: { id: string; libraryId: string; fileName: string; sha256: string },
+): Promise<Twin[]> {
   const { rows } = await database.raw(
-    `SELECT id, path FROM books WHERE library_id = ? AND file_hash = ? AND id <> ? ORDER BY deleted_at IS NULL, id LIMIT 20`,
-    [book.libraryId, book.sha256, book.id],
+    `SELECT id, path FROM books WHERE library_id = ? AND file_hash = ? AND id <> ? ORDER BY deleted_at IS NULL, file_name <> ?, id LIMIT 20`,
+    [book.libraryId, book.sha256, book.id, book.fileName],
   )
   return rows
+}
+
+/**
+ * Gives the place of a newly found book to the row of its twin; the new row goes. Answers the series both stood in, or null when one of the
+ * rows has changed meanwhile.
+ */
+export async function takePlace(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<SeriesIds | null> {
+  // One move at a time in a library: several books of one renamed folder would wait for each other's rows in a circle.
+  await trx.raw('SELECT 1 FROM libraries WHERE id = ? FOR NO KEY UPDATE', [found.library_id])
+  const { rows } = await trx.raw('SELECT id, path, series_id FROM books WHERE id = ANY(?::uuid[]) ORDER BY id FOR UPDATE', [
+    [found.id, twin.id],
+  ])
+  const locked = rows as { id: string; path: string; series_id: string }[]
+  const old = locked.find((row) => row.id === twin.id && row.path === twin.path)
+  const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
+  if (!old || !fresh) return null
+  const { rows: taken } = await trx.raw(
+    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, title, number, volume, chapter, file_format`,
+    [fresh.id],
+  )
+  await trx('books')
+    .where('id', old.id)
+    .update({ ...taken[0], deleted_at: null, updated_at: trx.fn.now() })
+  // Should the file come back to where it was, it must be looked at there.
+  await trx('scanned_folders')
+    .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
+    .delete()
+  return { oldId: old.series_id, newId: fresh.series_id }
+}
+
+export interface SeriesIds {
+  oldId: string
+  newId: string
+}
+
+/** Two series that may be one whose folder was renamed. */
+export interface SeriesPair {
+  old: { id: string; path: string }
+  fresh: { id: string; path: string; title: string }
+}
+
+/** Locks both series; null unless they are of one kind and the new one was made by the latest scan. */
+export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, ids: SeriesIds): Promise<SeriesPair | null> {
+  const { rows } = await trx.raw(
+    'SELECT id, path, title, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
+    [[ids.oldId, ids.newId]],
+  )
+  const series = rows as { id: string; path: string; title: string; oneshot: boolean; created_at: Date }[]
+  const old = series.find((row) => row.id === ids.oldId)
+  const fresh = series.find((row) => row.id === ids.newId)
+  if (!old || !fresh || old.oneshot !== fresh.oneshot) return null
+  const scan = await trx('scans').where('library_id', libraryId).orderBy('started_at', 'desc').first('started_at')
+  return scan && fresh.created_at >= scan.started_at ? { old, fresh } : null
+}
+
+/** The old series takes the folder and the books of the new one, whose row goes. */
+export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
+  await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
+  await trx('series').where('id', fresh.id).delete()
+  await trx('series').where('id', old.id).update({ path: fresh.path, title: fresh.title, updated_at: trx.fn.now() })
 }
 
 /** What one analysis writes into the row of a book. */
@@ -46,6 +124,8 @@ export interface AnalysedBook {
   bookId: string
   bytes: string
   mtimeNs: string
+  /** Has the next scan try again, because the file could not be read for a reason that may pass. */
+  unread: boolean
   /** Null keeps the hashes when the file is the one that was hashed, and clears them when not. */
   sha256: string | null
   readerHash: string | null
@@ -69,7 +149,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
        UPDATE books SET
          file_hash = coalesce(CAST(:sha256 AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN file_hash END),
          reader_hash = coalesce(CAST(:readerHash AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN reader_hash END),
-         file_size = CAST(:bytes AS bigint), file_mtime_ns = CAST(:mtimeNs AS bigint),
+         file_size = CAST(:bytes AS bigint), file_mtime_ns = CAST(:storedMtimeNs AS bigint),
          file_format = coalesce(CAST(:format AS text), file_format), page_source = :pageSource, page_count = :pageCount, title = :title,
          cover_hash = :coverHash, state = :state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
        WHERE id = :bookId RETURNING id
@@ -90,6 +170,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
       bookId: book.bookId,
       bytes: book.bytes,
       mtimeNs: book.mtimeNs,
+      storedMtimeNs: book.unread ? markUnread(book.mtimeNs) : book.mtimeNs,
       sha256: book.sha256,
       readerHash: book.readerHash,
       format: book.format,
@@ -105,6 +186,35 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
       // The driver's types know no null inside an array, PostgreSQL does.
       details: problems.map(({ details }) => (details ? JSON.stringify(details, storableMember) : null)) as string[],
       fatals: problems.map((problem) => problem.fatal),
+    },
+  )
+  return rows.length > 0
+}
+
+/**
+ * Writes that a book which was analysed before could not be read this time: all that is known of it stays, its state too, since the file is
+ * the same. False when the book is gone.
+ * @param failure.mtimeNs the true one, or marked for another try
+ */
+export async function recordUnreadable(database: Knex, failure: { bookId: string; mtimeNs: string; problem: Problem }): Promise<boolean> {
+  const { bookId, mtimeNs, problem } = failure
+  // Why a failed book is one must not be lost: that row stays as it is.
+  const { rows } = await database.raw(
+    `WITH updated AS (
+       UPDATE books SET file_mtime_ns = CAST(:mtimeNs AS bigint), deleted_at = NULL, updated_at = now() WHERE id = :bookId RETURNING id
+     ), failed AS (
+       INSERT INTO book_errors (book_id, error_type, message, details, fatal)
+       SELECT id, :type, :message, CAST(:details AS jsonb), false FROM updated
+       ON CONFLICT (book_id, error_type) DO UPDATE SET message = excluded.message, details = excluded.details, occurred_at = now()
+         WHERE NOT book_errors.fatal
+     )
+     SELECT id FROM updated`,
+    {
+      bookId,
+      mtimeNs,
+      type: problem.type,
+      message: storable(problem.message),
+      details: problem.details ? JSON.stringify(problem.details, storableMember) : null,
     },
   )
   return rows.length > 0

@@ -26,13 +26,24 @@ const NUMBER_FORMS = [
 /** "(2019) (Digital) [Group]" behind the name proper. */
 const TRAILING_BRACKETS = /(?:[\s_]*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}))+[\s_]*$/
 const TRAILING_NUMBER = /(?<=^|[\s_\-.])(\d{1,7}(?:\.\d{1,4})?)$/
+/** Where a number stands when nothing else says so: `T05`, then ` - 01 - ` between two names, then `01. ` or `01 - ` before one. */
+const LAST_RESORTS = [
+  new RegExp(`${START}t(?:ome[\\s_.]*)?${DIGITS}(?=$|[\\s_\\-.,)\\]])`, 'i'),
+  new RegExp(`(?<=[^\\s_][\\s_]{1,4}[-–—][\\s_]{1,4})${DIGITS}(?=[\\s_]+[-–—][\\s_]+[^\\s_])`),
+  new RegExp(`^[\\s_]*${DIGITS}(?=\\.[\\s_]*[^\\s_\\d.]|[\\s_]+[-–—][\\s_]+[^\\s_])`),
+]
+/** "1 of 6" is the first, not the sixth. */
+const OF_HOW_MANY = /(?<=\d)[\s_]{1,4}of[\s_]{1,4}\d{1,7}(?![\d.])/gi
+/** "001-006": one file with several in it. */
+const RANGE = /(?<=^|[\s_#([])(\d{1,7}(?:\.\d{1,4})?)[-–](\d{1,7})(?=$|[\s_)\].])/g
 
 /** A file's name without its extension; never empty. */
 export const stemOf = (fileName: string) => fileName.replace(/(?<=.)\.[^.\s]{1,5}$/s, '')
 
 /**
  * Reads title, number, volume and chapter from a file name with its extension. Numbers are found, in this order, as `#N`, `v N`, `c N`,
- * `part N`, `ep N`, `(N)` and last in the name; a year such as (2019) is no number.
+ * `part N`, `ep N`, `(N)`, last in the name, `TN`, ` - N - ` in the middle and first in the name (`N. `, `N - `). Of `N of M` and the range
+ * `N-M` it is N; a year such as (2019) is no number.
  */
 export function readFileName(fileName: string): NamedBook {
   const title = stemOf(fileName)
@@ -45,12 +56,20 @@ export function readFileName(fileName: string): NamedBook {
   }
 }
 
-function findNumber(name: string): number | null {
+function findNumber(given: string): number | null {
+  const name = given.replace(OF_HOW_MANY, '').replace(RANGE, (range, from: string, to: string) => {
+    return Number(from) < Number(to) && !isYear(from) ? from : range
+  })
   for (const form of NUMBER_FORMS) {
     const found = firstNumber(form, name)
     if (found !== null) return found
   }
-  return firstNumber(TRAILING_NUMBER, name.replace(TRAILING_BRACKETS, '').trimEnd())
+  const bare = name.replace(TRAILING_BRACKETS, '').trimEnd()
+  for (const form of [TRAILING_NUMBER, ...LAST_RESORTS]) {
+    const found = firstNumber(form, bare)
+    if (found !== null) return found
+  }
+  return null
 }
 
 function firstNumber(form: RegExp, name: string): number | null {
@@ -59,10 +78,12 @@ function firstNumber(form: RegExp, name: string): number | null {
   for (const match of matches) {
     const text = match?.[1]
     if (text === undefined) continue
-    const bare = form === TRAILING_NUMBER || form.global
-    if (!(bare && isYear(text))) return Number(text)
+    if (!(isBare(form) && isYear(text))) return Number(text)
   }
   return null
 }
+
+/** Without a word that says what the number is, so that it may be a year. */
+const isBare = (form: RegExp) => form.global || form === TRAILING_NUMBER || LAST_RESORTS.includes(form)
 
 const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)

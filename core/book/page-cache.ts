@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
@@ -59,6 +59,8 @@ const TOUCH_EVERY_MS = 3_600_000
 const EXTRACTED = 'pages'
 const MANIFEST = 'manifest.json'
 const TEMPORARY = 'temporary'
+/** Each attempt fails only when another neighbour goes at that very moment. */
+const PLACE_ATTEMPTS_MAX = 5
 
 /** Opens the cache in `folder`, which belongs to it alone: takes over what an earlier run left whole and removes the rest. */
 export async function openPageCache(options: { folder: string; bytesMax: number; log: Log }): Promise<PageCache> {
@@ -81,6 +83,7 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
 
   function remove(key: string): void {
     const gone = rm(join(folder, key), { recursive: true, force: true })
+      .then(() => removeEmpty(folder, dirname(key)))
       .catch((cause) => log.warn({ err: cause, path: join(folder, key) }, 'A file of the page cache could not be removed.'))
       .then(() => {
         if (removals.get(key) === gone) removals.delete(key)
@@ -92,9 +95,17 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
   async function place(from: string, key: string, entry: Entry): Promise<void> {
     const to = join(folder, key)
     await removals.get(key)
-    await mkdir(dirname(to), { recursive: true })
     if (entry.files) await rm(to, { recursive: true, force: true })
-    await rename(from, to)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await mkdir(dirname(to), { recursive: true })
+        await rename(from, to)
+        break
+      } catch (cause) {
+        // The last neighbour may have gone between the two, and its empty folder with it.
+        if (codeOf(cause) !== 'ENOENT' || attempt === PLACE_ATTEMPTS_MAX) throw cause
+      }
+    }
     entries.set(key, entry)
   }
 
@@ -253,10 +264,29 @@ async function readFolder(folder: string): Promise<[key: string, entry: Entry][]
         if (entry) found.push([key, entry])
         else await rm(join(folder, key), { recursive: true, force: true })
       }
+      await removeEmpty(folder, join(prefix, hash))
     }
+    await removeEmpty(folder, prefix)
   }
   return found
 }
+
+/** Removes this folder of the cache and those above it, as far as they are empty: millions of them would slow down every start. */
+async function removeEmpty(folder: string, path: string): Promise<void> {
+  for (let below = path; below !== '.'; below = dirname(below)) {
+    try {
+      await rmdir(join(folder, below))
+    } catch (cause) {
+      const code = codeOf(cause)
+      // Somebody else may have removed it first. EEXIST is how some systems say ENOTEMPTY; ENOTDIR: a stranger's file.
+      if (code === 'ENOENT') continue
+      if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') return
+      throw cause
+    }
+  }
+}
+
+const codeOf = (cause: unknown) => (cause instanceof Error && 'code' in cause ? cause.code : undefined)
 
 async function readEntry(path: string): Promise<Entry | null> {
   const facts = await stat(path)

@@ -1,10 +1,21 @@
-import { stat } from 'node:fs/promises'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
-import type { ExtractRar, Page, PageOutcome, Problem, ReadRarPage, ReadZipPage, RenderPdfPage, ResizeImage } from '#core/book/analysis.ts'
-import { type BookPage, fileHashOf, formatOfMediaType, pageId } from '#core/book/book.ts'
+import type {
+  ExtractRar,
+  Page,
+  PageImage,
+  PageOutcome,
+  Problem,
+  ReadRarPage,
+  ReadZipPage,
+  RenderPdfPage,
+  ResizeImage,
+} from '#core/book/analysis.ts'
+import { type BookPage, fileHashOf, formatOfMediaType, pageIdsOf } from '#core/book/book.ts'
 import { openBookLookup } from '#core/book/book-lookup.ts'
+import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/book/file-faults.ts'
 import { openPageCache } from '#core/book/page-cache.ts'
 import { findFatalMessage, findPages, type ReadableBook } from '#core/book/page-query.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/book/page-variant.ts'
@@ -24,25 +35,28 @@ export interface PageAsk {
   readonly signal: AbortSignal
 }
 
-export interface ReadPage {
-  bytes: Uint8Array
-  mediaType: string
+/** A page that the caller may see. Nothing of its file has been touched yet. */
+export interface FoundPage {
   /** Names content, page and variant; without quotes. */
   etag: string
   fileHash: string
+  /**
+   * Reads, renders or resizes it.
+   * @throws page_unreadable, not_found (the file has gone), conflict (it is no longer the one that was analysed), unavailable (the
+   *   disk, the rights or the time do not allow it now)
+   */
+  read(): Promise<PageImage>
 }
 
 /** Serves the pages of books to callers who may see them. */
 export interface PageReader {
   /**
-   * @throws not_found (no such book or page, hidden, or its file has gone), not_analyzed, not_paged (text EPUB), page_unreadable,
-   *   conflict (the file is no longer the one that was analysed), invalid_request (a width that is not offered)
+   * @throws not_found (no such book or page, or hidden), not_analyzed, not_paged (text EPUB), conflict (analysed again at this very
+   *   moment), invalid_request (a width that is not offered)
    */
-  readPage(ask: PageAsk): Promise<ReadPage>
-  /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed */
+  getPage(ask: PageAsk): Promise<FoundPage>
+  /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed, conflict */
   listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]>
-  /** Call after who may see what has changed: the next page asks anew. */
-  forgetRights(): void
   /** Stops what runs. */
   close(): Promise<void>
 }
@@ -61,6 +75,8 @@ export interface PageReaderParts {
   /** Puts what is wrong with a page into the errors of its book. */
   recordPageProblem: (bookId: string, problem: Problem) => Promise<void>
   log: Log
+  /** How long an answer on who may see a book is believed; a fifth of a second unless said. */
+  rightsFreshMs?: number
 }
 
 /** A parsed page takes about this much memory, its name included. */
@@ -71,14 +87,14 @@ const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
 /** Opens the reader; takes over the page cache of an earlier run. */
 export async function openPageReader(parts: PageReaderParts): Promise<PageReader> {
   const { database } = parts
-  const lookup = openBookLookup(database)
+  const lookup = openBookLookup(database, { freshMs: parts.rightsFreshMs })
   const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
   const pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
     sizeCalculation: ({ pages }) => (pages.length + 1) * PAGE_MEMORY_BYTES,
   })
 
-  /** The book, seen with the rights of this very moment: they are asked anew for every page, only what is in the file is remembered. */
+  /** The book, seen with rights that are a fifth of a second old at most: see `openBookLookup`. */
   async function getAnalysedBook(ask: { caller: Caller; bookId: string }): Promise<ReadableBook> {
     const book = await lookup.find(ask.caller, ask.bookId)
     if (!book) refuse('not_found', `There is no book ${ask.bookId}, or you may not see it.`)
@@ -90,12 +106,19 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     return book
   }
 
-  async function pagesOf(book: ReadableBook): Promise<Page[]> {
+  /** The book and the pages of the same analysis: with the pages of one and the ETag of another a wrong picture would be kept for good. */
+  async function getPagedBook(ask: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
+    const book = await getAnalysedBook(ask)
     const known = pageLists.get(book.id)
-    if (known?.version === book.version) return known.pages
+    if (known?.version === book.version) return { book, pages: known.pages }
     const found = (await findPages(database, book.id)) ?? { version: book.version, pages: [] }
     pageLists.set(book.id, found)
-    return found.pages
+    if (found.version === book.version) return { book, pages: found.pages }
+    // It was analysed again after it was looked up.
+    lookup.forget()
+    const present = await getAnalysedBook(ask)
+    if (found.version === present.version) return { book: present, pages: found.pages }
+    refuse('conflict', `"${present.fileName}" is just being analysed again; try again in a moment.`)
   }
 
   /** The bytes of one variant of a page, from the cache where they are kept. */
@@ -141,9 +164,17 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     return extracted ?? { problem: partial ?? leftOut(page) }
   }
 
-  /** Says why a page cannot be had: because of the file as a whole, or else of this page, which is then remembered. */
+  /**
+   * Says why a page cannot be had: because of the file as a whole, of this machine, or else of this page, and only that is remembered.
+   */
   async function refusePage(book: ReadableBook, problem: Problem, pageNumber: number): Promise<never> {
     await checkUnchanged(book)
+    if (isPassing(problem)) {
+      refuse('unavailable', `Page ${pageNumber} of "${book.fileName}" cannot be shown at the moment: ${problem.message}`, {
+        details: problem.details,
+      })
+    }
+    await checkReadable(book)
     await parts.recordPageProblem(book.id, problem).catch((cause) => {
       parts.log.error({ err: cause, bookId: book.id }, 'The problem of a page could not be recorded.')
     })
@@ -152,39 +183,57 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     })
   }
 
+  async function readVariant(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageImage> {
+    try {
+      const outcome = await produce(book, target, variant)
+      return 'problem' in outcome ? await refusePage(book, outcome.problem, target.index + 1) : outcome
+    } catch (cause) {
+      if (cause instanceof CarrelError) {
+        // Nobody else would tell whoever runs this server: the reader is only told to try again.
+        if (cause.code === 'unavailable') parts.log.warn({ err: cause, bookId: book.id, path: book.path }, 'A page could not be read.')
+        throw cause
+      }
+      if (target.ask.signal.aborted) throw cause
+      await checkUnchanged(book)
+      refuseForNow(book, cause)
+    }
+  }
+
   return {
-    async readPage(ask) {
+    async getPage(ask) {
       checkPageWidth(ask.width)
-      const book = await getAnalysedBook(ask)
-      const pages = await pagesOf(book)
+      const { book, pages } = await getPagedBook(ask)
       const page = pages[ask.pageNumber - 1]
       if (!page) refuseAbsent(book, { pageNumber: ask.pageNumber, count: pages.length })
       const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format })
       const fileHash = fileHashOf(book)
-      const etag = `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`
-      const outcome = await produce(book, { page, index: ask.pageNumber - 1, pages, ask }, variant).catch(async (cause) => {
-        if (!ask.signal.aborted && !(cause instanceof CarrelError)) await checkUnchanged(book)
-        throw cause
-      })
-      if ('problem' in outcome) return await refusePage(book, outcome.problem, ask.pageNumber)
-      return { ...outcome, etag, fileHash }
+      return {
+        etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`,
+        fileHash,
+        read: () => readVariant(book, { page, index: ask.pageNumber - 1, pages, ask }, variant),
+      }
     },
 
     async listPages(ask) {
-      const book = await getAnalysedBook(ask)
-      return (await pagesOf(book)).map((page, index) => ({
-        id: pageId(book.id, index + 1),
-        bookId: book.id,
-        pageNumber: index + 1,
-        fileName: page.name,
-        fileFormat: formatOfMediaType(page.mediaType),
-        fileSize: page.bytes,
-        width: page.width,
-        height: page.height,
-      }))
+      const { book, pages } = await getPagedBook(ask)
+      const idOf = pageIdsOf(book.id)
+      const listed: BookPage[] = []
+      for (const [index, page] of pages.entries()) {
+        if (index % LIST_SLICE === LIST_SLICE - 1) await yieldTurn()
+        listed.push({
+          id: idOf(index + 1),
+          bookId: book.id,
+          pageNumber: index + 1,
+          fileName: page.name,
+          fileFormat: formatOfMediaType(page.mediaType),
+          fileSize: page.bytes,
+          width: page.width,
+          height: page.height,
+        })
+      }
+      return listed
     },
 
-    forgetRights: () => lookup.forget(),
     close: () => cache.close(),
   }
 }
@@ -202,6 +251,8 @@ interface Target {
   ask: { signal: AbortSignal }
 }
 
+/** A list of 100,000 pages takes a third of a second: others get their turn every ten milliseconds. */
+const LIST_SLICE = 3_000
 /** 128 bits tell contents apart. */
 const ETAG_HASH_DIGITS = 32
 
@@ -212,17 +263,4 @@ function refuseAbsent(book: ReadableBook, asked: { pageNumber: number; count: nu
     })
   }
   refuse('not_found', `"${book.fileName}" has ${asked.count} pages; there is no page ${asked.pageNumber}.`)
-}
-
-/** @throws not_found when the file has gone, conflict when it is not the one that was analysed; the next scan puts both right */
-async function checkUnchanged(book: ReadableBook): Promise<void> {
-  const facts = await stat(book.path, { bigint: true }).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') {
-      refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`, { cause })
-    }
-    throw cause
-  })
-  if (facts.size !== BigInt(book.fileBytes) || String(facts.mtimeNs) !== book.mtimeNs) {
-    refuse('conflict', `The file "${book.fileName}" has changed since it was analysed. Scan its library, then read on.`)
-  }
 }

@@ -1,19 +1,28 @@
 import { lstat, readdir } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { adoptMoved } from '#core/book/adopt-moved.ts'
+import { adoptMoved, listGoneTwins } from '#core/book/adopt-moved.ts'
 import type { Analyse, Analysis, BookErrorType, Problem } from '#core/book/analysis.ts'
 import { BOOK_ERROR_TYPES } from '#core/book/analysis.ts'
-import { type BookToAnalyse, findBookToAnalyse, forgetFolder, markVanished, recordAnalysed, storable } from '#core/book/book-store.ts'
+import {
+  type BookToAnalyse,
+  findBookToAnalyse,
+  forgetFolder,
+  isMarkedUnread,
+  markUnread,
+  markVanished,
+  recordAnalysed,
+  recordUnreadable,
+  storable,
+} from '#core/book/book-store.ts'
 import { removeCovers, writeCover } from '#core/book/cover-store.ts'
 import { chooseTitle } from '#core/book/title.ts'
 import type { Log } from '#core/log.ts'
 import type { TaskHandler } from '#core/task/task.ts'
 
-/**
- * The pool stops a file at its deadline, counted from when a thread takes it. Here waiting for a thread counts as well, for at most one file's time,
- * so this is only for an analysis that does not come back at all.
- */
-const DEADLINE_FACTOR = 3
+/** Disks that wake up, shares that come back and descriptors that are closed again: worth another try within seconds. */
+const PASSING_CODES = new Set<unknown>(['EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE'])
+/** As many as the queue gives; at the last the failure is written down. */
+const TRIES_MAX = 4
 /** A file that changes under the analysis is analysed again this often; one that is still being copied is left for the next scan. */
 const CHANGES_MAX = 3
 
@@ -22,7 +31,6 @@ interface Parts {
   analyse: Analyse
   /** Absolute. */
   dataFolder: string
-  deadlineMs: number
   log: Log
 }
 
@@ -32,17 +40,21 @@ interface Facts {
   mtimeNs: string
 }
 
-/** The handler of `analyze_book`: analyses one file and writes what came out. A bad file is a result, never a failed task. */
+/**
+ * The handler of `analyze_book`: analyses one file and writes what came out. A bad file is a result, never a failed task; only a disk that does
+ * not deliver at the moment fails a try.
+ */
 export function analyzeBook(parts: Parts): TaskHandler {
   return async (run) => {
     const book = await findBookToAnalyse(parts.database, run.bookId as string)
     if (!book || book.deleted) return
-    const known: Facts = { bytes: book.file_size, mtimeNs: book.file_mtime_ns }
+    const marked = isMarkedUnread(book.file_mtime_ns)
+    const known: Facts = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
     const before = await readFacts(book.path, known)
     if (before === null) return await reportVanished(parts, book)
     const force = run.params.force === true
     // Finished before a crash, or put in line twice.
-    if (!force && book.state !== 'pending' && isSame(before, known)) return
+    if (!force && !marked && book.state !== 'pending' && isSame(before, known)) return
 
     const verifyPages = run.params.verifyPages === true
     let facts = before
@@ -52,15 +64,25 @@ export function analyzeBook(parts: Parts): TaskHandler {
       const after = await readFacts(book.path, known)
       if (after === null) return await reportVanished(parts, book)
       const settled = isSame(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
-      if (settled) return await record(parts, book, { facts: after, analysis })
+      if (settled) {
+        refuseToGiveUp(analysis, run.attempt)
+        return await record(parts, book, { facts: after, known, analysis })
+      }
       facts = after
       if (change === CHANGES_MAX) {
         const message =
           'The file changed again and again while it was read, as one that is still being copied. Scan once more when it is complete.'
-        return await record(parts, book, { facts: after, analysis: failedAnalysis({ type: 'other', message, fatal: true }) })
+        return await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }) })
       }
     }
   }
+}
+
+/** @throws when the disk failed and the queue has a try left */
+function refuseToGiveUp(analysis: Analysis, attempt: number): void {
+  if (analysis.file !== null || attempt >= TRIES_MAX) return
+  const passing = analysis.problems.find(({ details }) => PASSING_CODES.has(details?.code))
+  if (passing) throw new Error(passing.message)
 }
 
 const isSame = (one: Facts, other: Facts) => one.bytes === other.bytes && one.mtimeNs === other.mtimeNs
@@ -86,38 +108,18 @@ async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise
 
 /** @throws only when the task was cancelled or the server stops; whatever else goes wrong becomes a problem of the book */
 async function analyseOnce(parts: Parts, request: { path: string; verifyPages: boolean }, signal: AbortSignal): Promise<Analysis> {
-  const deadline = new AbortController()
-  const deadlineMs = parts.deadlineMs * DEADLINE_FACTOR
-  const timer = setTimeout(() => deadline.abort(new DOMException('The deadline has passed', 'TimeoutError')), deadlineMs)
   try {
-    return await parts.analyse(request, { signal: AbortSignal.any([signal, deadline.signal]) })
+    // It has its deadline and its limit of memory there, counted from when a thread takes the file.
+    return await parts.analyse(request, { signal })
   } catch (error) {
     if (signal.aborted) throw error
-    return failedAnalysis(problemOf(error, deadline.signal.aborted ? deadlineMs : null, parts.log, request.path))
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function problemOf(error: unknown, deadlineMs: number | null, log: Log, path: string): Problem {
-  if (deadlineMs !== null) {
-    const message = `Analysis took longer than ${Math.round(deadlineMs / 1000)} s and was stopped: the file may be damaged, or the disk very slow.`
-    return { type: 'other', message, details: { deadlineMs }, fatal: true }
-  }
-  const { code, message } = error as Error & { code?: string }
-  if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    return {
+    parts.log.error({ err: error, path: request.path }, 'Analysis broke down')
+    return failedAnalysis({
       type: 'other',
-      message: 'Analysis needed more memory than it may have: the file is damaged, or built to do harm.',
+      message: 'Analysis broke down on this file, which is a fault of the server.',
+      details: { reason: error instanceof Error ? error.message : String(error) },
       fatal: true,
-    }
-  }
-  log.error({ err: error, path }, 'Analysis broke down')
-  return {
-    type: 'other',
-    message: 'Analysis broke down on this file, which is a fault of the server.',
-    details: { reason: message },
-    fatal: true,
+    })
   }
 }
 
@@ -132,13 +134,56 @@ const failedAnalysis = (problem: Problem): Analysis => ({
   problems: [problem],
 })
 
-async function record(parts: Parts, book: BookToAnalyse, done: { facts: Facts; analysis: Analysis }): Promise<void> {
-  const { database, dataFolder, log } = parts
-  const { facts, analysis } = done
-  const sha256 = analysis.file?.sha256 ?? null
+interface Done {
+  /** Of the file, after the analysis. */
+  facts: Facts
+  /** Of the row, before it. */
+  known: Facts
+  analysis: Analysis
+}
+
+async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<void> {
+  const { database } = parts
+  const { facts, known, analysis } = done
+  const { file } = analysis
+  const unread = file === null && !hasReachedLimit(analysis)
+  if (file === null && isKnownContent(book, facts, known)) {
+    // The file is the one that was analysed: what is known of it is worth more than what could not be learned now.
+    const [problem] = analysis.problems as [Problem]
+    await recordUnreadable(database, { bookId: book.id, mtimeNs: unread ? markUnread(facts.mtimeNs) : facts.mtimeNs, problem })
+  } else if (!(await recordMoved(parts, book, done))) {
+    await write(parts, database, { ...done, book, bookId: book.id, unread })
+  }
+  // After the row, so that a scan which notes the folder in between still finds the mark there.
+  if (unread || !isSame(facts, known)) await forgetFolder(database, book)
+}
+
+/** The same file would need as much time or memory the next time: trying at every scan would only cost them again. */
+const hasReachedLimit = ({ problems }: Analysis) => problems.some(({ details = {} }) => 'deadlineMs' in details || 'memoryMbMax' in details)
+
+/** Whether the row's hash is that of the file as it lies there now. A pending book has the hash of what was there before it changed. */
+const isKnownContent = (book: BookToAnalyse, facts: Facts, known: Facts) =>
+  book.file_hash !== null && book.state !== 'pending' && isSame(facts, known)
+
+/** When the file is a book that was moved here, its row takes the place and the analysis, both or neither; false when it is not. */
+async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promise<boolean> {
+  const { file } = done.analysis
   // Only a file that was never analysed can be one that was moved here.
-  const adoptedId = book.file_hash === null && sha256 !== null ? await adoptMoved(database, book, sha256) : null
-  const bookId = adoptedId ?? book.id
+  if (book.file_hash !== null || file === null) return false
+  for (const twin of await listGoneTwins(parts.database, book, file.sha256)) {
+    const adopted = await parts.database.transaction(async (trx) => {
+      if (!(await adoptMoved(trx, book, twin))) return false
+      await write(parts, trx, { ...done, book, bookId: twin.id, unread: false })
+      return true
+    })
+    if (adopted) return true
+  }
+  return false
+}
+
+async function write(parts: Parts, database: Knex, what: Done & { book: BookToAnalyse; bookId: string; unread: boolean }): Promise<void> {
+  const { dataFolder, log } = parts
+  const { book, bookId, facts, analysis, unread } = what
   const problems = uniqueByType(analysis.problems)
   let coverHash: string | null = null
   if (analysis.cover) {
@@ -152,11 +197,11 @@ async function record(parts: Parts, book: BookToAnalyse, done: { facts: Facts; a
       }
     }
   }
-  if (!isSame(facts, { bytes: book.file_size, mtimeNs: book.file_mtime_ns })) await forgetFolder(database, book)
   const written = await recordAnalysed(database, {
     bookId,
     ...facts,
-    sha256,
+    unread,
+    sha256: analysis.file?.sha256 ?? null,
     readerHash: analysis.file?.readerHash ?? null,
     format: analysis.format,
     pageSource: analysis.pageSource,

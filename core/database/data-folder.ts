@@ -10,6 +10,9 @@ import { NOBODY } from '#core/database/postgres-binaries.ts'
 const HEARTBEAT_MS = 2_000
 /** Long enough that a living holder, even a busy one, has shown itself; short enough to wait at a restart. */
 const HEARTBEAT_PATIENCE_MS = 9_000
+/** A holder that is just closing or has not written its name yet is done by then. */
+const TAKEN_PATIENCE_MS = 500
+const TAKEN_POLL_MS = 50
 const KEY_BYTES = 48
 /** HS256 wants at least its own output's length. */
 export const KEY_BYTES_MIN = 32
@@ -53,6 +56,8 @@ export class FolderInUse extends Error {
 /** Makes the folder when it is absent: closed to others, except that root lets PostgreSQL's unprivileged user pass through. */
 export async function makeDataFolder(folder: string): Promise<string> {
   try {
+    // The folders above are ordinary ones: closed, they would keep PostgreSQL's user out.
+    await mkdir(path.dirname(folder), { recursive: true })
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const found = await stat(folder)
     if (process.getuid?.() === 0 && found.uid === 0 && (found.mode & 0o077) === 0) {
@@ -78,7 +83,7 @@ export async function makeDataFolder(folder: string): Promise<string> {
 export async function openDataFolder(folder: string, purpose: Purpose): Promise<DataFolder> {
   const real = await makeDataFolder(folder)
   const file = path.join(real, 'carrel.lock')
-  const guard = await holdName(real)
+  const guard = await claimName(real, file)
   try {
     const before = await readHolder(file)
     if (guard === null || (before !== null && (await isAlive(file, before)))) throw new FolderInUse(real, before)
@@ -118,12 +123,22 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
 export async function findHolder(folder: string): Promise<{ pid: number; purpose: Purpose } | null> {
   const real = await realpath(folder).catch(() => null)
   if (real === null) return null
-  const guard = await holdName(real)
-  guard?.close()
   const file = path.join(real, 'carrel.lock')
   const holder = await readHolder(file)
   if (holder === null) return null
-  return guard === null || (await isAlive(file, holder)) ? holder : null
+  return (await isNameHeld(real)) || (await isAlive(file, holder)) ? holder : null
+}
+
+/** As {@link holdName}, but when the lock file names nobody who lives here, whoever has the name may be about to let go of it. */
+async function claimName(real: string, file: string): Promise<net.Server | null> {
+  const until = Date.now() + TAKEN_PATIENCE_MS
+  for (;;) {
+    const guard = await holdName(real)
+    if (guard !== null || Date.now() > until) return guard
+    const holder = await readHolder(file)
+    if (holder !== null && (await isNeighbour(holder)) && processLives(holder.pid)) return null
+    await sleep(TAKEN_POLL_MS)
+  }
 }
 
 /**
@@ -131,15 +146,30 @@ export async function findHolder(folder: string): Promise<{ pid: number; purpose
  * would have to be judged stale and replaced, which two starts can do at the same moment. Null when somebody holds it.
  */
 async function holdName(real: string): Promise<net.Server | null> {
-  const { dev, ino } = await stat(real)
-  const name = createHash('sha256').update(`carrel ${dev} ${ino}`).digest('hex')
+  const name = await nameOf(real)
   const server = net.createServer((socket) => socket.destroy()).unref()
   return await new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(null) : reject(error)))
-    server.listen(process.platform === 'linux' ? `\0carrel-${name}` : path.join(os.tmpdir(), `carrel-${name.slice(0, 16)}.sock`), () =>
-      resolve(server),
-    )
+    server.listen(name, () => resolve(server))
   })
+}
+
+/** Asks at the door instead of trying the lock: to hold it even for a moment would keep out a start at that moment. */
+async function isNameHeld(real: string): Promise<boolean> {
+  const socket = net.connect(await nameOf(real))
+  return await new Promise((resolve) => {
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'))
+  })
+}
+
+async function nameOf(real: string): Promise<string> {
+  const { dev, ino } = await stat(real)
+  const name = createHash('sha256').update(`carrel ${dev} ${ino}`).digest('hex')
+  return process.platform === 'linux' ? `\0carrel-${name}` : path.join(os.tmpdir(), `carrel-${name.slice(0, 16)}.sock`)
 }
 
 async function readHolder(file: string): Promise<Holder | null> {
@@ -153,7 +183,7 @@ async function readHolder(file: string): Promise<Holder | null> {
 
 /** Asked only when nobody here holds the kernel's name: then only a holder in another container or on another machine can live. */
 async function isAlive(file: string, holder: Holder): Promise<boolean> {
-  if (holder.host === os.hostname() && holder.pidNamespace === (await pidNamespace())) return false
+  if (await isNeighbour(holder)) return false
   const before = (await stat(file).catch(() => null))?.mtimeMs
   const until = Date.now() + HEARTBEAT_PATIENCE_MS
   while (Date.now() < until) {
@@ -163,6 +193,21 @@ async function isAlive(file: string, holder: Holder): Promise<boolean> {
     if (now !== before) return true
   }
   return false
+}
+
+/** Whether its pid means the same process to us. */
+async function isNeighbour(holder: Holder): Promise<boolean> {
+  return holder.host === os.hostname() && holder.pidNamespace === (await pidNamespace())
+}
+
+function processLives(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // It lives, but belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }
 
 async function pidNamespace(): Promise<string> {

@@ -4,7 +4,7 @@ import knexFactory, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Log } from '#core/log.ts'
 
-/** One statement longer than this is stuck or wrong; migrations and maintenance lift it for themselves. */
+/** One statement longer than this is stuck or wrong; only migrations may take as long as they need. */
 const STATEMENT_TIMEOUT_MS = 120_000
 /** A request that cannot get a connection in this time is better refused than kept waiting. */
 const ACQUIRE_TIMEOUT_MS = 30_000
@@ -108,6 +108,7 @@ export async function migrate(database: Knex): Promise<string[]> {
   const own = await listMigrations()
   // The lock dies with its connection, so that a killed process cannot leave it behind as knex' own lock row would stay.
   return await database.transaction(async (holder) => {
+    // Waiting for another process' migrations takes as long as they do.
     await holder.raw('SET LOCAL statement_timeout = 0')
     await holder.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
     const newer = [...(await appliedMigrations(database))].filter((name) => !own.includes(name))
@@ -120,11 +121,22 @@ export async function migrate(database: Knex): Promise<string[]> {
       migrationSource: {
         getMigrations: async () => own,
         getMigrationName: (name: string) => name,
-        getMigration: async (name: string) => await import(new URL(name, MIGRATIONS).href),
+        getMigration: async (name: string) => withoutTimeout(await import(new URL(name, MIGRATIONS).href)),
       },
     })
     return ran as string[]
   })
+}
+
+/** Each migration runs in a transaction of its own, on another connection than the lock. */
+function withoutTimeout(migration: Knex.Migration): Knex.Migration {
+  return {
+    ...migration,
+    async up(knex) {
+      await knex.raw('SET LOCAL statement_timeout = 0')
+      await migration.up(knex)
+    },
+  }
 }
 
 /** Creates the database `name` on the server of `url` when it is not there yet. */

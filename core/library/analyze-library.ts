@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { queueAnalyses } from '#core/book/queue-analyses.ts'
 import { listBooksToAnalyse } from '#core/library/library-store.ts'
 import type { TaskHandler, TaskQueue } from '#core/task/task.ts'
+import { isCancelled } from '#core/task/task-store.ts'
 
 /** Which books of a library are analysed: all once more, or those that have not been analysed, failed ones included. */
 export type AnalysisScope = 'all' | 'unanalyzed'
@@ -12,10 +13,15 @@ export function analyzeLibrary({ database, tasks }: { database: Knex; tasks: Tas
     const libraryId = run.libraryId as string
     const scope: AnalysisScope = run.params.scope === 'all' ? 'all' : 'unanalyzed'
     let queued = 0
-    for await (const ids of listBooksToAnalyse(database, libraryId, scope)) {
-      run.signal.throwIfAborted()
-      queued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true })
-      run.progress(queued, queued)
+    try {
+      for await (const ids of listBooksToAnalyse(database, libraryId, scope)) {
+        run.signal.throwIfAborted()
+        queued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true })
+        run.progress(queued, queued)
+      }
+    } finally {
+      // Stopped with the server it goes on later, and what stands in line stays there. Cancelled, it may have put books in line since.
+      if (await isCancelled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', libraryId })
     }
     return { queued }
   }

@@ -113,3 +113,30 @@ export async function* listBooksToAnalyse(database: Knex, libraryId: string, sco
     after = ids.at(-1) as string
   }
 }
+
+/** Deletes the rows of books that are marked as deleted, at most `limit`; answers their ids. */
+export async function deleteMarkedBooks(database: Knex, libraryId: string, which: { limit: number; before?: Date }): Promise<string[]> {
+  // A book that came back in this very moment is no longer deleted when its row is locked, and stays.
+  const { rows } = await database.raw(
+    `DELETE FROM books WHERE deleted_at IS NOT NULL AND id IN (
+       SELECT id FROM books WHERE library_id = :libraryId AND deleted_at < coalesce(CAST(:before AS timestamptz), 'infinity')
+       ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+     ) RETURNING id`,
+    { libraryId, limit: which.limit, before: which.before ?? null },
+  )
+  return rows.map((row: { id: string }) => row.id)
+}
+
+/** Deletes the series of a library that have no books, not even deleted ones. */
+export async function deleteEmptySeries(database: Knex, libraryId: string): Promise<void> {
+  await database.transaction(async (trx) => {
+    // Locked first and looked at again after: a scan that adds a book to the series holds its row until the book is there.
+    const { rows } = await trx.raw(
+      `SELECT id FROM series s WHERE library_id = ? AND NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id) ORDER BY path FOR UPDATE`,
+      [libraryId],
+    )
+    await trx.raw('DELETE FROM series s WHERE id = ANY(?::uuid[]) AND NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id)', [
+      rows.map((row: { id: string }) => row.id),
+    ])
+  })
+}

@@ -1,13 +1,17 @@
 import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
+import { folderOf } from '#core/book/book-store.ts'
 import { queueAnalyses } from '#core/book/queue-analyses.ts'
+import { purgeDeleted } from '#core/library/purge-deleted.ts'
 import {
   countPresentBooks,
   eachForgottenBook,
   eachPresentBook,
   findScannedLibrary,
   forgetFolders,
+  hasUnhashedBooks,
   listFolderDigests,
+  listUnreadPaths,
   markDeleted,
   recordFiles,
   recordFolders,
@@ -30,6 +34,8 @@ interface Parts {
   database: Knex
   tasks: TaskQueue
   log: Log
+  /** Absolute. */
+  dataFolder: string
 }
 
 /** What one scan knows while it runs. Memory: a number per changed file and a string per folder. */
@@ -67,7 +73,11 @@ export function scanLibrary(parts: Parts): TaskHandler {
         throw error
       }
       parts.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
-      const message = error instanceof Error ? error.message : String(error)
+      // What else stopped it speaks of statements and addresses, to be read in the log.
+      const message =
+        error instanceof FinalFailure
+          ? error.message
+          : 'The scan broke down, which is a fault of the server; its log says more. Start it again.'
       await endScan(parts.database, run.id, { status: 'failed', errors: [message] })
       throw new FinalFailure(message, { cause: error })
     }
@@ -109,17 +119,37 @@ async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'd
   const missing = present === filesTotal ? 0 : await markMissing(parts, state)
   const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
   if (gone.length > 0) await forgetFolders(database, library.id, gone)
+  const unread = await listUnreadPaths(database, library.id)
+  if (unread.length > 0) {
+    // An analysis may have failed before its folder was noted.
+    const folders = new Set(unread.map((path) => folderOf(library.path, path)))
+    await forgetFolders(database, library.id, [...folders])
+  }
   for await (const ids of eachForgottenBook(database, library.id, state.startedAt)) {
     state.queued += await queueAnalyses(tasks, library.id, ids, { deep: false })
   }
   run.signal.throwIfAborted()
+  // Before the scan ends, so that no other one adds books meanwhile.
+  const purged = library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
   const counts = withErrorCount(state)
   await endScan(database, run.id, { status: 'completed', counts })
-  if (library.scanning_config?.purgeDeletedOnScan) {
-    await tasks.add({ type: 'purge_deleted', libraryId: library.id, dedupeKey: library.id })
-  }
   const { errors: _, ...numbers } = counts
-  return { ...numbers, errors: state.errorCount, missing, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
+  return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
+}
+
+/**
+ * Purges what an earlier scan missed already. What this one missed may have been moved: only when every new file is analysed is it known
+ * which of them is an old book, and until then none goes.
+ */
+async function purgeSettled(parts: Parts, { library, startedAt, run }: Scan): Promise<number> {
+  if (!(await hasUnhashedBooks(parts.database, library.id))) {
+    return await purgeDeleted(parts, library.id, run.signal, { before: startedAt })
+  }
+  parts.log.info(
+    { libraryId: library.id },
+    'Deleted books are kept until all new ones have been analysed: one of them may be one that moved',
+  )
+  return 0
 }
 
 /** @throws FinalFailure when there is no readable folder */
@@ -173,12 +203,10 @@ async function recordBatch(parts: Parts, state: Scan, batch: WalkBatch): Promise
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
-  if (files.length > 0) {
-    const ids = await recordFiles(database, { library, deep }, files)
-    state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
-    // After the rows, never before: a digest says that they are there.
-    await recordFolders(database, library.id, folders)
-  }
+  const ids = files.length > 0 ? await recordFiles(database, { library, deep }, files) : []
+  // After the rows, never before: a digest says that they are there. The last part of a folder may have no files, only the digest.
+  await recordFolders(database, library.id, folders)
+  state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
   counts.filesProcessed = counts.filesTotal
   counts.booksFound = counts.filesTotal
   run.progress(counts.filesProcessed, counts.filesTotal, `${counts.seriesFound} series`)

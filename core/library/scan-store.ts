@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
+import { markUnread } from '#core/book/book-store.ts'
 import { readFileName } from '#core/book/file-name.ts'
 import { seriesOf } from '#core/library/group-series.ts'
 import { formatOfName } from '#core/library/walk.ts'
@@ -38,6 +39,23 @@ export async function listFolderDigests(database: Knex, libraryId: string): Prom
   return new Map(rows.map((row: { path: string; digest: string }) => [row.path, row.digest]))
 }
 
+/** Whether a book that is there has no hash yet but may get one: a moved book could still be told by it. */
+export async function hasUnhashedBooks(database: Knex, libraryId: string): Promise<boolean> {
+  const book = await database('books')
+    .where('library_id', libraryId)
+    .whereNull('deleted_at')
+    .whereNull('file_hash')
+    // Below zero: could not be read, and is tried again (markUnread).
+    .where((either) => either.where('state', 'pending').orWhere('file_mtime_ns', '<', 0))
+    .first('id')
+  return book !== undefined
+}
+
+/** Paths of books that are there and could not be read at their last analysis, which every scan tries again. */
+export async function listUnreadPaths(database: Knex, libraryId: string): Promise<string[]> {
+  return await database('books').where('library_id', libraryId).whereNull('deleted_at').where('file_mtime_ns', '<', 0).pluck('path')
+}
+
 export async function countPresentBooks(database: Knex, libraryId: string): Promise<number> {
   const row = await database('books').where('library_id', libraryId).whereNull('deleted_at').count({ count: '*' }).first()
   return Number(row?.count)
@@ -49,6 +67,7 @@ interface KnownFile {
   bytes: string
   mtime: string
   deleted: boolean
+  pending: boolean
 }
 
 /**
@@ -71,28 +90,29 @@ async function recordOnce(trx: Knex, { library, deep }: { library: ScannedLibrar
   const known = await listDifferent(trx, { library, deep }, files)
   const wanted = new Map<number, string>()
   const fresh: { n: number; id: string; file: SeenFile }[] = []
-  const changed: { id: string; file: SeenFile; again: boolean }[] = []
+  const changed: { id: string; bytes: number; mtime: string; again: boolean }[] = []
   for (const row of known) {
     const file = files[row.n - 1] as SeenFile
     if (row.id === null) {
       fresh.push({ n: row.n, id: randomUUID(), file })
       continue
     }
-    const again = Number(row.bytes) !== file.bytes || row.mtime !== String(file.mtimeNs)
-    if (again || row.deleted) changed.push({ id: row.id, file, again })
-    if (again || deep) wanted.set(row.n, row.id)
+    const { bytes } = file
+    const sameSize = Number(row.bytes) === bytes
+    // Could not be read last time, and has not changed since: tried again, but what is known of it stays.
+    const unread = sameSize && row.mtime === markUnread(file.mtimeNs)
+    const mtime = unread ? row.mtime : String(file.mtimeNs)
+    const again = !sameSize || row.mtime !== mtime
+    if (again || row.deleted) changed.push({ id: row.id, bytes, mtime, again })
+    // A book that comes back may have been pending when it went.
+    if (again || unread || deep || row.pending) wanted.set(row.n, row.id)
   }
   if (changed.length > 0) {
     await trx.raw(
       `UPDATE books b SET file_size = f.bytes, file_mtime_ns = f.mtime, deleted_at = NULL, updated_at = now(),
          state = CASE WHEN f.again THEN 'pending' ELSE b.state END
        FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[]) AS f (id, bytes, mtime, again) WHERE b.id = f.id`,
-      [
-        changed.map((row) => row.id),
-        changed.map((row) => row.file.bytes),
-        changed.map((row) => String(row.file.mtimeNs)),
-        changed.map((row) => row.again),
-      ],
+      [changed.map((row) => row.id), changed.map((row) => row.bytes), changed.map((row) => row.mtime), changed.map((row) => row.again)],
     )
   }
   if (fresh.length > 0) {
@@ -109,7 +129,8 @@ async function listDifferent(
 ): Promise<KnownFile[]> {
   // OFFSET 0 keeps the lookup a lookup: the planner would read the whole library for every batch (80 ms instead of 10 at 100,000 books).
   const { rows } = await trx.raw(
-    `SELECT f.n::int, b.id, b.file_size::text AS bytes, b.file_mtime_ns::text AS mtime, b.deleted_at IS NOT NULL AS deleted
+    `SELECT f.n::int, b.id, b.file_size::text AS bytes, b.file_mtime_ns::text AS mtime, b.deleted_at IS NOT NULL AS deleted,
+       b.state = 'pending' AS pending
      FROM unnest(?::text[], ?::bigint[], ?::bigint[]) WITH ORDINALITY AS f (path, bytes, mtime, n)
      LEFT JOIN LATERAL (SELECT * FROM books WHERE library_id = ? AND path = f.path OFFSET 0) b ON true
      WHERE ? OR b.id IS NULL OR b.file_size <> f.bytes OR b.file_mtime_ns <> f.mtime OR b.deleted_at IS NOT NULL`,

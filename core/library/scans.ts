@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { Caller } from '#core/account/caller.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import { purgeDeleted } from '#core/library/purge-deleted.ts'
 import { scanLibrary } from '#core/library/scan-library.ts'
@@ -39,23 +41,28 @@ export const ScanStatus = Type.Object({
     minimum: 0,
     description: 'Books of the library that wait for analysis at this moment, whatever the scan does.',
   }),
-  errors: Type.Array(Type.String()),
+  errors: Type.Array(Type.String(), {
+    description: 'They name files: empty for whoever may not change libraries or does not see every series.',
+  }),
   startedAt: Timestamp,
   completedAt: Nullable(Timestamp),
 })
 export type ScanStatus = Static<typeof ScanStatus>
 
-/** Scans of libraries. Their work is the task `scan_library`, whose id is the scan's. */
+/**
+ * Scans of libraries. Their work is the task `scan_library`, whose id is the scan's.
+ * `by` is who asks; null = the house itself. The answer to a caller leaves out what they may not know.
+ */
 export interface Scans {
   /** @throws not_found; conflict when the library is switched off; scan_running */
-  start(libraryId: string, mode?: ScanMode): Promise<ScanStatus & { taskId: string }>
+  start(libraryId: string, mode?: ScanMode, by?: Caller | null): Promise<ScanStatus & { taskId: string }>
   /** The latest scan of the library. @throws not_found */
-  getStatus(libraryId: string): Promise<ScanStatus>
+  getStatus(libraryId: string, by?: Caller | null): Promise<ScanStatus>
   /** Stops the scan and the analyses of the library; finished books stay, the others wait for the next scan. @throws not_found */
   cancel(libraryId: string): Promise<void>
   /** Says of the one scan that it was cancelled; its task is the caller's to cancel. */
   cancelOne(scanId: string): Promise<void>
-  listActive(): Promise<ScanStatus[]>
+  listActive(by?: Caller | null): Promise<ScanStatus[]>
 }
 
 /** Registers the handlers of scans and purges at the queue; call before its start(). */
@@ -73,7 +80,12 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
     return library ?? refuse('not_found', `There is no library ${libraryId}.`)
   }
 
-  async function describe(row: ScanRow): Promise<ScanStatus & { taskId: string }> {
+  /** Errors name paths of any series, and nothing tells which: whoever might not see one of them is told none. */
+  async function mayReadErrors(by: Caller | null): Promise<boolean> {
+    return by === null || (by.permissions.has('libraries-write') && !(await hasSharingGrants(database, by.userId)))
+  }
+
+  async function describe(row: ScanRow, withErrors: boolean): Promise<ScanStatus & { taskId: string }> {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
     return {
       libraryId: row.library_id,
@@ -85,14 +97,14 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
       booksFound: row.books_found,
       seriesFound: row.series_found,
       pendingAnalysis: await count(database, row.library_id),
-      errors: row.errors,
+      errors: withErrors ? row.errors : [],
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
   }
 
   return {
-    async start(libraryId, mode = 'normal') {
+    async start(libraryId, mode = 'normal', by = null) {
       const library = await getLibrary(libraryId)
       if (!library.is_active) refuse('conflict', `The library "${library.name}" is switched off: switch it on (isActive) to scan it.`)
       const id = randomUUID()
@@ -107,13 +119,13 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
         throw error
       }
       const row = (await database('scans').where('id', id).first()) as ScanRow | undefined
-      return row ? await describe(row) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
+      return row ? await describe(row, await mayReadErrors(by)) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
     },
 
-    async getStatus(libraryId) {
+    async getStatus(libraryId, by = null) {
       const library = await getLibrary(libraryId)
       const row = await findLatestScan(database, libraryId)
-      if (row) return await describe(row)
+      if (row) return await describe(row, await mayReadErrors(by))
       const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
       return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
     },
@@ -125,16 +137,17 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
         await endScan(database, active.id, { status: 'cancelled' })
         await tasks.cancel(active.id)
       }
-      await tasks.cancelAll({ type: 'analyze_book', libraryId })
       await tasks.cancelAll({ type: 'analyze_library', libraryId })
+      await tasks.cancelAll({ type: 'analyze_book', libraryId })
     },
 
     async cancelOne(scanId) {
       await endScan(database, scanId, { status: 'cancelled' })
     },
 
-    async listActive() {
-      return await Promise.all((await listActiveScans(database)).map(describe))
+    async listActive(by = null) {
+      const [rows, withErrors] = await Promise.all([listActiveScans(database), mayReadErrors(by)])
+      return await Promise.all(rows.map((row) => describe(row, withErrors)))
     },
   }
 }

@@ -1,6 +1,9 @@
 import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { Caller } from '#core/account/caller.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
+import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
@@ -82,32 +85,62 @@ const SELECT = `
   SELECT j.id, j.name, j.state, j.priority, j.retry_count, j.retry_limit, j.data, j.output, j.start_after, j.created_on, j.started_on, j.completed_on,
     l.name AS library_name, s.title AS series_title, b.title AS book_title,
     r.node_id, r.progress_current, r.progress_total, r.progress_message
-  FROM (SELECT * FROM ${QUEUE_SCHEMA}.job WHERE name NOT LIKE '\\_\\_pgboss%' AND %WHERE% ORDER BY created_on DESC, id LIMIT %LIMIT%) j
+  FROM :jobs j
   LEFT JOIN libraries l ON l.id = (j.data ->> 'libraryId')::uuid
   LEFT JOIN books b ON b.id = (j.data ->> 'bookId')::uuid
   LEFT JOIN series s ON s.id = coalesce((j.data ->> 'seriesId')::uuid, b.series_id)
   LEFT JOIN task_runs r ON r.task_id = j.id AND j.state = 'active'
   ORDER BY j.created_on DESC, j.id`
 
-/** Newest first. */
+/** Newest first. @param by who asks: tasks of hidden books and series are left out; null = the house itself */
 export async function listTasks(
   database: Knex,
   filter: { status?: TaskStatus | undefined; taskType?: string | undefined; limit: number },
+  by: Caller | null = null,
 ): Promise<TaskRecord[]> {
   const states = Object.entries(STATUS_OF_STATE)
     .filter(([, status]) => filter.status === undefined || status === filter.status)
     .map(([state]) => state)
-  const where = `state = ANY(CAST(:states AS ${QUEUE_SCHEMA}.job_state[]))${filter.taskType === undefined ? '' : ' AND name = :taskType'}`
-  const sql = SELECT.replace('%WHERE%', where).replace('%LIMIT%', ':limit')
-  const { rows } = await database.raw(sql, { states, limit: filter.limit, taskType: filter.taskType ?? '' })
-  return (rows as TaskRow[]).map(taskOf)
+  return await readTasks(database, by, (jobs) => {
+    jobs.whereRaw(`state = ANY(CAST(? AS ${QUEUE_SCHEMA}.job_state[]))`, [states]).limit(filter.limit)
+    if (filter.taskType !== undefined) jobs.where('name', filter.taskType)
+  })
 }
 
-/** @throws not_found */
-export async function getTask(database: Knex, taskId: string): Promise<TaskRecord> {
-  const { rows } = await database.raw(SELECT.replace('%WHERE%', 'id = :taskId').replace('%LIMIT%', '1'), { taskId })
-  const [row] = rows as TaskRow[]
-  return row ? taskOf(row) : refuse('not_found', `There is no task ${taskId}; finished tasks are forgotten after some hours.`)
+/** @param by as in `listTasks`. @throws not_found */
+export async function getTask(database: Knex, taskId: string, by: Caller | null = null): Promise<TaskRecord> {
+  const [task] = await readTasks(database, by, (jobs) => jobs.where('job.id', taskId).limit(1))
+  return task ?? refuse('not_found', `There is no task ${taskId}; finished tasks are forgotten after some hours.`)
+}
+
+async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.QueryBuilder) => void): Promise<TaskRecord[]> {
+  const restricted = by !== null && (await hasSharingGrants(database, by.userId)) ? by : null
+  // Chosen before anything is joined: there may be a hundred thousand.
+  const jobs = database(`${QUEUE_SCHEMA}.job`)
+    .select('*')
+    .whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
+    .modify(choose)
+    .orderByRaw('created_on DESC, id')
+  if (restricted) jobs.modify(showsNothingHidden(database, restricted))
+  const { rows } = await database.raw(SELECT, { jobs })
+  return (rows as TaskRow[]).map((row) => {
+    const task = taskOf(row)
+    // What went wrong with a whole library may name a file of any series.
+    return restricted && task.bookId === null && task.seriesId === null ? { ...task, lastError: null } : task
+  })
+}
+
+/** Adds "the book and the series of this task are visible to the caller"; of one that has gone nobody knows any more. */
+function showsNothingHidden(database: Knex, by: Caller): (jobs: Knex.QueryBuilder) => void {
+  const found = (table: string, id: string) =>
+    database(table).select(database.raw('1')).whereRaw(`${table}.id = (job.data ->> '${id}')::uuid`)
+  const book = found('books', 'bookId').modify(visibleTo(by, 'books.series_id'))
+  const series = found('series', 'seriesId').modify(visibleTo(by, 'series.id'))
+  return (jobs) => {
+    jobs
+      .where((either) => either.whereRaw(`job.data ->> 'bookId' IS NULL`).orWhereExists(book))
+      .where((either) => either.whereRaw(`job.data ->> 'seriesId' IS NULL`).orWhereExists(series))
+  }
 }
 
 export async function countTasks(database: Knex): Promise<TaskStats> {

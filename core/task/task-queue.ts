@@ -2,15 +2,8 @@ import { randomInt } from 'node:crypto'
 import type { Knex } from 'knex'
 import { PgBoss } from 'pg-boss'
 import type { Log } from '#core/log.ts'
-import {
-  FinalFailure,
-  type NewTask,
-  TASK_PRIORITY,
-  type TaskHandler,
-  type TaskQueue,
-  type TaskReference,
-  type TaskType,
-} from '#core/task/task.ts'
+import { FinalFailure, TASK_PRIORITY, type TaskHandler, type TaskQueue, type TaskType } from '#core/task/task.ts'
+import { outputOf, type Payload, payloadOf, sendOptions } from '#core/task/task-payload.ts'
 import {
   bossDatabase,
   type Claim,
@@ -27,6 +20,7 @@ import {
   recordProgress,
   replaceRuns,
   requeue,
+  restoreRuns,
   type Signal,
   sendSignal,
   spendTries,
@@ -52,10 +46,6 @@ const ADD_CHUNK = 500
 const MAINTENANCE = { supervise: true, maintenanceIntervalSeconds: 3600, flowIntervalSeconds: 3600, monitorVacuum: false, reindex: false }
 const TYPES = Object.keys(TASK_PRIORITY) as TaskType[]
 
-interface Payload extends TaskReference {
-  params?: Record<string, unknown>
-}
-
 interface Running {
   claim: Claim
   abort: AbortController
@@ -77,6 +67,10 @@ interface Lane {
   handler: TaskHandler
   running: Map<string, Running>
   ended: Ending[]
+  /** Claimed in the turn under way, begun or not. */
+  claimed: string[]
+  /** Cancelled during the turn under way: what was claimed in it must not begin. */
+  cancelled: Set<string>
   pumping: Promise<void> | null
   again: boolean
 }
@@ -128,9 +122,12 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
         lane.again = false
         const ended = await settle(lane)
         const room = stopping ? 0 : lane.concurrency - lane.running.size
+        lane.cancelled.clear()
         const jobs = room > 0 ? await boss.fetch<Payload>(lane.type, { batchSize: room }) : []
         const begun = jobs.map((job) => job.id)
-        if (ended.length > 0 || begun.length > 0) await replaceRuns(database, { ended, begun, type: lane.type, nodeId, nodeLock })
+        lane.claimed = begun
+        const gone = ended.filter((id) => !lane.running.has(id))
+        if (gone.length > 0 || begun.length > 0) await replaceRuns(database, { ended: gone, begun, type: lane.type, nodeId, nodeLock })
         for (const job of jobs) begin(lane, { id: job.id, retryCount: job.retryCount }, job.data ?? {})
       }
     } catch (error) {
@@ -139,10 +136,22 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
     } finally {
       // In the same breath as the last look at `again`: a run that ends from here on begins a turn of its own.
       lane.pumping = null
+      lane.claimed = []
     }
   }
 
   function begin(lane: Lane, claim: Claim, data: Payload): void {
+    const live = lane.running.get(claim.id)
+    if (live && !live.cancelled) {
+      // Another node took it for lost while we were cut off: the run that lives settles the new claim.
+      live.claim = claim
+      return
+    }
+    if (live || lane.cancelled.has(claim.id)) {
+      // Cancelled, so this changes nothing; unless it was retried since, then it waits for its turn and its predecessor's end.
+      lane.ended.push({ claim, how: 'handed back' })
+      return
+    }
     const abort = new AbortController()
     const { params = {}, ...reference } = data
     const running: Running = { claim, abort, cancelled: false, done: Promise.resolve() }
@@ -161,11 +170,12 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
     if (stopping) abort.abort(aborted('The server is stopping'))
     running.done = (async () => {
       try {
-        lane.ended.push({ claim, how: 'completed', result: await lane.handler(run) })
+        const result = await lane.handler(run)
+        lane.ended.push({ claim: running.claim, how: 'completed', result })
       } catch (error) {
-        if (running.cancelled) lane.ended.push({ claim, how: 'cancelled' })
-        else if (stopping) lane.ended.push({ claim, how: 'handed back' })
-        else lane.ended.push({ claim, how: 'failed', error })
+        if (running.cancelled) lane.ended.push({ claim: running.claim, how: 'cancelled' })
+        else if (stopping) lane.ended.push({ claim: running.claim, how: 'handed back' })
+        else lane.ended.push({ claim: running.claim, how: 'failed', error })
       } finally {
         lane.running.delete(claim.id)
         progress.delete(claim.id)
@@ -211,7 +221,10 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
   function abortRun(id: string): void {
     for (const lane of lanes.values()) {
       const running = lane.running.get(id)
-      if (!running) continue
+      if (!running) {
+        if (lane.pumping) lane.cancelled.add(id)
+        continue
+      }
       running.cancelled = true
       running.abort.abort(aborted('The task was cancelled'))
     }
@@ -229,12 +242,21 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
   }
 
   async function sweep(): Promise<void> {
-    const { count, exhausted } = await takeBackLost(database, TYPES)
+    const ids = [...lanes.values()].flatMap((lane) => [...lane.running.keys(), ...lane.claimed, ...lane.ended.map((end) => end.claim.id)])
+    const { count, exhausted } = await takeBackLost(database, TYPES, { nodeLock, ids })
     for (const { type, id, retryCount } of exhausted) {
       await boss.fail(type, [{ id, retryCount }], { message: 'The server died while this ran, at its last try.' })
     }
     if (count > 0) log.info({ count }, 'Took back tasks of a node that is gone')
     for (const lane of lanes.values()) if (!stopping && count > 0) pump(lane)
+  }
+
+  /** The connection is back after a loss, during which signals were missed and our runs may have been forgotten. */
+  function comeBack(): void {
+    if (stopping) return
+    const claims = [...lanes.values()].flatMap((lane) => [...lane.running.values()].map((running) => running.claim))
+    restoreRuns(database, { claims, nodeId, nodeLock }).catch((error) => log.warn({ err: error }, 'What runs could not be noted again'))
+    for (const lane of lanes.values()) pump(lane)
   }
 
   async function writeProgress(): Promise<void> {
@@ -299,16 +321,15 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
 
     handle(type, { concurrency }, handler) {
       if (started) throw new Error(`The handler of ${type} came after start()`)
-      lanes.set(type, { type, concurrency, handler, running: new Map(), ended: [], pumping: null, again: false })
+      const none = { running: new Map(), ended: [], claimed: [], cancelled: new Set<string>(), pumping: null, again: false }
+      lanes.set(type, { type, concurrency, handler, ...none })
     },
 
     async start() {
       presence = await openPresence(database, {
         nodeLock,
         onSignal: hear,
-        onReturn: () => {
-          for (const lane of lanes.values()) if (!stopping) pump(lane)
-        },
+        onReturn: comeBack,
         onLoss: (error) => log.warn({ err: error }, 'The task queue lost its connection; it will connect again'),
       })
       started = true
@@ -364,14 +385,3 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
 }
 
 const aborted = (message: string) => new DOMException(message, 'AbortError')
-
-const payloadOf = ({ libraryId, seriesId, bookId, params }: NewTask): Payload => ({ libraryId, seriesId, bookId, params })
-
-const sendOptions = (task: NewTask) => ({
-  ...(task.id === undefined ? {} : { id: task.id }),
-  priority: task.priority ?? TASK_PRIORITY[task.type],
-  singletonKey: task.dedupeKey,
-})
-
-/** pg-boss keeps an object; anything else is wrapped. */
-const outputOf = (result: unknown): object => (typeof result === 'object' && result !== null ? result : { value: result })

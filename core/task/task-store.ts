@@ -69,6 +69,12 @@ export async function findTaskType(database: Knex, taskId: string): Promise<Task
   return rows[0]?.name ?? null
 }
 
+/** Whether somebody cancelled the task. */
+export async function isCancelled(database: Knex, taskId: string): Promise<boolean> {
+  const { rows } = await database.raw(`SELECT 1 FROM ${QUEUE_SCHEMA}.job WHERE id = ? AND state = 'cancelled'`, [taskId])
+  return rows.length > 0
+}
+
 /** Forgets runs that have ended and remembers those that begin, in one statement. */
 export async function replaceRuns(
   database: Knex,
@@ -82,6 +88,16 @@ export async function replaceRuns(
        progress_current = NULL, progress_total = NULL, progress_message = NULL`,
     // A task may end and begin in one turn (cancelled, then retried); one statement cannot delete and insert the same row.
     { ...runs, ended: runs.ended.filter((id) => !runs.begun.includes(id)) },
+  )
+}
+
+/** Remembers runs again that another node forgot while our lock was held by nobody, except those it has taken over. */
+export async function restoreRuns(database: Knex, runs: { claims: Claim[]; nodeId: string; nodeLock: number }): Promise<void> {
+  await database.raw(
+    `INSERT INTO task_runs (task_id, task_type, node_id, node_lock)
+     SELECT id, name, ?, ?::bigint FROM ${QUEUE_SCHEMA}.job WHERE id = ANY(?::uuid[]) AND state = 'active' AND ${PAIRS}
+     ON CONFLICT (task_id) DO NOTHING`,
+    [runs.nodeId, runs.nodeLock, runs.claims.map((claim) => claim.id), pairsOf(runs.claims)],
   )
 }
 
@@ -155,10 +171,13 @@ export async function requeue(database: Knex, type: TaskType, task: { id: string
 /**
  * Takes back what dead nodes were running: it counts as a try, since the task may be what killed them, but needs no waiting.
  * Answers how many were taken back, and those that have no try left.
+ * @param own what this node has claimed or runs: it lives, even when it has lost the connection that holds its lock. Of its rows only
+ *   those are taken back that have been there for a while without being among `ids` (their claim was never answered).
  */
 export async function takeBackLost(
   database: Knex,
   types: TaskType[],
+  own: { nodeLock: number; ids: string[] },
 ): Promise<{ count: number; exhausted: (Claim & { type: TaskType })[] }> {
   // Rows whose task has ended in the meantime (a cancelled one, say) are simply forgotten.
   const { rows } = await database.raw(
@@ -166,13 +185,16 @@ export async function takeBackLost(
        SELECT (classid::bigint << 32) | objid::bigint AS node_lock FROM pg_locks
        WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
      ), dead AS (
-       DELETE FROM task_runs WHERE node_lock NOT IN (SELECT node_lock FROM live) RETURNING task_id
+       DELETE FROM task_runs WHERE task_id <> ALL(CAST(:ids AS uuid[])) AND CASE WHEN node_lock = :nodeLock
+         THEN claimed_at < now() - make_interval(secs => CAST(:orphan AS integer))
+         ELSE node_lock NOT IN (SELECT node_lock FROM live) END
+       RETURNING task_id
      )
      SELECT j.id, j.name AS type, j.retry_count AS "retryCount", j.retry_count >= j.retry_limit AS exhausted
-     FROM ${QUEUE_SCHEMA}.job j WHERE j.name = ANY(CAST(:types AS text[])) AND j.state = 'active' AND (
+     FROM ${QUEUE_SCHEMA}.job j WHERE j.name = ANY(CAST(:types AS text[])) AND j.state = 'active' AND j.id <> ALL(CAST(:ids AS uuid[])) AND (
        j.id IN (SELECT task_id FROM dead)
        OR (j.started_on < now() - make_interval(secs => CAST(:orphan AS integer)) AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = j.id)))`,
-    { types, orphan: ORPHAN_SECONDS },
+    { types, ...own, orphan: ORPHAN_SECONDS },
   )
   const lost = rows as (Claim & { type: TaskType; exhausted: boolean })[]
   const again = lost.filter((claim) => !claim.exhausted)

@@ -1,10 +1,13 @@
+import { channel } from 'node:diagnostics_channel'
+import { writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import net from 'node:net'
+import net, { type Socket } from 'node:net'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import Type from 'typebox'
 import { STATUS_OF_KIND } from '#api/errors.ts'
-import { endpoint } from '#api/routes/route.ts'
+import { endpoint, stream } from '#api/routes/route.ts'
 import { openServer } from '#api/server.ts'
 import { ERRORS } from '#core/errors.ts'
 import { get, openTestServer } from '#test/support/server.ts'
@@ -75,6 +78,67 @@ t.test('building, listening and a port that is taken', async (t) => {
     endpoint({ method: 'POST', path: '/x', summary: '', tag: '', allow: { who: 'user', cookie: true }, run: async () => undefined }),
   ]
   t.throws(() => openServer(services, { routes: cookieOnPost }), /cookie is only for GET/)
+})
+
+t.test('a connection may be silent for as long as the slowest page may take', async (t) => {
+  for (const [analysisDeadlineMs, expected] of [
+    [10_000, 120_000],
+    [600_000, 630_000],
+  ] as const) {
+    const { url } = await openTestServer(t, { routes, admin: false, settings: { analysisDeadlineMs } })
+    const accepted: Socket[] = []
+    const notice = (message: unknown) => accepted.push((message as { socket: Socket }).socket)
+    channel('net.server.socket').subscribe(notice)
+    const agent = new http.Agent({ keepAlive: false })
+    const asked = get(`${url}/wait/200`, { agent })
+    await sleep(100)
+    channel('net.server.socket').unsubscribe(notice)
+    const port = Number(new URL(url).port)
+    t.same(
+      accepted.filter((socket) => socket.localPort === port).map(({ timeout }) => timeout),
+      [expected],
+    )
+    await asked
+  }
+})
+
+t.test('garbage after a request is not answered into the middle of that answer', async (t) => {
+  const file = path.join(t.testdir(), 'large')
+  await writeFile(file, Buffer.alloc(40_000_000, 'x'))
+  const large = stream({
+    path: '/large',
+    summary: 'more than the network holds',
+    tag: 'test',
+    allow: { who: 'public' },
+    mediaTypes: ['text/plain'],
+    run: async () => ({ kind: 'file', path: file, mediaType: 'text/plain', etag: 'e', cacheControl: 'no-store' }),
+  })
+  const { url, port } = await openTestServer(t, { routes: [...routes, large], admin: false })
+  const socket = net.connect(port, '127.0.0.1', () => socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n'))
+  let answer = ''
+  socket.on('error', () => {})
+  socket.once('data', async (chunk) => {
+    answer += chunk.toString('latin1')
+    socket.pause()
+    socket.write('nonsense\r\n\r\n')
+    await sleep(300)
+    socket.on('data', (more) => {
+      answer += more.toString('latin1')
+    })
+    socket.resume()
+  })
+  await new Promise<void>((resolve) => socket.on('close', () => resolve()))
+  t.match(answer, /^HTTP\/1\.1 200 /)
+  t.equal(answer.split('HTTP/1.1 ').length, 2, 'one status line')
+  const after = net.connect(port, '127.0.0.1', () => after.write('GET /wait/0 HTTP/1.1\r\nHost: x\r\n\r\n'))
+  let both = ''
+  after.once('data', () => after.write('nonsense\r\n\r\n'))
+  after.on('data', (chunk) => {
+    both += chunk.toString('latin1')
+  })
+  await new Promise<void>((resolve) => after.on('close', () => resolve()))
+  t.match(both, /^HTTP\/1\.1 200 .*HTTP\/1\.1 400 .*"error":"invalid_request"/s, 'after a whole answer there is room for another')
+  t.equal((await get(`${url}/wait/0`)).status, 200)
 })
 
 t.test('every kind of refusal has its status', async (t) => {

@@ -74,7 +74,7 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
     database,
     tasks,
     log: silentLog,
-    settings: { dataFolder, workers: 2, analysisDeadlineMs: 20_000 },
+    settings: { dataFolder, workers: 2 },
     analyse: async (request, more) => {
       const relative = request.path.slice(root.length + 1)
       analysed.set(relative, (analysed.get(relative) ?? 0) + 1)

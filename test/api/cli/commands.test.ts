@@ -3,7 +3,8 @@ import { commands, findCommand } from '#api/cli/commands.ts'
 import { checkLibraryFolder } from '#api/cli/doctor.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { chooseLibrary } from '#api/cli/library.ts'
-import { count, printable, renderProgress } from '#api/cli/library-report.ts'
+import { count, printable, printSummary, renderProgress } from '#api/cli/library-report.ts'
+import { openTerminal } from '#api/cli/terminal.ts'
 
 t.test('which command a line means', async (t) => {
   const cases: [line: string, name: string | null, rest: string[], asksHelp: boolean][] = [
@@ -17,15 +18,22 @@ t.test('which command a line means', async (t) => {
     ['help', null, [], true],
     ['help scan', 'scan', [], true],
     ['user add -h', 'user add', [], true],
+    ['user --help', 'user add, user reset-password', [], true],
+    ['help user', 'user add, user reset-password', [], true],
+    ['library -h', 'library add, library list', [], true],
+    ['user ad --help', 'user add, user reset-password', ['ad'], true],
     ['user add -- --help', 'user add', ['--', '--help'], false],
   ]
   for (const [line, name, rest, asksHelp] of cases) {
     const found = findCommand(line.split(' ').filter((word) => word !== ''))
-    t.same({ name: found.command?.name ?? null, rest: found.rest, asksHelp: found.asksHelp }, { name, rest, asksHelp }, line)
+    const { command } = found
+    const named = Array.isArray(command) ? command.map((each) => each.name).join(', ') : (command?.name ?? null)
+    t.same({ name: named, rest: found.rest, asksHelp: found.asksHelp }, { name, rest, asksHelp }, line)
   }
   t.throws(() => findCommand(['serv']), /no command "serv".*Did you mean carrel serve\?/)
   t.throws(() => findCommand(['usr', 'add']), /Did you mean carrel user add\?/)
   t.throws(() => findCommand(['user']), /It is carrel user add or carrel user reset-password/)
+  t.throws(() => findCommand(['usr', '--help']), /no command "usr"/)
   t.throws(() => findCommand(['library', 'ad']), /Did you mean carrel library add\?/)
 })
 
@@ -37,6 +45,9 @@ t.test('help tells of every command and flag', async (t) => {
     t.match(help, command.about)
     for (const flag of command.flags) t.match(help, `--${flag.name}`)
   }
+  const ofUsers = renderCommandHelp(commands.filter((command) => command.name.startsWith('user ')))
+  for (const wanted of ['carrel user add <name>', 'carrel user reset-password <name>', '--role', '--password-file'])
+    t.match(ofUsers, wanted)
 })
 
 t.test('the library a person means', async (t) => {
@@ -56,14 +67,24 @@ t.test('words for people', async (t) => {
   t.equal(count(1, 'book'), '1 book')
   t.equal(count(1234, 'book'), '1,234 books')
   t.equal(count(2, 'series'), '2 series')
-  t.equal(printable('a\nb\u001b[31mc\u0085'), 'a?b?[31mc?')
+  t.equal(printable('a\nb\u001b[31mc\u0085\u007f'), 'a\\x0ab\\x1b[31mc\\x85\\x7f')
   t.equal(printable('x'.repeat(300)).length, 161)
-  t.equal(renderProgress({ scans: [], books: 5, pending: 0, failed: 1 }), null)
-  t.equal(renderProgress({ scans: [], books: 1500, pending: 500, failed: 1 }), 'analysing: 1,000 of 1,500 books, 1 failed')
-  t.equal(
-    renderProgress({ scans: [{ library: 'Comics', filesTotal: 10, filesProcessed: 3 }], books: 0, pending: 0, failed: 0 }),
-    'scanning Comics: 3 of 10 files',
-  )
+  const idle = { scans: [], books: 1500, failed: 1, analyses: 0, libraryAnalyses: 0 }
+  t.equal(renderProgress(idle), null)
+  t.equal(renderProgress({ ...idle, analyses: 500 }), 'analysing: 1,000 of 1,500 books, 1 failed')
+  t.equal(renderProgress({ ...idle, failed: 0, analyses: 2000 }), 'analysing: 0 of 1,500 books', 'a book can be in line twice')
+  t.equal(renderProgress({ ...idle, libraryAnalyses: 1 }), 'putting books in line for analysis')
+  t.equal(renderProgress({ ...idle, scans: [{ library: 'Comics', filesTotal: 10, filesProcessed: 3 }] }), 'scanning Comics: 3 of 10 files')
+})
+
+t.test('a summary tells of books that wait', async (t) => {
+  const written: string[] = []
+  const out = openTerminal({ write: (text) => written.push(text) })
+  printSummary(out, { libraries: [], books: 7, pending: 2, failures: [] })
+  t.match(written.join(''), /Books +7 found, none failed, 2 wait for analysis/)
+  written.length = 0
+  printSummary(out, { libraries: [], books: 7, pending: 0, failures: [] })
+  t.notMatch(written.join(''), /wait/)
 })
 
 t.test('folders of books that have something wrong', async (t) => {

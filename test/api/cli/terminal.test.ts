@@ -78,4 +78,18 @@ t.test('the log for people and for machines', async (t) => {
   openLogger({ level: 'silent', format: 'json' }, (line) => json.push(line)).error({}, 'Nobody hears')
   t.equal(json.length, 1)
   t.match(formatLine('{"level":30,"time":0,"msg":"m","error":"text"}'), /m\n +text\n$/)
+
+  const hostile = 'a\u001b]0;x\u0007\u009b2J\u007f'
+  const shown = [pretty, pretty].map((log, at) => {
+    lines.length = 0
+    if (at === 0) log.info({ path: hostile, more: { path: hostile } }, hostile)
+    else log.error({ error: new Error(hostile) }, 'Broken')
+    return lines.join('')
+  })
+  for (const text of shown) {
+    t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/, 'no control character reaches the terminal')
+    t.match(text, 'a\\x1b]0;x\\x07\\x9b2J\\x7f')
+  }
+  t.match(shown[1], /\n +at /, 'a stack keeps its lines')
+  t.match(formatLine('{"level":30,"time":0,"msg":"two\\nlines"}'), /two\\x0alines\n$/)
 })

@@ -185,12 +185,81 @@ t.test('only verified users have a bucket of their own; bad credentials count fo
   t.equal(await left('/cookie', { authorization: 'Bearer nonsense' }), '1/3 401')
   t.equal(await left('/cookie', { 'x-api-key': `${key.key.slice(0, -2)}00` }), '0/3 401')
   t.equal(await left('/free', {}), '0/3 429')
-  t.equal(
-    await left('/free', { 'x-api-key': `carrel_${'0'.repeat(16)}_${'0'.repeat(64)}` }),
-    '0/3 429',
-    'unknown keys are not even looked up then',
+  t.equal(await left('/free', { 'x-api-key': key.key }), '2/6 200', 'a known key does not mind')
+  const { key: fresh } = await server.accounts.createApiKey(
+    { name: 'new' },
+    (await server.accounts.callers.ofToken(server.adminToken, 'token'))!,
   )
-  t.equal(await left('/free', { 'x-api-key': key.key }), '2/6 200', 'known ones are')
+  t.equal(await left('/free', { authorization: `Bearer ${fresh}` }), '1/6 200', 'and neither does one never seen before')
+})
+
+t.test('guessing keys has a bucket of its own, wherever the key stands', async (t) => {
+  const server = await openTestServer(t, { routes, settings: { rateLimit: SLOW } })
+  const caller = (await server.accounts.callers.ofToken(server.adminToken, 'token'))!
+  const { key } = await server.accounts.createApiKey({ name: 'k' }, caller)
+  const guess = (digit: number) => `carrel_${String(digit).repeat(16)}_${'0'.repeat(64)}`
+  const ask = async (path: string, headers: Record<string, string>) => {
+    const answer = await server.request('GET', path, { headers })
+    return `${answer.headers.get('x-ratelimit-remaining')}/${answer.headers.get('x-ratelimit-limit')} ${answer.status}`
+  }
+  t.equal(await ask('/free', { 'x-api-key': key }), '5/6 200')
+  await server.accounts.logout(caller)
+  let lookups = 0
+  server.database.on('query', ({ sql }: { sql: string }) => {
+    if (sql.includes('api_keys')) lookups++
+  })
+  t.equal(await ask('/cookie', { 'x-api-key': guess(1) }), '2/3 401')
+  t.equal(await ask('/cookie', { authorization: `Bearer ${guess(2)}` }), '1/3 401')
+  t.equal(await ask('/cookie', { authorization: `Bearer ${key.slice(0, -2)}zz`, 'x-api-key': guess(3) }), '0/3 401')
+  lookups = 0
+  t.equal(await ask('/cookie', { authorization: `Bearer ${guess(4)}` }), '0/3 429')
+  t.equal(
+    await ask('/cookie', { authorization: `Bearer ${key.slice(0, -64)}${'0'.repeat(64)}`, 'x-api-key': guess(5) }),
+    '0/3 429',
+    'a known prefix before it hides no guess',
+  )
+  t.equal(await ask('/basic', { authorization: `XBasic ${btoa('ada:wrong')}` }), '0/3 429', 'passwords are guesses as well')
+  t.equal(lookups, 0, 'no guess is looked up any more')
+  t.equal(await ask('/basic', { authorization: `Basic ${btoa(`ada:${key}`)}` }), '4/6 200', 'but not a known key as password')
+  t.equal(await ask('/free', {}), '2/3 200', 'whoever shows nothing is not touched by it')
+  t.equal(await ask('/basic', { authorization: `Bearer ${key}` }), '3/6 200', 'nor is a known key, though another user signed out since')
+})
+
+t.test('exempt paths that anybody may ask look at no credential', async (t) => {
+  const server = await openTestServer(t, { settings: { rateLimit: SLOW } })
+  let lookups = 0
+  server.database.on('query', ({ sql }: { sql: string }) => {
+    if (/api_keys|users|sessions/.test(sql)) lookups++
+  })
+  const guess = (digit: number) => `carrel_${String(digit).repeat(16)}_${'0'.repeat(64)}`
+  for (const path of ['/health', '/api/v1/events/nowhere'])
+    for (let digit = 0; digit < 6; digit++) {
+      const answer = await server.request('GET', path, { headers: { 'x-api-key': guess(digit) } })
+      t.match([answer.status, answer.headers.get('x-ratelimit-remaining')], [path === '/health' ? 200 : 404, '3'])
+    }
+  await server.request('GET', '/health', { token: server.adminToken })
+  t.equal(lookups, 0)
+})
+
+t.test('an exempt path that asks who is there limits guessing only', async (t) => {
+  const events = endpoint({
+    method: 'GET',
+    path: '/api/v1/events',
+    summary: 'exempt',
+    tag: 'test',
+    allow: { who: 'user' },
+    reply: Type.Null(),
+    run: async () => null,
+  })
+  const server = await openTestServer(t, { routes: [events], settings: { rateLimit: SLOW } })
+  const statuses: number[] = []
+  for (let digit = 0; digit < 5; digit++) {
+    const headers = { 'x-api-key': `carrel_${String(digit).repeat(16)}_${'0'.repeat(64)}` }
+    statuses.push((await server.request('GET', '/api/v1/events', { headers })).status)
+  }
+  t.same(statuses, [401, 401, 401, 429, 429])
+  for (let count = 0; count < 10; count++)
+    t.equal((await server.request('GET', '/api/v1/events', { token: server.adminToken })).status, 200)
 })
 
 t.test('switched off there are neither limits nor headers; a proxy may name the client', async (t) => {

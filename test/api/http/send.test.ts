@@ -11,6 +11,7 @@ import { takesGzip } from '#api/http/answer.ts'
 import { readRange } from '#api/http/conditional.ts'
 import { attachment } from '#api/http/send.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
+import { refuse } from '#core/errors.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const folder = t.testdir()
@@ -20,6 +21,7 @@ const smallBytes = randomBytes(1000)
 const largeBytes = randomBytes(9_000_001)
 const modified = new Date('2024-05-06T07:08:09.500Z')
 const GONE = 'gone'
+let made = 0
 
 t.before(async () => {
   await writeFile(small, smallBytes)
@@ -82,6 +84,41 @@ const routes = [
     reply: Type.Integer(),
     run: async () => 7,
   }),
+  stream({
+    path: '/made',
+    summary: 'bytes that cost something',
+    tag: 'test',
+    allow: { who: 'public' },
+    mediaTypes: ['image/png'],
+    run: async () => ({
+      kind: 'made',
+      make: async () => {
+        made++
+        return { bytes: smallBytes, mediaType: 'image/png' }
+      },
+      etag: 'made1',
+      cacheControl: 'no-store',
+    }),
+  }),
+  stream({
+    path: '/mine',
+    summary: 'not for everybody',
+    tag: 'test',
+    allow: { who: 'user', cookie: true },
+    mediaTypes: ['image/png'],
+    run: async () => ({ kind: 'bytes', bytes: smallBytes, mediaType: 'image/png', etag: 'mine1', cacheControl: 'private, max-age=600' }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/changed',
+    summary: 'fails after it has said which part it sends',
+    tag: 'test',
+    allow: { who: 'public' },
+    run: async ({ setHeader }) => {
+      setHeader('Content-Range', 'bytes 0-9/100')
+      return refuse('unavailable')
+    },
+  }),
 ]
 
 t.test('files: ranges and conditions as RFC 9110 says', async (t) => {
@@ -113,6 +150,18 @@ t.test('files: ranges and conditions as RFC 9110 says', async (t) => {
     ['not modified since', { 'if-modified-since': last }, 304],
     ['modified since', { 'if-modified-since': new Date(0).toUTCString() }, 200, 0, size],
     ['nonsense date', { 'if-modified-since': 'yesterday' }, 200, 0, size],
+    ['if-match, same tag', { 'if-match': '"other", "tag1"' }, 200, 0, size],
+    ['if-match, any', { 'if-match': '*' }, 200, 0, size],
+    ['if-match, other tag', { 'if-match': '"other"' }, 412],
+    ['if-match, weak tag', { 'if-match': 'W/"tag1"' }, 412],
+    ['if-match wins over the date', { 'if-match': '"tag1"', 'if-unmodified-since': new Date(0).toUTCString() }, 200, 0, size],
+    ['if-match stands before if-none-match', { 'if-match': '"other"', 'if-none-match': '"tag1"' }, 412],
+    ['if-match holds, so if-none-match decides', { 'if-match': '"tag1"', 'if-none-match': '"tag1"' }, 304],
+    ['if-match, and a range', { 'if-match': '"tag1"', range: 'bytes=0-9' }, 206, 0, 10],
+    ['if-match fails before the range', { 'if-match': '"other"', range: 'bytes=1000-' }, 412],
+    ['unmodified since', { 'if-unmodified-since': last }, 200, 0, size],
+    ['but modified since', { 'if-unmodified-since': new Date(0).toUTCString() }, 412],
+    ['unmodified since nonsense', { 'if-unmodified-since': 'yesterday' }, 200, 0, size],
   ]
   for (const [name, headers, status, start = 0, end = 0] of table) {
     const answer = await get(`${url}/small`, { headers })
@@ -127,6 +176,9 @@ t.test('files: ranges and conditions as RFC 9110 says', async (t) => {
       t.equal(answer.headers['content-range'], `bytes */${size}`)
       t.match(JSON.parse(answer.bytes.toString()), { error: 'range_not_satisfiable', requestId: String })
       t.equal(answer.headers['content-disposition'], undefined)
+    } else if (status === 412) {
+      t.match(JSON.parse(answer.bytes.toString()), { error: 'precondition_failed', requestId: String }, name)
+      t.match([answer.headers.etag, answer.headers['cache-control']], [undefined, 'no-store'], name)
     } else {
       t.match([answer.bytes.length, answer.headers.etag, answer.headers['last-modified']], [0, '"tag1"', last], name)
       t.equal(answer.headers['cache-control'], 'private, max-age=60')
@@ -160,6 +212,34 @@ t.test('bytes: conditions, HEAD, no cache shared', async (t) => {
   t.match([same.status, same.bytes.length, same.headers['x-page']], [304, 0, '1'])
   const head = await get(`${url}/page`, { method: 'HEAD' })
   t.match([head.status, head.bytes.length, head.headers['content-length']], [200, 0, '1000'])
+  t.equal((await get(`${url}/page`, { headers: { 'if-match': '"other"' } })).status, 412)
+  t.equal((await get(`${url}/page`, { headers: { 'if-match': '"page1"' } })).status, 200)
+  made = 0
+  t.equal((await get(`${url}/made`, { headers: { 'if-match': '"other"' } })).status, 412)
+  t.equal(made, 0, 'nothing is made for a refusal')
+  t.equal((await get(`${url}/made`, { headers: { 'if-match': '"made1"' } })).status, 200)
+  t.equal(made, 1)
+  t.equal(whole.headers.vary, undefined, 'what anybody may see is the same for all')
+})
+
+t.test('what one caller may see is not shown to the next at the same browser', async (t) => {
+  const { url, adminToken } = await openTestServer(t, { routes })
+  const cookie = { cookie: `auth_token=${adminToken}` }
+  const table: [headers: Record<string, string>, status: number][] = [
+    [cookie, 200],
+    [{ authorization: `Bearer ${adminToken}` }, 200],
+    [{ ...cookie, 'if-none-match': '"mine1"' }, 304],
+  ]
+  for (const [headers, status] of table) {
+    const answer = await get(`${url}/mine`, { headers })
+    t.match([answer.status, answer.headers.vary], [status, 'Authorization, Cookie, X-API-Key'])
+  }
+})
+
+t.test('a failure does not carry the range of what it replaces', async (t) => {
+  const { url } = await openTestServer(t, { routes, admin: false })
+  const answer = await get(`${url}/changed`)
+  t.match([answer.status, answer.headers['content-range']], [503, undefined])
 })
 
 t.test('JSON is compressed where it is worth it and wanted', async (t) => {

@@ -120,3 +120,33 @@ t.test('keys are listed, changed, switched off and deleted; those of others do n
   t.equal(await works(), 401, 'at once')
   t.equal((await server.request('DELETE', path, { token: rita.token })).status, 404)
 })
+
+t.test('an end that is no point in time to come is refused, whatever its spelling', async (t) => {
+  const server = await openTestServer(t)
+  const ask = (method: string, path: string, expiresAt: string) =>
+    server.request<NewApiKeyAnswer & Failure>(method, path, {
+      token: server.adminToken,
+      body: { expiresAt, ...(method === 'POST' && { name: 'k' }) },
+    })
+  const { id } = (await ask('POST', '/api/v1/api-keys', '2099-01-01T00:00:00Z')).json
+  for (const [method, path] of [
+    ['POST', '/api/v1/api-keys'],
+    ['PATCH', `/api/v1/api-keys/${id}`],
+  ] as const) {
+    for (const expiresAt of ['2001-01-01T00:00:00Z', '2099-12-31T23:59:60Z', '9999-12-31T23:59:59-10:00']) {
+      t.match(await ask(method, path, expiresAt), { status: 422, json: { error: 'invalid_value' } }, `${method} ${expiresAt}`)
+    }
+    for (const [expiresAt, stored] of [
+      ['2099-01-01T00:00:00+16:00', '2098-12-31T08:00:00.000Z'],
+      ['2099-01-01T00:00:00-23:59', '2099-01-01T23:59:00.000Z'],
+      ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+    ] as const) {
+      const answer = await ask(method, path, expiresAt)
+      t.match([answer.status, answer.json.expiresAt], [method === 'POST' ? 201 : 200, stored], `${method} ${expiresAt}`)
+    }
+    for (const expiresAt of ['+010000-01-01T00:00:00Z', '12026-01-01T00:00:00Z', '2099-01-01T00:00:00+99:99', '2099-02-30T00:00:00Z']) {
+      const { status } = await ask(method, path, expiresAt)
+      t.ok(status === 400 || status === 422, `${method} ${expiresAt} answers ${status}`)
+    }
+  }
+})

@@ -29,9 +29,19 @@ async function openShelf(t: Test) {
   const { database } = server
   const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 30_000 })
   t.teardown(() => pool.close())
+  const counts = { read: 0, resized: 0 }
   const reader = await openPageReader({
     database,
     ...pool,
+    readZipPage: (request) => {
+      counts.read++
+      return pool.readZipPage(request)
+    },
+    resizeImage: (request) => {
+      counts.resized++
+      return pool.resizeImage(request)
+    },
+    rightsFreshMs: 0,
     cacheFolder: join(folder, 'cache'),
     cacheBytesMax: 1e7,
     recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
@@ -76,7 +86,7 @@ async function openShelf(t: Test) {
   const url = `${server.url}/api/v1/books/${book.id}`
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     getBytes(path.startsWith('http') ? path : url + path, { method, headers: { authorization: `Bearer ${server.adminToken}`, ...headers } })
-  return { server, database, folder, book, bytes, jpeg, fileName, cover, url, get }
+  return { server, counts, database, folder, book, bytes, jpeg, fileName, cover, url, get }
 }
 
 t.test('pages over HTTP', async (t) => {
@@ -112,7 +122,8 @@ t.test('pages over HTTP', async (t) => {
   t.match(svg.headers, {
     'content-type': 'image/svg+xml',
     'x-content-type-options': 'nosniff',
-    'content-security-policy': /default-src 'none'.*sandbox/,
+    'content-security-policy': /default-src 'none'.*frame-ancestors 'self'.*sandbox/,
+    vary: 'Authorization, Cookie, X-API-Key',
   })
   t.equal((await get('/pages/2?format=png')).headers['content-type'], 'image/png')
 
@@ -125,6 +136,26 @@ t.test('pages over HTTP', async (t) => {
   t.equal((await getBytes(`${url}/pages/1`, { headers: cookie })).status, 200, 'an <img> brings only the cookie')
   t.equal((await getBytes(`${url}/pages`, { headers: cookie })).status, 401, 'JSON does not take it')
   t.equal((await getBytes(`${url}/pages/1`)).status, 401)
+})
+
+t.test('a page that the client has costs no reading', async (t) => {
+  const { get, counts, book } = await openShelf(t)
+  for (const path of ['/pages/1', '/pages/1?width=320&format=webp']) {
+    const { etag = '' } = (await get(path)).headers
+    const before = { ...counts }
+    const unchanged = await get(`${path}${path.includes('?') ? '&' : '?'}v=${book.fileHash}`, { 'if-none-match': `"other", ${etag}` })
+    t.same([unchanged.status, unchanged.bytes.length], [304, 0], path)
+    t.match(unchanged.headers, { etag, 'cache-control': 'private, max-age=31536000, immutable', 'content-type': undefined })
+    t.match(unchanged.headers, { 'x-content-type-options': 'nosniff' })
+    t.same(counts, before, path)
+  }
+  const fresh = '/pages/1?width=320&format=png'
+  t.equal((await get(fresh, { 'if-none-match': '"other"' })).status, 200)
+  t.same(counts, { read: 3, resized: 2 })
+  await writeFile(book.path, 'short')
+  const refused = await get(`/pages/1?v=${book.fileHash}`)
+  t.match([refused.status, refused.headers.etag], [409, undefined], 'a refusal is not named and kept like the picture')
+  t.notMatch(refused.headers['cache-control'] ?? '', /immutable/)
 })
 
 t.test('a file is sent whole and in parts', async (t) => {

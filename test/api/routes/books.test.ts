@@ -155,6 +155,18 @@ t.test('one book, its neighbours, and books with errors', async (t) => {
   t.equal((await get('/api/v1/books/not-a-uuid')).status, 400)
 })
 
+t.test('full books are refused, not answered with something else', async (t) => {
+  const { server, get, ids, run, library_id } = await openShelf(t)
+  for (const path of ['books', `libraries/${library_id}/books`, `books/${ids[0]}`, `series/${run}/books`]) {
+    const answer = await get<Failure>(`/api/v1/${path}?full=true`)
+    t.match([answer.status, answer.json], [400, { error: 'invalid_request', message: /Full books are not available yet/ }], path)
+    t.equal((await get(`/api/v1/${path}?full=false`)).status, 200, path)
+    t.equal((await get(`/api/v1/${path}?full=maybe`)).status, 400, path)
+  }
+  const posted = await server.request<Failure>('POST', '/api/v1/books/list?full=true', { token: server.adminToken, body: {} })
+  t.match([posted.status, posted.json], [400, { error: 'invalid_request', message: /Full books/ }])
+})
+
 t.test('older clients get the names they know', async (t) => {
   const { get, ids, run } = await openShelf(t, { legacyNames: true })
   const { book } = (await get<{ book: Book }>(`/api/v1/books/${ids[0]}`)).json

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -12,6 +13,7 @@ import { silentLog } from '#core/log.ts'
 import type { TaskRecord } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { comic, until } from '#test/support/house.ts'
+import { addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { openPool } from '#workers/pool.ts'
 
@@ -25,7 +27,7 @@ async function openTestLibraries(t: Test) {
   const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 20_000 })
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, log: silentLog, dataFolder })
-  openAnalyses({ database, tasks, analyse: pool.analyse, log: silentLog, settings: { dataFolder, workers: 1, analysisDeadlineMs: 20_000 } })
+  openAnalyses({ database, tasks, analyse: pool.analyse, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })
   t.teardown(async () => {
     await tasks.stop()
@@ -258,4 +260,54 @@ t.test('who may do what', async (t) => {
   t.equal(await as(maintainer.token, 'PATCH', `/libraries/${json.id}`, { name: 'y' }), 200)
   t.equal(await as(maintainer.token, 'DELETE', `/libraries/${json.id}`), 403)
   t.equal(await as(maintainer.token, 'GET', '/tasks'), 200)
+})
+
+t.test('what a scan could not read is told only to those who change libraries and see every series', async (t) => {
+  const server = await openTestLibraries(t)
+  const { database } = server
+  const callerOf = async (token: string) => (await server.accounts.callers.ofToken(token, 'token'))!
+  const people = {
+    reader: await server.signUp({ username: 'reader' }),
+    denied: await server.signUp({ username: 'denied', role: 'maintainer' }),
+    allowed: await server.signUp({ username: 'allowed', role: 'maintainer' }),
+    maintainer: await server.signUp({ username: 'maintainer', role: 'maintainer' }),
+  }
+  const [ended, active] = await database('libraries').insert(
+    [
+      { name: 'Ended', path: server.folder('ended') },
+      { name: 'Active', path: server.folder('active') },
+    ],
+    ['id'],
+  )
+  const seriesId = await addSeries(database, { library_id: ended.id, title: 'Hidden Saga' })
+  await shareSeries(database, { seriesId, caller: await callerOf(people.denied.token), mode: 'deny' })
+  await shareSeries(database, { seriesId, caller: await callerOf(people.allowed.token), mode: 'allow' })
+  const errors = ['"Hidden Saga/1.cbz": may not be read by the server']
+  await database('scans').insert([
+    {
+      id: randomUUID(),
+      library_id: ended.id,
+      mode: 'normal',
+      status: 'completed',
+      completed_at: new Date(),
+      errors: JSON.stringify(errors),
+    },
+    { id: randomUUID(), library_id: active.id, mode: 'normal', status: 'processing', errors: JSON.stringify(errors) },
+  ])
+  for (const [who, { token }] of Object.entries(people)) {
+    const told = who === 'maintainer' ? errors : []
+    const status = await server.request<ScanStatus>('GET', `/api/v1/libraries/${ended.id}/scan-status`, { token })
+    t.match([status.status, status.json.status], [200, 'completed'], who)
+    t.same(status.json.errors, told, `${who} asks for the latest scan`)
+    const list = await server.request<ScanStatus[]>('GET', '/api/v1/scans/active', { token })
+    t.same(
+      list.json.map((scan) => [scan.libraryId, scan.errors]),
+      [[active.id, told]],
+      `${who} asks for the active scans`,
+    )
+  }
+  const maintainer = await callerOf(people.maintainer.token)
+  const { key } = await server.accounts.createApiKey({ name: 'narrow', permissions: ['libraries-read'] }, maintainer)
+  const narrow = await server.request<ScanStatus>('GET', `/api/v1/libraries/${ended.id}/scan-status`, { token: key })
+  t.same(narrow.json.errors, [], 'a key of theirs that may only read is a reader')
 })

@@ -6,7 +6,7 @@ import { silentLog } from '#core/log.ts'
 import type { TaskRecord, TaskStats } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { until } from '#test/support/house.ts'
-import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 t.test('tasks over HTTP', { timeout: 60_000 }, async (t) => {
@@ -108,4 +108,73 @@ t.test('cancelling the task of a scan cancels the scan', { timeout: 60_000 }, as
   t.equal((await server.request('POST', `/api/v1/tasks/${taskId}/cancel`, { token })).status, 200)
   t.match(await scans.getStatus(libraryId), { status: 'cancelled' })
   t.match(await scans.start(libraryId), { status: 'pending' }, 'and the next can be asked for')
+})
+
+t.test('who may not see a series sees none of its tasks', { timeout: 60_000 }, async (t) => {
+  const server = await openTestServer(t, { routes: taskRoutes })
+  const { database } = server
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
+  const scans = await openScans({ database, tasks, log: silentLog, dataFolder: '/nonexistent' })
+  Object.assign(server.services, { tasks, scans })
+  t.teardown(() => tasks.stop())
+  const denied = await server.signUp({ username: 'denied', role: 'maintainer' })
+  const allowed = await server.signUp({ username: 'allowed', role: 'maintainer' })
+  const callerOf = async (token: string) => (await server.accounts.callers.ofToken(token, 'token'))!
+  const free = await server.signUp({ username: 'free', role: 'maintainer' })
+
+  const libraryId = await addLibrary(database, { name: 'Shelf' })
+  const [open, hidden] = [
+    await addSeries(database, { library_id: libraryId, title: 'Open Saga' }),
+    await addSeries(database, { library_id: libraryId, title: 'Hidden Saga' }),
+  ]
+  await shareSeries(database, { seriesId: hidden, caller: await callerOf(denied.token), mode: 'deny' })
+  await shareSeries(database, { seriesId: open, caller: await callerOf(allowed.token), mode: 'allow' })
+  const add = async (name: string, of: object) =>
+    (await tasks.add({ type: 'analyze_book', libraryId, dedupeKey: name, params: { name }, ...of })).taskId
+  const openBook = await addBook(database, { library_id: libraryId, series_id: open, title: 'Open 1' })
+  const hiddenBook = await addBook(database, { library_id: libraryId, series_id: hidden, title: 'Hidden 1' })
+  const purged = randomUUID()
+  const seen = { book: await add('open book', { bookId: openBook }), series: await add('open series', { seriesId: open }) }
+  const unseen = {
+    book: await add('hidden book', { bookId: hiddenBook }),
+    series: await add('hidden series', { seriesId: hidden }),
+    both: await add('hidden both', { seriesId: open, bookId: hiddenBook }),
+    purged: await add('purged book', { bookId: purged }),
+  }
+  // A scan that fails names the first file that it could not read.
+  const scan = await scans.start(libraryId)
+  await database('pgboss.job')
+    .where('id', scan.taskId)
+    .update({ state: 'failed', output: JSON.stringify({ message: '"Hidden Saga/1.cbz" is damaged' }) })
+
+  for (const { token } of [denied, allowed]) {
+    const ask = <T = never>(path: string, method = 'GET') => server.request<T>(method, `/api/v1/tasks${path}`, { token })
+    const list = await ask<TaskRecord[]>('')
+    t.same(list.json.map(({ id }) => id).sort(), [seen.book, seen.series, scan.taskId].sort())
+    t.notMatch(list.text, /hidden/i)
+    t.notMatch(list.text, hiddenBook)
+    t.match(await ask('?limit=1&status=pending&taskType=analyze_book'), { json: [{ id: seen.series, seriesTitle: 'Open Saga' }] })
+    t.match((await ask(`/${seen.book}`)).json, { bookId: openBook, bookTitle: 'Open 1', seriesTitle: 'Open Saga' })
+    t.match((await ask(`/${scan.taskId}`)).json, { status: 'failed', libraryName: 'Shelf', lastError: null })
+    for (const [what, id] of Object.entries(unseen)) {
+      t.equal((await ask(`/${id}`)).status, 404, what)
+      t.equal((await ask(`/${id}/cancel`, 'POST')).status, 404, `${what} cannot be cancelled`)
+      t.equal((await ask(`/${id}/retry`, 'POST')).status, 404, `${what} cannot be retried`)
+    }
+  }
+  const all = await server.request<TaskRecord[]>('GET', '/api/v1/tasks', { token: free.token })
+  t.equal(all.json.length, 7)
+  t.match(
+    all.json.find(({ id }) => id === unseen.book),
+    { status: 'pending', bookTitle: 'Hidden 1', seriesTitle: 'Hidden Saga' },
+  )
+  t.match(
+    all.json.find(({ id }) => id === unseen.purged),
+    { bookId: purged, bookTitle: null },
+  )
+  t.match(
+    all.json.find(({ id }) => id === scan.taskId),
+    { lastError: '"Hidden Saga/1.cbz" is damaged' },
+  )
+  t.equal((await server.request('POST', `/api/v1/tasks/${unseen.book}/cancel`, { token: free.token })).status, 200)
 })

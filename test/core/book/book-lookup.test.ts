@@ -29,12 +29,18 @@ t.test('one statement answers many questions about a book, for each user their o
   const deny = { user_id: caller.userId, sharing_tag_id: tag.sharing_tag_id, access_mode: 'deny' }
   await database('user_sharing_grants').insert(deny)
   lookup.forget()
-  t.equal(await lookup.find(caller, book), null, 'a right taken away counts at once where it was taken')
+  t.equal(await lookup.find(caller, book), null, 'a right taken away counts at once after forgetting')
   await database('user_sharing_grants').where(deny).delete()
   t.equal((await lookup.find(caller, book))?.id, book, 'what may not be seen is never remembered')
   await database('user_sharing_grants').insert(deny)
   await sleep(250)
   t.equal(await lookup.find(caller, book), null, 'and soon where another process took it')
+
+  await database('user_sharing_grants').where(deny).delete()
+  const anew = openBookLookup(database, { freshMs: 0 })
+  const before = statements
+  for (let asked = 1; asked <= 3; asked++) await anew.find(caller, book)
+  t.equal(statements - before, 3, 'unless answers shall not be believed at all')
 
   await t.rejects(lookup.find(caller, 'no uuid'))
 })

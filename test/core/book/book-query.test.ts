@@ -236,3 +236,21 @@ t.test('neighbours and the books of a series stand in reading order', async (t) 
   const around = await findAdjacentBooks(database, caller, gone)
   t.same([around.prev?.title, around.next?.title], ['Two again', 'Ten'], 'a deleted book still knows its place')
 })
+
+t.test('the books of a series end before they would keep everybody waiting', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Daily' })
+  const add = (from: number, to: number) =>
+    database.raw(
+      `INSERT INTO books (library_id, series_id, title, path, file_name, file_format, file_size, file_mtime_ns, state, number)
+       SELECT ?, ?, n::text, '/daily/' || n || '.cbz', n || '.cbz', 'cbz', 1, 1, 'pending', n FROM generate_series(?::int, ?::int) AS n`,
+      [library_id, series_id, from, to],
+    )
+  await add(1, 2000)
+  const list = () => listSeriesBooks(database, caller, { seriesId: series_id, includeDeleted: false })
+  t.equal((await list()).at(-1)?.title, '2000')
+  await add(2001, 2001)
+  await t.rejects(list(), { code: 'invalid_value', message: /more than 2000 books.*seriesId=/ })
+})

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openPageCache } from '#core/book/page-cache.ts'
-import { silentLog } from '#core/log.ts'
+import { type Log, silentLog } from '#core/log.ts'
 
 const HASH = 'ab'.repeat(32)
 const OTHER = 'cd'.repeat(32)
@@ -115,6 +115,33 @@ t.test('the limit of bytes holds, the longest unused goes first', async (t) => {
   const smaller = await openPageCache({ folder, bytesMax: 2500, log: silentLog })
   await smaller.close()
   t.same((await readdir(join(folder, HASH.slice(0, 2), HASH))).sort(), names.slice(-2))
+})
+
+t.test('no empty folder stays behind', async (t) => {
+  const folder = await newFolder(t)
+  const cache = await openPageCache({ folder, bytesMax: 3000, log: silentLog })
+  const hashes = Array.from({ length: 40 }, (_, index) => (index % 20).toString(16).padStart(2, '0').repeat(32))
+  const keep = (hash: string, name = '0-a') => cache.picture({ hash, name }, never, async () => picture(1))
+  for (const hash of hashes) await keep(hash)
+  await cache.close()
+  const folders = async () =>
+    (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isDirectory()).length
+  t.equal((await filesIn(folder)).length, 2)
+  t.equal(await folders(), 1 + 2 * 2, 'the temporary folder, and two for each picture')
+
+  await mkdir(join(folder, 'ee', OTHER), { recursive: true })
+  const again = await openPageCache({ folder, bytesMax: 3000, log: silentLog })
+  t.equal(await folders(), 5, 'and what an earlier run left empty is swept')
+  // Pictures of one book come and go at once: none is lost because its folder went with another.
+  let warnings = 0
+  const busy = await openPageCache({ folder: await newFolder(t), bytesMax: 3000, log: { ...silentLog, warn: () => warnings++ } as Log })
+  for (let round = 0; round < 10; round++) {
+    const read = (name: number) => busy.picture({ hash: HASH, name: String(name) }, never, async () => picture(name))
+    await Promise.all(Array.from({ length: 20 }, (_, index) => read(round * 20 + index)))
+  }
+  t.equal(warnings, 0)
+  await busy.close()
+  await again.close()
 })
 
 t.test('refusals and failures leave nothing', async (t) => {

@@ -1,95 +1,23 @@
-import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { crc32, deflateRawSync } from 'node:zlib'
+import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
-import type { Page } from '#core/book/analysis.ts'
-import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { readPageFormat } from '#core/book/page-variant.ts'
-import { openPageReader, type PageReaderParts } from '#core/book/read-page.ts'
-import { silentLog } from '#core/log.ts'
 import { findCorpus } from '#test/support/corpus.ts'
-import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, shareSeries } from '#test/support/library-rows.ts'
+import { addComic, openReading, packPictures, readPage } from '#test/support/page-reading.ts'
 import { addAnalysedFile, addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
-import { openPool } from '#workers/pool.ts'
 
 // Many pictures are made here, on machines that may be busy with other tests.
 t.setTimeout(120_000)
 const signal = new AbortController().signal
 
-async function openReading(t: Test) {
-  const { database } = await openTestDatabase(t)
-  const folder = await mkdtemp(join(tmpdir(), 'carrel-read-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 30_000 })
-  t.teardown(() => pool.close())
-  const counts = { read: 0, rendered: 0, resized: 0, extracted: 0 }
-  /** The real function, counted. */
-  const counted = <A extends unknown[], R>(name: keyof typeof counts, run: (...given: A) => R) => {
-    return (...given: A): R => {
-      counts[name]++
-      return run(...given)
-    }
-  }
-  const parts: PageReaderParts = {
-    database,
-    readZipPage: counted('read', pool.readZipPage),
-    readRarPage: pool.readRarPage,
-    extractRar: counted('extracted', pool.extractRar),
-    renderPdfPage: counted('rendered', pool.renderPdfPage),
-    resizeImage: counted('resized', pool.resizeImage),
-    cacheFolder: join(folder, 'cache'),
-    cacheBytesMax: 1e8,
-    recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
-    log: silentLog,
-  }
-  const open = async () => {
-    const reader = await openPageReader(parts)
-    t.teardown(() => reader.close())
-    return reader
-  }
-  return { database, folder, pool, counts, open, reader: await open(), caller: await addCaller(database) }
-}
-type Reading = Awaited<ReturnType<typeof openReading>>
-
 const measured = async (bytes: Uint8Array) => {
   const { width, height, format } = await sharp(bytes).metadata()
   return { width, height, format }
-}
-
-/** A file that holds the pictures one after another, the odd ones deflated, and the places where they lie. */
-async function packPictures(pictures: { bytes: Buffer; mediaType: string }[]): Promise<{ bytes: Buffer; pages: Page[] }> {
-  const chunks: Buffer[] = [Buffer.alloc(100)]
-  let offset = 100
-  const pages: Page[] = []
-  for (const [index, { bytes, mediaType }] of pictures.entries()) {
-    const method = index % 2 === 0 ? 0 : 8
-    const data = method === 0 ? bytes : deflateRawSync(bytes)
-    const { width = null, height = null } = await sharp(bytes).metadata()
-    const zip = { offset, compressedBytes: data.length, method, crc32: crc32(bytes) } as const
-    pages.push({ name: `chapter 1/page${index + 1}.${mediaType.slice(6)}`, mediaType, width, height, bytes: bytes.length, zip })
-    chunks.push(data)
-    offset += data.length
-  }
-  return { bytes: Buffer.concat(chunks), pages }
-}
-
-const comicPictures = Promise.all(
-  (['jpeg', 'png', 'gif'] as const).map(async (format) => ({
-    bytes: await noisePicture({ width: 400, height: 600, format }),
-    mediaType: `image/${format}`,
-  })),
-)
-
-async function addComic({ database, folder }: Reading, fileName = 'comic.cbz') {
-  const pictures = await comicPictures
-  const { bytes, pages } = await packPictures(pictures)
-  const book = await addPagedBook(database, { folder, fileName, bytes, format: 'cbz', pageSource: 'zip', pages })
-  return { ...book, bytes, pages, pictures }
 }
 
 t.test('pages of a zip are served as they are', async (t) => {
@@ -97,7 +25,7 @@ t.test('pages of a zip are served as they are', async (t) => {
   const { reader, caller, database } = reading
   const comic = await addComic(reading)
   for (const [index, picture] of comic.pictures.entries()) {
-    const page = await reader.readPage({ caller, bookId: comic.id, pageNumber: index + 1, signal })
+    const page = await readPage(reader, { caller, bookId: comic.id, pageNumber: index + 1, signal })
     t.ok(Buffer.from(page.bytes).equals(picture.bytes), `page ${index + 1}`)
     t.same([page.mediaType, page.fileHash], [picture.mediaType, comic.fileHash])
     t.equal(page.etag, `${comic.fileHash.slice(0, 32)}-${index + 1}-original`)
@@ -118,7 +46,7 @@ t.test('pages of a zip are served as they are', async (t) => {
   )
   for (const pageNumber of [0, -1, 4]) {
     await t.rejects(
-      reader.readPage({ caller, bookId: comic.id, pageNumber, signal }),
+      readPage(reader, { caller, bookId: comic.id, pageNumber, signal }),
       { code: 'not_found', message: /3 pages/ },
       `page ${pageNumber}`,
     )
@@ -130,7 +58,6 @@ t.test('pages of a zip are served as they are', async (t) => {
     .update({ pages: JSON.stringify([turned]) })
   t.equal((await reader.listPages({ caller, bookId: comic.id })).length, 3, 'the list is remembered')
   await database('books').where({ id: comic.id }).update({ analyzed_at: new Date() })
-  reader.forgetRights()
   t.same(
     (await reader.listPages({ caller, bookId: comic.id })).map((page) => page.width),
     [50],
@@ -142,26 +69,21 @@ t.test('books that cannot be read say why', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, database, folder } = reading
   const comic = await addComic(reading)
-  const first = (who: Caller = caller) => reader.readPage({ caller: who, bookId: comic.id, pageNumber: 1, signal })
+  const first = (who: Caller = caller) => readPage(reader, { caller: who, bookId: comic.id, pageNumber: 1, signal })
   const list = (who: Caller = caller) => reader.listPages({ caller: who, bookId: comic.id })
 
   await database('books').where({ id: comic.id }).update({ state: 'pending' })
-  reader.forgetRights()
   await t.rejects(first(), { code: 'not_analyzed', message: /"comic.cbz" waits/ })
   await t.rejects(list(), { code: 'not_analyzed' })
   await database('books').where({ id: comic.id }).update({ state: 'failed' })
-  reader.forgetRights()
   await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed\.$/ })
   await database('book_errors').insert({ book_id: comic.id, error_type: 'parser', message: 'The archive is cut off.', fatal: true })
   await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed: The archive is cut off\./ })
   await database('books').where({ id: comic.id }).update({ state: 'analyzed' })
-  reader.forgetRights()
 
   await shareSeries(database, { seriesId: comic.series_id, caller: await addCaller(database), mode: 'deny' })
-  reader.forgetRights()
   t.ok(await first(), 'another reader is not concerned')
   await shareSeries(database, { seriesId: comic.series_id, caller, mode: 'deny' })
-  reader.forgetRights()
   await t.rejects(first(), { code: 'not_found' }, 'hidden from one page to the next')
   await t.rejects(list(), { code: 'not_found' })
 
@@ -176,7 +98,7 @@ t.test('books that cannot be read say why', async (t) => {
     row: { page_count: 320 },
   })
   t.same(await reader.listPages({ caller: reader2, bookId: text.id }), [])
-  await t.rejects(reader.readPage({ caller: reader2, bookId: text.id, pageNumber: 1, signal }), {
+  await t.rejects(readPage(reader, { caller: reader2, bookId: text.id, pageNumber: 1, signal }), {
     code: 'not_paged',
     details: { manifest: `/api/v1/books/${text.id}/manifest` },
   })
@@ -186,17 +108,15 @@ t.test('a file that is not what was analysed is never served', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, database } = reading
   const comic = await addComic(reading)
-  const first = (pageNumber = 1) => reader.readPage({ caller, bookId: comic.id, pageNumber, signal })
+  const first = (pageNumber = 1) => readPage(reader, { caller, bookId: comic.id, pageNumber, signal })
   const errors = () => database('book_errors').where({ book_id: comic.id }).select('error_type', 'fatal')
 
   await damageQuietly(database, comic, (bytes) => Buffer.from(bytes).fill(0, 5000, 5001), comic.bytes)
-  reader.forgetRights()
   await t.rejects(first(), { code: 'page_unreadable', message: /^Page 1 of "comic.cbz" cannot be shown: / })
   t.same(await errors(), [{ error_type: 'page_extraction', fatal: false }], 'the damage is remembered')
   await t.rejects(first(), { code: 'page_unreadable' })
   t.ok(await first(2), 'the other pages are there')
   await damageQuietly(database, comic, (bytes) => bytes.subarray(0, 3000), comic.bytes)
-  reader.forgetRights()
   await t.rejects(first(), { code: 'page_unreadable' })
   await database('book_errors').del()
 
@@ -209,12 +129,97 @@ t.test('a file that is not what was analysed is never served', async (t) => {
   t.same(await errors(), [], 'none of that is an error of a page')
 })
 
+t.test('what this machine cannot do now is no fault of the book', async (t) => {
+  const reading = await openReading(t)
+  const { reader, caller, database, folder } = reading
+  const errors = () => database('book_errors').select('error_type', 'message')
+
+  const comic = await addComic(reading)
+  await rm(comic.path)
+  await symlink(comic.path, comic.path)
+  await t.rejects(readPage(reader, { caller, bookId: comic.id, pageNumber: 1, signal }), {
+    code: 'unavailable',
+    message: /"comic.cbz" cannot be read at the moment.*ELOOP/,
+    details: { code: 'ELOOP' },
+  })
+
+  // A folder has a size and a time and opens, but not one byte can be read from it: so does a share that has failed.
+  const [page] = comic.pages
+  for (const [pageSource, format] of [
+    ['zip', 'cbz'],
+    ['rar', 'cbr'],
+    ['pdf', 'pdf'],
+  ] as const) {
+    const fileName = `dead.${format}`
+    const { id, path } = await addPagedBook(database, { folder, fileName, bytes: Buffer.from('x'), format, pageSource, pages: [page!] })
+    await rm(path)
+    await mkdir(path)
+    const facts = await stat(path, { bigint: true })
+    await database('books')
+      .where({ id })
+      .update({ file_size: String(facts.size), file_mtime_ns: String(facts.mtimeNs) })
+    await t.rejects(
+      readPage(reader, { caller, bookId: id, pageNumber: 1, signal }),
+      { code: 'unavailable', message: /at the moment/, details: { code: 'EISDIR', syscall: 'read' } },
+      fileName,
+    )
+  }
+
+  const solid = await addPagedBook(database, {
+    ...{ folder, fileName: 'solid.cbr', bytes: Buffer.from('x'), format: 'cbr', pageSource: 'rar_solid', pages: [page!] },
+  })
+  await rm(join(folder, 'cache', 'temporary'), { recursive: true })
+  await t.rejects(
+    readPage(reader, { caller, bookId: solid.id, pageNumber: 1, signal }),
+    { code: 'unavailable', details: { code: 'ENOENT', syscall: 'mkdir' } },
+    'a cache that cannot be written',
+  )
+  t.same(await errors(), [])
+
+  const hurried = await openReading(t, { deadlineMs: 1 })
+  const pdf = await addPagedBook(hurried.database, {
+    ...{ folder, fileName: 'slow.pdf', bytes: buildPdf({ pages: [{ width: 600, height: 900, text: 'One' }] }), format: 'pdf' },
+    pageSource: 'pdf',
+    pages: [{ name: 'page 1', mediaType: 'image/jpeg', width: 1250, height: 1875, bytes: 0 }],
+  })
+  const ask = { caller: hurried.caller, bookId: pdf.id, pageNumber: 1, signal }
+  await t.rejects(readPage(hurried.reader, ask), { code: 'unavailable', message: /took longer/, details: { deadlineMs: 1 } })
+  t.same(await hurried.database('book_errors'), [])
+})
+
+t.test('pages of one analysis never go out under the name of another', async (t) => {
+  const reading = await openReading(t, { rightsFreshMs: 60_000 })
+  const { reader, caller, database } = reading
+  const comic = await addComic(reading)
+  const other = await addCaller(database)
+  const width = async (who: Caller) => (await reader.listPages({ caller: who, bookId: comic.id }))[0]?.width
+  const tag = async (who: Caller) => (await reader.getPage({ caller: who, bookId: comic.id, pageNumber: 1, signal })).etag
+  t.equal(await width(caller), 400)
+
+  const fileHash = 'f0'.repeat(32)
+  const [page] = comic.pages
+  await database('book_pages')
+    .where({ book_id: comic.id })
+    .update({ pages: JSON.stringify([{ ...page, width: 55 }]) })
+  await database('books').where({ id: comic.id }).update({ file_hash: fileHash, analyzed_at: new Date() })
+  t.equal(await width(other), 55, 'who asks for the first time sees the new book')
+  t.equal(await tag(caller), `${fileHash.slice(0, 32)}-1-original`, 'and who remembers the old one does not put its tag on new pages')
+
+  // A book that is analysed again from one statement to the next.
+  const { rows } = await database.raw("SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'books'")
+  const columns = (rows as { name: string }[]).map(({ name }) => (name === 'analyzed_at' ? 'clock_timestamp() AS analyzed_at' : name))
+  await database.raw('ALTER TABLE books RENAME TO books_before')
+  await database.raw(`CREATE VIEW books AS SELECT ${columns.join(', ')} FROM books_before`)
+  const third = await addCaller(database)
+  await t.rejects(tag(third), { code: 'conflict', message: /"comic.cbz" is just being analysed again/ })
+})
+
 t.test('pages are resized and converted, never enlarged', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, counts } = reading
   const comic = await addComic(reading)
   const read = (pageNumber: number, width?: number, format?: string) =>
-    reader.readPage({ caller, bookId: comic.id, pageNumber, width, format: readPageFormat(format), signal })
+    readPage(reader, { caller, bookId: comic.id, pageNumber, width, format: readPageFormat(format), signal })
   const table: [pageNumber: number, width: number | undefined, format: string | undefined, expected: object, resized: boolean][] = [
     [1, 320, undefined, { width: 320, height: 480, format: 'jpeg' }, true],
     [1, 640, undefined, { width: 400, height: 600, format: 'jpeg' }, false],
@@ -252,9 +257,9 @@ t.test('a picture that cannot be converted is served all the same, and is no dam
   const zip = { offset: 0, compressedBytes: jxl.length, method: 0, crc32: crc32(jxl) } as const
   const pages = [{ name: '1.jxl', mediaType: 'image/jxl', width: 1000, height: 1000, bytes: jxl.length, zip }]
   const { id: bookId } = await addPagedBook(database, { folder, fileName: 'new.cbz', bytes: jxl, format: 'cbz', pageSource: 'zip', pages })
-  const page = await reader.readPage({ caller, bookId, pageNumber: 1, signal })
+  const page = await readPage(reader, { caller, bookId, pageNumber: 1, signal })
   t.same([page.mediaType, Buffer.from(page.bytes).equals(jxl)], ['image/jxl', true])
-  await t.rejects(reader.readPage({ caller, bookId, pageNumber: 1, width: 320, signal }), {
+  await t.rejects(readPage(reader, { caller, bookId, pageNumber: 1, width: 320, signal }), {
     code: 'page_unreadable',
     message: /without width and format/,
   })
@@ -278,7 +283,7 @@ t.test('pages of a PDF are rendered once and kept', async (t) => {
   ]
   const book = await addPagedBook(database, { folder, fileName: 'book.pdf', bytes, format: 'pdf', pageSource: 'pdf', pages })
   const read = (from: typeof reader, pageNumber: number, width?: number, format?: string) =>
-    from.readPage({ caller, bookId: book.id, pageNumber, width, format: readPageFormat(format), signal })
+    readPage(from, { caller, bookId: book.id, pageNumber, width, format: readPageFormat(format), signal })
 
   const both = await Promise.all([read(reader, 1), read(reader, 1), read(reader, 1, undefined, 'jpeg')])
   t.equal(counts.rendered, 1, 'three readers of one page, one rendering')
@@ -318,7 +323,7 @@ t.test('first and last pages of the smaller comics of the corpus', async (t) => 
     const before = counts.extracted
     for (const pageNumber of new Set([analysis.pages.length, 1])) {
       const known = analysis.pages[pageNumber - 1]
-      const page = await reader.readPage({ caller, bookId: id, pageNumber, signal })
+      const page = await readPage(reader, { caller, bookId: id, pageNumber, signal })
       if (known?.bytes && page.bytes.length !== known.bytes)
         wrong.push(`page ${pageNumber}: ${page.bytes.length} bytes instead of ${known.bytes}`)
       if (analysis.pageSource !== 'pdf' && page.mediaType !== known?.mediaType) wrong.push(`page ${pageNumber} is ${page.mediaType}`)

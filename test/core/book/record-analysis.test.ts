@@ -1,10 +1,12 @@
-import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Analyse, Analysis, Problem } from '#core/book/analysis.ts'
 import { coverPath } from '#core/book/book-file.ts'
 import { storable } from '#core/book/book-store.ts'
+import { removeCovers, writeCover } from '#core/book/cover-store.ts'
 import { queueAnalyses } from '#core/book/queue-analyses.ts'
 import { analyzeBook } from '#core/book/record-analysis.ts'
 import { chooseTitle } from '#core/book/title.ts'
@@ -123,10 +125,9 @@ t.test('errors come and go with the steps they belong to', async (t) => {
 
 t.test('a fault of the analysis is an error of the book, never of the queue', async (t) => {
   const house = await openHouse(t, {
-    files: ['crash.cbz', 'fine.cbz', 'memory.cbz'],
+    files: ['crash.cbz', 'fine.cbz'],
     analyse: async ({ path }) => {
       if (path.endsWith('crash.cbz')) throw new TypeError('undefined is not a function')
-      if (path.endsWith('memory.cbz')) throw Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
       return says({})
     },
   })
@@ -134,9 +135,8 @@ t.test('a fault of the analysis is an error of the book, never of the queue', as
   t.match(await errorsOf(house, 'crash.cbz'), [
     { error_type: 'other', fatal: true, message: /broke down/, details: { reason: /not a function/ } },
   ])
-  t.match(await errorsOf(house, 'memory.cbz'), [{ error_type: 'other', fatal: true, message: /memory/ }])
   t.equal((await house.books()).get('fine.cbz')?.state, 'analyzed')
-  t.match(await countTasks(house.database), { failed: 0, byType: { analyze_book: { completed: 3 } } })
+  t.match(await countTasks(house.database), { failed: 0, byType: { analyze_book: { completed: 2 } } })
 })
 
 t.test('a file that vanishes or changes under the analysis', async (t) => {
@@ -201,14 +201,15 @@ t.test('what is analysed and unchanged is not opened again', async (t) => {
   t.equal(house.analysed.get('a.cbz'), 2)
 })
 
-t.test('an analysis that does not come back is stopped', async (t) => {
+t.test('time spent waiting for a thread is no fault of a book, and a stop writes nothing', async (t) => {
   const house = await openHouse(t, { files: ['slow.cbz'], manual: true })
   const library = await findScannedLibrary(house.database, house.libraryId)
   if (!library) throw new Error('no library')
   const [bookId] = await recordFiles(house.database, { library, deep: false }, [{ path: 'slow.cbz', bytes: 1, mtimeNs: 1n }])
   const hanging: Analyse = (_, { signal } = {}) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-  const handler = analyzeBook({ database: house.database, analyse: hanging, dataFolder: house.dataFolder, deadlineMs: 20, log: silentLog })
+  // A deadline of the whole would be the caller's: settings once had one here.
+  const parts = { database: house.database, analyse: hanging, dataFolder: house.dataFolder, log: silentLog, deadlineMs: 5 }
   const stop = new AbortController()
   const run = {
     id: 'x',
@@ -219,14 +220,166 @@ t.test('an analysis that does not come back is stopped', async (t) => {
     progress() {},
     signal: stop.signal,
   }
-  await handler(run)
-  t.match(await errorsOf(house, 'slow.cbz'), [{ error_type: 'other', message: /longer than/ }])
-  await house.database('books').update({ state: 'pending' })
-  const stopped = handler(run)
-  await sleep(30)
+  const stopped = analyzeBook(parts)(run)
+  stopped.catch(() => {})
+  await sleep(100)
+  t.same(await errorsOf(house, 'slow.cbz'), [])
   stop.abort(new Error('the server stops'))
   await t.rejects(stopped, { message: 'the server stops' })
-  t.equal((await house.books()).get('slow.cbz')?.state, 'pending', 'a stop writes nothing')
+  t.equal((await house.books()).get('slow.cbz')?.state, 'pending')
+})
+
+/** What the thread and the pool say of a file that they could not read at all. */
+const unread = (details: Record<string, unknown>): Analysis => ({
+  ...says({ format: null, pageCount: 0, pageSource: 'none' }),
+  problems: [{ type: 'other', message: 'It could not be read.', details, fatal: true }],
+})
+const factsOf = (path: string) => {
+  const { size, mtimeNs } = statSync(path, { bigint: true })
+  const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')
+  return { bytes: Number(size), mtimeNs: String(mtimeNs), sha256, readerHash: sha256.slice(0, 32) }
+}
+
+t.test('a failure that passes costs no book, and is tried again', async (t) => {
+  let fault: Record<string, unknown> | null = null
+  const jpeg = await makePicture({ width: 60, height: 90 })
+  const house: House = await openHouse(t, {
+    files: ['a/good.cbz', 'a/other.cbz'],
+    analyse: async ({ path }) => {
+      if (fault !== null && !path.endsWith('other.cbz')) return unread(fault)
+      return says({ file: factsOf(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
+    },
+  })
+  const find = async (path: string) =>
+    (await house.books()).get(path) as unknown as { id: string; state: string; file_hash: string | null; cover_hash: string | null }
+  await house.scan()
+  const good = await find('a/good.cbz')
+  t.match(good, { state: 'analyzed', page_count: 7, title: 'Good', cover_hash: /./ })
+
+  fault = { code: 'EACCES', syscall: 'open' }
+  await house.scan('deep')
+  const kept = { ...good, updated_at: Date, file_mtime_ns: String }
+  t.match(await find('a/good.cbz'), kept, 'what is known of it stays')
+  t.ok(existsSync(coverPath(house.dataFolder, good.id)))
+  t.match(await errorsOf(house, 'good.cbz'), [{ error_type: 'other', fatal: false, message: 'It could not be read.' }])
+
+  house.put('a/new.cbz')
+  for (const round of ['first', 'second']) {
+    house.analysed.clear()
+    await house.scan()
+    t.ok(house.analysed.has('a/good.cbz'), `the ${round} scan after tries again`)
+    t.notOk(house.analysed.has('a/other.cbz'))
+    t.match(await find('a/good.cbz'), kept, 'and still it is the book it was')
+    t.match(await find('a/new.cbz'), { state: 'failed', file_hash: null })
+  }
+  unlinkSync(join(house.root, 'a/new.cbz'))
+  await house.scan()
+  house.put('a/new.cbz')
+
+  fault = null
+  house.analysed.clear()
+  await house.scan()
+  t.same([...house.analysed.keys()].sort(), ['a/good.cbz', 'a/new.cbz'])
+  t.same(await errorsOf(house, 'good.cbz'), [])
+  t.match(await find('a/good.cbz'), { state: 'analyzed', page_count: 7, file_hash: good.file_hash })
+  t.match(await find('a/new.cbz'), { state: 'analyzed' })
+  house.analysed.clear()
+  await house.scan()
+  t.equal(house.analysed.size, 0, 'and then there is peace')
+
+  // Time and memory: the same again would only cost the same again.
+  fault = { deadlineMs: 60_000 }
+  house.put('a/huge.cbz')
+  await house.scan()
+  t.match(await find('a/huge.cbz'), { state: 'failed' })
+  await house.scan('deep')
+  t.match(await find('a/good.cbz'), kept)
+  house.analysed.clear()
+  await house.scan()
+  t.equal(house.analysed.size, 0)
+
+  // Changed and unreadable: what is known belongs to another content.
+  fault = { code: 'EACCES', syscall: 'open' }
+  house.put('a/good.cbz', 'longer than before, and something else')
+  await house.scan()
+  t.match(await find('a/good.cbz'), { state: 'failed', page_count: 0, cover_hash: null })
+  house.analysed.clear()
+  await house.scan()
+  t.ok(house.analysed.has('a/good.cbz'))
+  t.match(await find('a/good.cbz'), { state: 'failed' })
+})
+
+t.test('a disk that fails for a moment is asked again within seconds', async (t) => {
+  const house: House = await openHouse(t, {
+    files: ['a.cbz'],
+    analyse: async ({ path }) =>
+      house.analysed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : says({ file: factsOf(path) }),
+  })
+  await house.scan()
+  t.match((await house.books()).get('a.cbz'), { state: 'analyzed' })
+  t.equal(house.analysed.get('a.cbz'), 2)
+  t.same(await errorsOf(house, 'a.cbz'), [])
+
+  const last = analyzeBook({
+    database: house.database,
+    analyse: async () => unread({ code: 'EIO', syscall: 'read' }),
+    dataFolder: house.dataFolder,
+    log: silentLog,
+  })
+  const bookId = (await house.books()).get('a.cbz')?.id as string
+  const run = {
+    id: 'x',
+    type: 'analyze_book' as const,
+    params: { force: true },
+    bookId,
+    progress() {},
+    signal: new AbortController().signal,
+  }
+  await t.rejects(last({ ...run, attempt: 3 }), { message: 'It could not be read.' })
+  t.same(await errorsOf(house, 'a.cbz'), [])
+  await last({ ...run, attempt: 4 })
+  t.match(await errorsOf(house, 'a.cbz'), [{ error_type: 'other', fatal: false }], 'the last try writes it down')
+})
+
+t.test('a moved book and its analysis are written together', async (t) => {
+  const house = await openHouse(t, { files: ['a/1.cbz', 'b/2.cbz'] })
+  await house.scan()
+  const { id } = (await house.books()).get('a/1.cbz') ?? { id: '' }
+  await house.database.raw(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON book_pages FOR EACH ROW EXECUTE FUNCTION refuse()`)
+  renameSync(join(house.root, 'a/1.cbz'), join(house.root, 'b/1.cbz'))
+  await house.scans.start(house.libraryId)
+  await until(async () => {
+    const { rows } = await house.database.raw(`SELECT 1 FROM pgboss.job WHERE name = 'analyze_book' AND state = 'retry'`)
+    return rows.length > 0
+  })
+  const halfway = await house.books()
+  t.match(halfway.get('b/1.cbz'), { state: 'pending', file_hash: null }, 'the new row waits for the next try')
+  t.ok(halfway.get('a/1.cbz')?.deleted_at, 'the old one is where it was')
+  await house.database.raw('DROP TRIGGER refuse ON book_pages')
+  await until(async () => (await house.books()).get('b/1.cbz')?.state === 'analyzed')
+  t.equal((await house.books()).get('b/1.cbz')?.id, id)
+})
+
+t.test('covers', async (t) => {
+  const folder = t.testdir()
+  const id = '12345678-0000-4000-8000-000000000000'
+  const path = coverPath(folder, id)
+  await writeCover(folder, id, Buffer.from('first'))
+  writeFileSync(`${path}.tmp`, 'half of one, left by a server that was killed')
+  await writeCover(folder, id, Buffer.from('second'))
+  t.same(readdirSync(join(path, '..')), [`${id}.jpg`])
+  const pictures = ['a', 'b', 'c', 'd'].map((letter) => Buffer.alloc(3_000_000, letter))
+  await Promise.all(pictures.map((picture) => writeCover(folder, id, picture)))
+  const kept = readFileSync(path)
+  t.ok(
+    pictures.some((picture) => picture.equals(kept)),
+    'written at once, one of them is there in whole',
+  )
+  writeFileSync(`${path}.tmp`, 'half')
+  await removeCovers(folder, [id])
+  t.same(readdirSync(join(path, '..')), [])
 })
 
 t.test('titles by strategy', async (t) => {

@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
 import { FolderInUse, findHolder, makeDataFolder, openDataFolder, tokenKey } from '#core/database/data-folder.ts'
@@ -51,6 +54,40 @@ t.test('of many starts at once one wins', async (t) => {
   t.equal(won.length, 1)
   for (const attempt of tries) if (attempt.status === 'rejected') t.ok(attempt.reason instanceof FolderInUse)
   await won[0]!.value.close()
+})
+
+t.test('a name that is taken for a moment by nobody in particular', { skip: process.platform !== 'linux' }, async (t) => {
+  const folder = await makeDataFolder(path.join(await makeRoom(t), 'data'))
+  const holder = await spawnHolder(t, folder)
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+  // The lock file still names the dead one.
+  t.match(JSON.parse(await readFile(path.join(folder, 'carrel.lock'), 'utf8')), { pid: holder.pid })
+  const { dev, ino } = await stat(folder)
+  const name = `\0carrel-${createHash('sha256').update(`carrel ${dev} ${ino}`).digest('hex')}`
+  const other = net.createServer().listen(name)
+  await once(other, 'listening')
+  const opening = openDataFolder(folder, 'server')
+  await sleep(200)
+  other.close()
+  await (await opening).close()
+
+  const stays = net.createServer().listen(name)
+  t.teardown(() => stays.close())
+  await once(stays, 'listening')
+  const at = Date.now()
+  await t.rejects(openDataFolder(folder, 'server'), { name: 'FolderInUse' })
+  t.ok(Date.now() - at < 2_000, 'one that stays is believed soon')
+})
+
+t.test('the folders above a new one are open as folders are', async (t) => {
+  const room = await makeRoom(t)
+  const before = process.umask(0o022)
+  t.teardown(() => process.umask(before))
+  const folder = await makeDataFolder(path.join(room, 'a', 'b', 'c'))
+  t.equal((await stat(path.join(room, 'a'))).mode & 0o777, 0o755)
+  t.equal((await stat(path.join(room, 'a', 'b'))).mode & 0o777, 0o755)
+  t.equal((await stat(folder)).mode & 0o007, 0, 'the folder itself is closed')
 })
 
 t.test('held by another process, until it is killed', async (t) => {

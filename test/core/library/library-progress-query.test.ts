@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
+import { silentLog } from '#core/log.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 t.test('what a start tells of its libraries', async (t) => {
   const { database } = await openTestDatabase(t)
-  t.same(await getLibraryProgress(database), { scans: [], books: 0, pending: 0, failed: 0 })
-  t.same(await getLibrarySummary(database), { libraries: [], books: 0, failures: [] })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
+  t.teardown(() => tasks.stop())
+  t.same(await getLibraryProgress(database), { scans: [], books: 0, failed: 0, analyses: 0, libraryAnalyses: 0 })
+  t.same(await getLibrarySummary(database), { libraries: [], books: 0, pending: 0, failures: [] })
 
   const [comics] = await database('libraries').insert({ name: 'Comics', path: '/srv/comics' }).returning('id')
   await database('libraries').insert({ name: 'Asleep', path: '/srv/asleep', is_active: false })
@@ -36,13 +40,22 @@ t.test('what a start tells of its libraries', async (t) => {
   t.same(await getLibraryProgress(database), {
     scans: [{ library: 'Comics', filesTotal: 9, filesProcessed: 4 }],
     books: 7,
-    pending: 1,
     failed: 5,
+    analyses: 0,
+    libraryAnalyses: 0,
   })
+  // What goes on is told by the tasks: a deep scan analyses books that are analysed, and one that waits may wait for nobody.
+  const { taskId } = await tasks.add({ type: 'analyze_book', libraryId: comics.id, dedupeKey: 'one' })
+  await tasks.add({ type: 'analyze_book', libraryId: comics.id, dedupeKey: 'two' })
+  await tasks.add({ type: 'analyze_library', libraryId: comics.id, dedupeKey: 'all' })
+  t.match(await getLibraryProgress(database), { analyses: 2, libraryAnalyses: 1 })
+  await tasks.cancel(taskId)
+  t.match(await getLibraryProgress(database), { analyses: 1, libraryAnalyses: 1 })
 
   await database('scans').update({ status: 'completed', errors: JSON.stringify(['a folder could not be read']) })
   const summary = await getLibrarySummary(database)
   t.equal(summary.books, 7)
+  t.equal(summary.pending, 1)
   t.match(summary.libraries, [
     { name: 'Asleep', books: 0, series: 0, scanStatus: null, scanErrors: [] },
     { name: 'Comics', books: 7, series: 1, scanStatus: 'completed', scanErrors: ['a folder could not be read'] },

@@ -9,6 +9,9 @@ import { countTasks, getTask, listTasks } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
+// Retries, a killed process and a connection that stays away: each waits some seconds.
+t.setTimeout(100_000)
+
 async function openQueues(t: Test, count: number) {
   const { database, url } = await openTestDatabase(t, { poolMax: 12 })
   const queues: TaskQueue[] = []
@@ -285,4 +288,101 @@ t.test('tasks survive a lost connection', async (t) => {
   await sleep(1_500)
   await queue.add(task('after'))
   await until(() => runs === 1)
+})
+
+t.test('a node that loses its connection keeps what it runs', { timeout: 60_000 }, async (t) => {
+  const { database, queue } = await openQueues(t, 1)
+  let begun = 0
+  let finish = () => {}
+  const gate = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  queue.handle('analyze_book', { concurrency: 2 }, async () => {
+    begun += 1
+    await gate
+    return { fine: true }
+  })
+  const { taskId } = await queue.add(task('long'))
+  await queue.start()
+  await until(() => begun === 1)
+  const cut = async () =>
+    await database.raw(
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    )
+  // Longer than the queue waits between two looks at what was lost, so that one of them finds our lock held by nobody.
+  for (const end = Date.now() + 7_000; Date.now() < end; await sleep(50)) await cut()
+  t.equal(begun, 1, 'it was not begun a second time')
+  t.match(await getTask(database, taskId), { status: 'processing', attempts: 1 })
+
+  await database('task_runs').delete()
+  await cut()
+  await until(async () => (await database('task_runs').pluck('task_id')).includes(taskId))
+  t.pass('what it runs is remembered again when the connection is back')
+
+  // As another node would have done, which saw our lock held by nobody.
+  await database.raw(`UPDATE pgboss.job SET state = 'retry', start_after = now() WHERE id = ?`, [taskId])
+  await until(async () => (await getTask(database, taskId)).attempts === 2)
+  await sleep(300)
+  t.equal(begun, 1, 'a run that lives takes its task back instead of beginning again')
+  finish()
+  await until(async () => (await getTask(database, taskId)).status === 'completed')
+  t.match(await getTask(database, taskId), { result: { fine: true } })
+  t.same(await database('task_runs').pluck('task_id'), [])
+})
+
+t.test('a cancelled run that is slow to end does not stand in for its retry', async (t) => {
+  const { database, queue } = await openQueues(t, 1)
+  const begun: number[] = []
+  let finish = () => {}
+  const gate = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  let most = 0
+  let now = 0
+  queue.handle('analyze_book', { concurrency: 3 }, async (run) => {
+    begun.push(run.attempt)
+    now += 1
+    most = Math.max(most, now)
+    if (begun.length === 1) await gate
+    now -= 1
+    run.signal.throwIfAborted()
+    return { attempt: run.attempt }
+  })
+  const { taskId } = await queue.add(task('deaf'))
+  await queue.start()
+  await until(() => begun.length === 1)
+  t.equal(await queue.cancel(taskId), true)
+  t.equal(await queue.retry(taskId), true)
+  await sleep(1_500)
+  finish()
+  await until(async () => (await getTask(database, taskId)).status === 'completed')
+  t.match(await getTask(database, taskId), { result: { attempt: 2 } })
+  t.same(begun, [1, 2])
+  t.equal(most, 1, 'never two runs of one task at a time')
+})
+
+t.test('a task that is cancelled between its claim and its begin never begins', async (t) => {
+  const { database, queue } = await openQueues(t, 1)
+  const begun: string[] = []
+  queue.handle('analyze_book', { concurrency: 2 }, async (run) => {
+    begun.push(run.id)
+  })
+  await queue.start()
+  let taskId = ''
+  await database.transaction(async (trx) => {
+    // The claim stands in pg-boss' table, the run in ours: between them the queue waits for us.
+    await trx.raw('LOCK TABLE task_runs IN EXCLUSIVE MODE')
+    taskId = (await queue.add(task('early'))).taskId
+    const stateOf = async () => (await database('pgboss.job').where('id', taskId).first('state')).state
+    await until(async () => (await stateOf()) === 'active')
+    t.equal(await queue.cancel(taskId), true)
+  })
+  const { taskId: next } = await queue.add(task('next'))
+  await until(() => begun.includes(next))
+  await sleep(200)
+  t.same(begun, [next])
+  t.equal((await getTask(database, taskId)).status, 'cancelled')
+  await until(async () => (await database('task_runs').pluck('task_id')).length === 0)
+  t.equal(await queue.retry(taskId), true)
+  await until(() => begun.includes(taskId))
 })

@@ -1,0 +1,17 @@
+import { type NewTask, TASK_PRIORITY, type TaskReference } from '#core/task/task.ts'
+
+/** What pg-boss keeps of a task beside its own columns. */
+export interface Payload extends TaskReference {
+  params?: Record<string, unknown>
+}
+
+export const payloadOf = ({ libraryId, seriesId, bookId, params }: NewTask): Payload => ({ libraryId, seriesId, bookId, params })
+
+export const sendOptions = (task: NewTask) => ({
+  ...(task.id === undefined ? {} : { id: task.id }),
+  priority: task.priority ?? TASK_PRIORITY[task.type],
+  singletonKey: task.dedupeKey,
+})
+
+/** pg-boss keeps an object; anything else is wrapped. */
+export const outputOf = (result: unknown): object => (typeof result === 'object' && result !== null ? result : { value: result })

@@ -146,10 +146,10 @@ async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<vo
   const { database } = parts
   const { facts, known, analysis } = done
   const { file } = analysis
-  const unread = file === null && !hasReachedLimit(analysis)
-  if (file === null && isKnownContent(book, facts, known)) {
+  const problem = file === null ? analysis.problems.find(({ fatal }) => fatal) : undefined
+  const unread = problem !== undefined && !hasReachedLimit(problem)
+  if (problem && isKnownContent(book, facts, known)) {
     // The file is the one that was analysed: what is known of it is worth more than what could not be learned now.
-    const [problem] = analysis.problems as [Problem]
     await recordUnreadable(database, { bookId: book.id, mtimeNs: unread ? markUnread(facts.mtimeNs) : facts.mtimeNs, problem })
   } else if (!(await recordMoved(parts, book, done))) {
     await write(parts, database, { ...done, book, bookId: book.id, unread })
@@ -159,7 +159,7 @@ async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<vo
 }
 
 /** The same file would need as much time or memory the next time: trying at every scan would only cost them again. */
-const hasReachedLimit = ({ problems }: Analysis) => problems.some(({ details = {} }) => 'deadlineMs' in details || 'memoryMbMax' in details)
+const hasReachedLimit = ({ details = {} }: Problem) => 'deadlineMs' in details || 'memoryMbMax' in details
 
 /** Whether the row's hash is that of the file as it lies there now. A pending book has the hash of what was there before it changed. */
 const isKnownContent = (book: BookToAnalyse, facts: Facts, known: Facts) =>

@@ -234,12 +234,16 @@ export async function openPresence(
     // Outside the pool, since it stays for good.
     const fresh = (await database.client.acquireRawConnection()) as Client
     if (closed) return await fresh.end()
-    let lost = false
+    // From here on close() ends it, even while it waits for the lock.
+    client = fresh
+    let listens = false
+    let fault: unknown = null
     const lose = (error: unknown) => {
-      if (lost || closed) return
-      lost = true
-      client = null
-      fresh.end().catch(() => {})
+      if (fault || closed) return
+      fault = error
+      // Before that it is connect() that fails: a second way to connect again would end in connections waiting for each other's lock.
+      if (!listens) return
+      discard(fresh)
       options.onLoss(error)
       timer = setTimeout(reconnect, RECONNECT_MS)
     }
@@ -248,18 +252,30 @@ export async function openPresence(
     fresh.on('notification', ({ payload }) => {
       if (payload) options.onSignal(JSON.parse(payload) as Signal)
     })
-    await fresh.query('SELECT pg_advisory_lock($1)', [options.nodeLock])
-    await fresh.query(`LISTEN ${CHANNEL}`)
-    client = fresh
+    try {
+      await fresh.query('SELECT pg_advisory_lock($1)', [options.nodeLock])
+      await fresh.query(`LISTEN ${CHANNEL}`)
+      if (fault) throw fault
+      listens = true
+    } catch (error) {
+      discard(fresh)
+      throw error
+    }
+  }
+
+  function discard(lost: Client): void {
+    if (client === lost) client = null
+    lost.end().catch(() => {})
   }
 
   async function reconnect(): Promise<void> {
     try {
       await connect()
-      options.onReturn()
+      if (!closed) options.onReturn()
     } catch (error) {
+      if (closed) return
       options.onLoss(error)
-      if (!closed) timer = setTimeout(reconnect, RECONNECT_MS)
+      timer = setTimeout(reconnect, RECONNECT_MS)
     }
   }
 

@@ -27,7 +27,13 @@ t.test('which command a line means', async (t) => {
   for (const [line, name, rest, asksHelp] of cases) {
     const found = findCommand(line.split(' ').filter((word) => word !== ''))
     const { command } = found
-    const named = Array.isArray(command) ? command.map((each) => each.name).join(', ') : (command?.name ?? null)
+    const named =
+      command === null
+        ? null
+        : [command]
+            .flat()
+            .map((each) => each.name)
+            .join(', ')
     t.same({ name: named, rest: found.rest, asksHelp: found.asksHelp }, { name, rest, asksHelp }, line)
   }
   t.throws(() => findCommand(['serv']), /no command "serv".*Did you mean carrel serve\?/)

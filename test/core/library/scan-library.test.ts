@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -186,46 +185,6 @@ t.test('equal files of a renamed folder stay the books they were', async (t) => 
     names.map((name) => second.get(`z/${name}`)?.id),
     names.map((name) => first.get(`a/${name}`)?.id),
   )
-})
-
-t.test('purging after a scan spares the books that moved', async (t) => {
-  let release = () => {}
-  let gate = Promise.resolve()
-  const house: House = await openHouse(t, {
-    files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'],
-    analyse: async ({ path }) => {
-      await gate
-      const { size, mtimeNs } = statSync(path, { bigint: true })
-      const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')
-      return { ...BLANK, file: { bytes: Number(size), mtimeNs: String(mtimeNs), sha256, readerHash: sha256.slice(0, 32) } }
-    },
-  })
-  await house.scan()
-  await house.database('libraries').update({ scanning_config: JSON.stringify({ purgeDeletedOnScan: true }) })
-  const { id } = (await house.books()).get('a/1.cbz') ?? { id: '' }
-  gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  t.teardown(() => release())
-  renameSync(join(house.root, 'a/1.cbz'), join(house.root, 'a/moved.cbz'))
-  unlinkSync(join(house.root, 'a/3.cbz'))
-  const ended = async () => {
-    const { taskId } = await house.scans.start(house.libraryId)
-    await until(async () => (await getTask(house.database, taskId)).status === 'completed')
-    await until(async () => {
-      const { rows } = await house.database.raw(`SELECT 1 FROM pgboss.job WHERE name = 'purge_deleted' AND state IN ('created', 'active')`)
-      return rows.length === 0
-    })
-    return ((await getTask(house.database, taskId)).result as { purged: number }).purged
-  }
-  t.equal(await ended(), 0)
-  t.equal(await ended(), 0, 'nor does a later scan while the new file waits for its analysis')
-  t.equal((await house.books()).get('a/1.cbz')?.id, id)
-  release()
-  await until(async () => (await house.books()).get('a/moved.cbz')?.state === 'analyzed')
-  t.equal((await house.books()).get('a/moved.cbz')?.id, id)
-  t.equal(await ended(), 1)
-  t.same([...(await house.books()).keys()].sort(), ['a/2.cbz', 'a/moved.cbz'])
 })
 
 t.test('a book that comes back before its first analysis is analysed', async (t) => {

@@ -15,6 +15,12 @@ const OLDEST_NODE = 20
 const NEEDED_NODE = 24
 /** A cold npm over a slow line takes minutes; beyond this the other launch has surely hung. */
 const OTHER_INSTALL_PATIENCE_MS = 15 * 60_000
+/**
+ * V8 lets its young generation grow to 16 MB a semi-space before it collects; a scan of 100,000 files then holds 100 MB of garbage
+ * beside 30 MB of living data. With 4 MB it does not, and is no slower.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=4']
+
 const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
@@ -194,12 +200,6 @@ function npm(/** @type {string[]} */ args) {
     for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
   })
 }
-
-/**
- * V8 lets its young generation grow to 16 MB a semi-space before it collects; a scan of 100,000 files then holds 100 MB of garbage
- * beside 30 MB of living data. With 4 MB it does not, and is no slower.
- */
-const NODE_FLAGS = ['--max-semi-space-size=4']
 
 /** Runs the program on the pinned Node, passes signals on, and ends as it ends. */
 function run(/** @type {string} */ program, own = false) {

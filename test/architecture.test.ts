@@ -69,6 +69,8 @@ t.test('the rules bite', async (t) => {
     ['core/utils/text.ts', '', /the name says nothing/],
     ['core/book/book.ts', 'const home = process.env.HOME', /reads process\.env/],
     ['core/book/book.ts', '\n'.repeat(500), /a wall is missing/],
+    ['core/book/record.ts', `await trx('books').delete()`, /SQL belongs into/],
+    ['api/routes/books.ts', 'await database.raw(`SELECT 1`)', /SQL belongs into/],
   ]
   for (const [path, text, complaint] of cases)
     t.match(findViolations([{ path, text }]).join('; '), complaint, `${path}: ${text.trim().slice(0, 50)}`)

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat, Page, PageSource } from '#core/book/analysis.ts'
+import { isMarkedUnread, markUnread } from '#core/book/book-store.ts'
 
 /** What reading a page needs to know of its book. */
 export interface ReadableBook {
@@ -52,7 +53,8 @@ function readableOf(row: ReadableRow): ReadableBook {
     fileName: row.file_name,
     format: row.file_format,
     fileBytes: Number(row.file_size),
-    mtimeNs: row.file_mtime_ns,
+    // A file that could not be read at the last try is still the one that was analysed before.
+    mtimeNs: isMarkedUnread(row.file_mtime_ns) ? markUnread(row.file_mtime_ns) : row.file_mtime_ns,
     fileHash: row.file_hash,
     state: row.state,
     pageSource: row.page_source,

@@ -113,6 +113,18 @@ export async function findLatestScan(database: Knex, libraryId: string): Promise
   return await database('scans').where('library_id', libraryId).orderBy('started_at', 'desc').first()
 }
 
+export async function findScan(database: Knex, scanId: string): Promise<ScanRow | undefined> {
+  return await database('scans').where('id', scanId).first()
+}
+
+/** What scanning needs to know of a library before it begins; undefined when there is none. */
+export async function findLibraryState(
+  database: Knex,
+  libraryId: string,
+): Promise<{ name: string; is_active: boolean; created_at: Date } | undefined> {
+  return await database('libraries').where('id', libraryId).first('name', 'is_active', 'created_at')
+}
+
 export async function findActiveScan(database: Knex, libraryId: string): Promise<ScanRow | undefined> {
   return await database('scans').where('library_id', libraryId).whereIn('status', ['pending', 'processing']).first()
 }

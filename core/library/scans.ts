@@ -5,7 +5,6 @@ import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
-import { purgeDeleted } from '#core/library/purge-deleted.ts'
 import { scanLibrary } from '#core/library/scan-library.ts'
 import {
   countPendingBooks,
@@ -14,6 +13,8 @@ import {
   endScan,
   findActiveScan,
   findLatestScan,
+  findLibraryState,
+  findScan,
   insertScan,
   listActiveScans,
   type ScanMode,
@@ -65,19 +66,15 @@ export interface Scans {
   listActive(by?: Caller | null): Promise<ScanStatus[]>
 }
 
-/** Registers the handlers of scans and purges at the queue; call before its start(). */
+/** Registers the handler of scans at the queue; call before its start(). */
 export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: Log; dataFolder: string }): Promise<Scans> {
-  const { database, tasks, dataFolder } = parts
+  const { database, tasks } = parts
   // Two: one that waits for a slow disk need not hold up another.
   tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
-  tasks.handle('purge_deleted', { concurrency: 1 }, async (run) => ({
-    purged: await purgeDeleted({ database, dataFolder }, run.libraryId as string, run.signal),
-  }))
   await endLostScans(database)
 
   async function getLibrary(libraryId: string): Promise<{ name: string; is_active: boolean; created_at: Date }> {
-    const library = await database('libraries').where('id', libraryId).first('name', 'is_active', 'created_at')
-    return library ?? refuse('not_found', `There is no library ${libraryId}.`)
+    return (await findLibraryState(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
   }
 
   /** Errors name paths of any series, and nothing tells which: whoever might not see one of them is told none. */
@@ -118,7 +115,7 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
         await endScan(database, id, { status: 'failed', errors: ['The scan could not be put in line.'] })
         throw error
       }
-      const row = (await database('scans').where('id', id).first()) as ScanRow | undefined
+      const row = await findScan(database, id)
       return row ? await describe(row, await mayReadErrors(by)) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
     },
 

@@ -6,7 +6,6 @@
 /** Default priorities, higher first. */
 export const TASK_PRIORITY = {
   scan_library: 1000,
-  purge_deleted: 900,
   analyze_library: 850,
   analyze_book: 800,
 } as const

@@ -53,6 +53,10 @@ const FORBIDDEN_WORDS = /(^|[-_./])(utils?|helpers?|common|misc|base|services?|m
 /** The bag that routes are given; the one name with that word. */
 const NAMED_ON_PURPOSE = new Set(['api/services.ts'])
 
+/** A statement by knex, whatever its connection is called; `import type` hides it from the rule on imports. */
+const SQL = /\.raw\(|\b(database|trx|knex)\('/
+const SQL_FILES = /^core\/.*(database|-store|-query)\.ts$/
+
 const LINES_MAX = 400
 
 export function importsOf(file: SourceFile): Import[] {
@@ -102,6 +106,9 @@ export function findViolations(files: readonly SourceFile[]): string[] {
     }
     if (FORBIDDEN_WORDS.test(file.path.replace(/\.ts$/, '')) && !NAMED_ON_PURPOSE.has(file.path)) {
       found.push(`${file.path}: the name says nothing; name the thing it is about`)
+    }
+    if (/^(core|api|workers)\//.test(file.path) && !SQL_FILES.test(file.path) && SQL.test(file.text)) {
+      found.push(`${file.path}: SQL belongs into a *-store.ts or *-query.ts`)
     }
     const lines = file.text.split('\n').length
     if (lines > LINES_MAX) found.push(`${file.path}: ${lines} lines; over ${LINES_MAX} a wall is missing`)

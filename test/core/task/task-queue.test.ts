@@ -95,22 +95,22 @@ t.test('failures are tried again with back-off, then stay failed, and can be ret
   const { database, queue } = await openQueues(t, 1)
   const tries: { at: number; attempt: number }[] = []
   let works = false
-  queue.handle('purge_deleted', { concurrency: 1 }, async (run) => {
+  queue.handle('analyze_library', { concurrency: 1 }, async (run) => {
     tries.push({ at: Date.now(), attempt: run.attempt })
     if (!works) throw new Error('no such luck')
     return { fine: true }
   })
   await queue.start()
-  const { taskId } = await queue.add({ type: 'purge_deleted', dedupeKey: 'p' })
+  const { taskId } = await queue.add({ type: 'analyze_library', dedupeKey: 'p' })
   await until(() => tries.length === 1)
   await until(async () => (await getTask(database, taskId)).status === 'pending')
   t.match(await getTask(database, taskId), { lastError: 'no such luck', attempts: 1 })
   t.equal(
-    (await queue.add({ type: 'purge_deleted', dedupeKey: 'p' })).taskId,
+    (await queue.add({ type: 'analyze_library', dedupeKey: 'p' })).taskId,
     taskId,
     'waiting for its next try it is still the one of its key',
   )
-  t.equal(await queue.addMany([{ type: 'purge_deleted', dedupeKey: 'p' }]), 0)
+  t.equal(await queue.addMany([{ type: 'analyze_library', dedupeKey: 'p' }]), 0)
   // Four tries would take 15 s; two show the back-off, the rest is made to come due.
   await until(() => tries.length === 2)
   const gap = (tries[1]?.at ?? 0) - (tries[0]?.at ?? 0)
@@ -135,12 +135,12 @@ t.test('failures are tried again with back-off, then stay failed, and can be ret
 t.test('a final failure is not tried again', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   let tries = 0
-  queue.handle('purge_deleted', { concurrency: 1 }, async () => {
+  queue.handle('analyze_library', { concurrency: 1 }, async () => {
     tries += 1
     throw new FinalFailure('the folder is not there')
   })
   await queue.start()
-  const { taskId } = await queue.add({ type: 'purge_deleted', dedupeKey: 'p' })
+  const { taskId } = await queue.add({ type: 'analyze_library', dedupeKey: 'p' })
   await until(async () => (await getTask(database, taskId)).status === 'failed')
   t.match(await getTask(database, taskId), { lastError: 'the folder is not there', attempts: 1, maxAttempts: 1 })
   t.equal(tries, 1)
@@ -188,8 +188,8 @@ t.test('cancelling stops waiting and running tasks, on any node', async (t) => {
 t.test('progress is seen while a task runs', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   let finish = () => {}
-  const { taskId } = await queue.add({ type: 'purge_deleted', dedupeKey: 'p' })
-  queue.handle('purge_deleted', { concurrency: 1 }, async (run) => {
+  const { taskId } = await queue.add({ type: 'analyze_library', dedupeKey: 'p' })
+  queue.handle('analyze_library', { concurrency: 1 }, async (run) => {
     for (let index = 0; index <= 10_000; index++) run.progress(index, 20_000, 'halfway soon')
     await new Promise<void>((resolve) => {
       finish = resolve
@@ -202,7 +202,7 @@ t.test('progress is seen while a task runs', async (t) => {
     lockedBy: 'node-0',
     progress: { current: 10_000, total: 20_000, message: 'halfway soon' },
   })
-  t.match(await listTasks(database, { status: 'processing', taskType: 'purge_deleted', limit: 5 }), [{ id: taskId }])
+  t.match(await listTasks(database, { status: 'processing', taskType: 'analyze_library', limit: 5 }), [{ id: taskId }])
   finish()
 })
 

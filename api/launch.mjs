@@ -219,9 +219,6 @@ function run(/** @type {string} */ program, own = false) {
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache(),
       // glibc gives every thread a heap of its own and keeps what each has freed: some 80 MB more with our threads, for nothing.
       MALLOC_ARENA_MAX: process.env['MALLOC_ARENA_MAX'] ?? '2',
-      // And it gives back freed memory only in large steps, which leaves another 25 MB in the middle of a scan.
-      MALLOC_TRIM_THRESHOLD_: process.env['MALLOC_TRIM_THRESHOLD_'] ?? '131072',
-      MALLOC_MMAP_THRESHOLD_: process.env['MALLOC_MMAP_THRESHOLD_'] ?? '131072',
       // Image work keeps as many threads busy as there are cores; files and digests need some beside them.
       UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? String(Math.max(6, os.availableParallelism() + 4)),
     },

@@ -36,8 +36,6 @@ export async function startServer(options: { dataFolder: string; args?: string[]
         ...process.env,
         UV_THREADPOOL_SIZE: '6',
         MALLOC_ARENA_MAX: '2',
-        MALLOC_TRIM_THRESHOLD_: '131072',
-        MALLOC_MMAP_THRESHOLD_: '131072',
         CARREL_ADMIN_USERNAME: ADMIN.username,
         CARREL_ADMIN_PASSWORD: ADMIN.password,
         CARREL_RATE_LIMIT: 'false',

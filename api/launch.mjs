@@ -9,18 +9,13 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS, tunedEnvironment } from './node-tuning.mjs'
 
 const OLDEST_NODE = 20
 /** The code is TypeScript that Node runs itself. */
 const NEEDED_NODE = 24
 /** A cold npm over a slow line takes minutes; beyond this the other launch has surely hung. */
 const OTHER_INSTALL_PATIENCE_MS = 15 * 60_000
-/**
- * V8 lets its young generation grow to 16 MB a semi-space before it collects; a scan of 100,000 files then holds 100 MB of garbage
- * beside 30 MB of living data. With 4 MB it does not, and is no slower.
- */
-const NODE_FLAGS = ['--max-semi-space-size=4']
-
 const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
@@ -215,12 +210,8 @@ function run(/** @type {string} */ program, own = false) {
   const child = spawn(usePinned ? pinned : process.execPath, [...NODE_FLAGS, program, ...argv], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: {
-      ...process.env,
+      ...tunedEnvironment(process.env),
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache(),
-      // glibc gives every thread a heap of its own and keeps what each has freed: some 80 MB more with our threads, for nothing.
-      MALLOC_ARENA_MAX: process.env['MALLOC_ARENA_MAX'] ?? '2',
-      // Image work keeps as many threads busy as there are cores; files and digests need some beside them.
-      UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? String(Math.max(6, os.availableParallelism() + 4)),
     },
   })
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))

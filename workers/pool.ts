@@ -43,6 +43,8 @@ export interface Pool {
 
 const IDLE_THREAD_MS = 30_000
 const CLOSE_MS = 2_000
+/** A thread starts in 0.2 s; on a machine that is busy with everything at once it has been seen to take several. */
+const THREAD_START_MS = 30_000
 /** Results leave a thread at once, so there is nothing for a large young generation to gather but garbage. */
 const YOUNG_GENERATION_MB = 8
 /** A thread that dies can be one bad file; so many in a row are no accident. */
@@ -80,10 +82,9 @@ export function openPool(options: PoolOptions): Pool {
     refusal: (problem: Problem) => Result,
   ): Promise<Result> {
     if (closed) refuse('unavailable', 'The server is shutting down.')
-    const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(), options.deadlineMs)
+    const deadline = openDeadline(options.deadlineMs)
     try {
-      const result: Result = await piscina.run(request, {
+      const result: Result = await piscina.run({ request, begun: deadline.begun } satisfies Errand<Request>, {
         name,
         signal: signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal,
       })
@@ -98,7 +99,7 @@ export function openPool(options: PoolOptions): Pool {
       if (isThreadEnd(error)) return refusal(endedThread(error))
       throw error
     } finally {
-      clearTimeout(timer)
+      deadline.end()
     }
   }
 
@@ -128,6 +129,34 @@ export function openPool(options: PoolOptions): Pool {
       await files.close()
     },
   }
+}
+
+/** What travels to a thread: the request, and the place where the thread writes when it began, as `monotonicMs()`. */
+export interface Errand<Request> {
+  request: Request
+  begun: Float64Array
+}
+
+/** Milliseconds of the machine's monotonic clock, the same in every thread. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
+}
+
+/** Aborts its signal `deadlineMs` after the work began in a thread, or when no thread has begun it in a time of its own. */
+function openDeadline(deadlineMs: number) {
+  const controller = new AbortController()
+  // Shared, because a message from a busy thread would come when it is done.
+  const begun = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT))
+  const asked = monotonicMs()
+  let timer = setTimeout(check, deadlineMs)
+
+  function check(): void {
+    const left = (begun[0] ? begun[0] : asked + THREAD_START_MS) + deadlineMs - monotonicMs()
+    if (left <= 0) controller.abort()
+    else timer = setTimeout(check, begun[0] ? left : Math.min(left, deadlineMs))
+  }
+
+  return { begun, signal: controller.signal, end: () => clearTimeout(timer) }
 }
 
 /** Wraps a thread's answer so that the memory under `bytes` is handed over instead of copied. */

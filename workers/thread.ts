@@ -4,25 +4,31 @@
  */
 import type { Analysis, AnalysisRequest, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
 import { analyse as analyseFile } from './analyse.ts'
-import { moved } from './pool.ts'
+import { type Errand, monotonicMs, moved } from './pool.ts'
 
-export function analyse(request: AnalysisRequest): Promise<Analysis> {
-  return analyseFile(request)
-}
+export const analyse = announced((request: AnalysisRequest): Promise<Analysis> => analyseFile(request))
 
-export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
+export const readRarPage = announced(async (request: PageRequest): Promise<PageOutcome> => {
   const rar = await import('./rar-page.ts')
   return moveBytes(await rar.readRarPage(request))
-}
+})
 
-export async function extractRar(request: { path: string; pages: Page[]; folder: string }): Promise<Problem | null> {
+export const extractRar = announced(async (request: { path: string; pages: Page[]; folder: string }): Promise<Problem | null> => {
   const rar = await import('./rar-page.ts')
   return rar.extractRarPages(request)
-}
+})
 
-export async function renderPdfPage(request: { path: string; index: number; longestSide: number }): Promise<PageOutcome> {
+export const renderPdfPage = announced(async (request: { path: string; index: number; longestSide: number }): Promise<PageOutcome> => {
   const pdf = await import('./pdf.ts')
   return moveBytes(await pdf.renderPdfPage(request))
+})
+
+/** Tells the pool when the work began: its deadline is for the work, not for the start of a thread on a busy machine. */
+function announced<Request, Result>(work: (request: Request) => Promise<Result>) {
+  return ({ request, begun }: Errand<Request>): Promise<Result> => {
+    begun[0] = monotonicMs()
+    return work(request)
+  }
 }
 
 /** A page of a megabyte is handed over, not copied. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { openOwnDatabase } from '#api/cli/open-database.ts'
+import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { CarrelError } from '#core/errors.ts'
@@ -32,6 +33,7 @@ async function run(input: CommandInput): Promise<number> {
   const closers: { what: string; close: () => Promise<void> }[] = []
   const lost = Promise.withResolvers<string>()
   let exitCode = 0
+  watchGarbage()
   try {
     // Loading HTTP and pictures takes a second, which the other commands do without.
     const loaded = Promise.all([import('#api/composition.ts'), import('#api/server.ts')])

@@ -34,7 +34,6 @@ async function sendMade(response: ServerResponse, reply: Extract<StreamReply, { 
 const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-stream' }
 
 function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): void {
-  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
   setValidators(response, reply.cacheControl, reply)
   if (endsByCondition(response, reply)) return
   response.setHeader('Content-Type', reply.mediaType)

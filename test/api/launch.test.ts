@@ -30,7 +30,8 @@ async function makeRepository(t: Test): Promise<string> {
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const root = path.join(room, 'repository')
   await mkdir(path.join(root, 'api'), { recursive: true })
-  await copyFile(launcher, path.join(root, 'api', 'launch.mjs'))
+  for (const name of ['launch.mjs', 'node-tuning.mjs'])
+    await copyFile(path.join(path.dirname(launcher), name), path.join(root, 'api', name))
   await writeFile(path.join(root, 'api', 'program.mjs'), PROGRAM)
   await writeFile(path.join(root, 'api', 'main.ts'), PROGRAM.replace('args:', 'main: true, args:'))
   for (const name of ['dep', 'dev-dep']) {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS, tunedEnvironment } from '#api/node-tuning.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 export const ADMIN = { username: 'ada', password: 'Correct-horse-1' }
@@ -29,13 +30,11 @@ export async function startServer(options: { dataFolder: string; args?: string[]
   const child: ChildProcess = spawn(
     process.execPath,
     // As api/launch.mjs starts it.
-    ['--max-semi-space-size=4', `${root}api/main.ts`, '--data-dir', options.dataFolder, '--port', '0', ...(options.args ?? [])],
+    [...NODE_FLAGS, `${root}api/main.ts`, '--data-dir', options.dataFolder, '--port', '0', ...(options.args ?? [])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        ...process.env,
-        UV_THREADPOOL_SIZE: '6',
-        MALLOC_ARENA_MAX: '2',
+        ...tunedEnvironment(process.env),
         CARREL_ADMIN_USERNAME: ADMIN.username,
         CARREL_ADMIN_PASSWORD: ADMIN.password,
         CARREL_RATE_LIMIT: 'false',

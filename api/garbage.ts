@@ -1,0 +1,32 @@
+import v8 from 'node:v8'
+
+/** A full collection of the 50 MB that live takes 40 ms, mostly beside the main thread: once in so long it is not felt. */
+const LOOK_EVERY_MS = 1_000
+/** Less than this is not worth a collection. */
+const GROWTH_BYTES = 24 * 1024 * 1024
+/** The share of what lived after the last collection by which the heap may grow. */
+const GROWTH_SHARE = 0.5
+
+/**
+ * Has V8 collect its garbage while there is little of it. Left alone, it lets the main thread's heap grow to four times what lives
+ * before it looks: a scan of 100,000 files then holds 100 MB of nothing. Its own switch for that (`--heap-growing-percent`) counts page
+ * buffers too and halves the rate of pages. Does nothing where Node was started without `--expose-gc`.
+ */
+export function watchGarbage(): void {
+  const collect = globalThis.gc
+  if (!collect) return
+  let lived = v8.getHeapStatistics().used_heap_size
+  let collecting = false
+  const look = () => {
+    const used = v8.getHeapStatistics().used_heap_size
+    // V8 has collected by itself, or much was let go.
+    lived = Math.min(lived, used)
+    if (collecting || used < lived + Math.max(GROWTH_BYTES, lived * GROWTH_SHARE)) return
+    collecting = true
+    void collect({ type: 'major', execution: 'async' }).finally(() => {
+      collecting = false
+      lived = v8.getHeapStatistics().used_heap_size
+    })
+  }
+  setInterval(look, LOOK_EVERY_MS).unref()
+}

@@ -1,0 +1,179 @@
+import { isDeepStrictEqual } from 'node:util'
+import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
+
+/** What became of one member of a patch. */
+export interface Outcome {
+  field: string
+  /**
+   * `set`, `cleared`: changed. `unchanged`: had the value already. `locked`: a lock kept a machine out. `outranked`: a stronger source gave the
+   * value that stands.
+   */
+  result: 'set' | 'cleared' | 'unchanged' | 'locked' | 'outranked'
+}
+
+/**
+ * The one rule for every change of metadata, by person or machine. Absent members stay. A person sets and thereby locks, and clears without
+ * touching the lock; what a person has cleared is anybody's to fill again unless it is locked. A machine changes only what is unlocked and was
+ * not given by a stronger source, and clears only what its own kind has given.
+ * Patch members are values of the fields' schemas, or null. `authors` and the people strings are views of one list, whose roles each have
+ * their own source and lock; the lock of `authors` holds them all.
+ */
+export function applyPatch(
+  fields: readonly Field[],
+  current: Holding,
+  patch: Readonly<Record<string, unknown>>,
+  source: Source,
+): { next: Holding; outcomes: Outcome[] } {
+  const draft: Draft = { values: { ...current.values }, sources: { ...current.sources }, locks: new Set(current.locks) }
+  const outcomes: Outcome[] = []
+  for (const field of fields) {
+    // `authors` first: a role named beside it says more.
+    if (!(field.name in patch) || field.role !== undefined) continue
+    const result =
+      field.name === 'authors'
+        ? setAuthors(fields, draft, givenAuthors(fields, patch), source)
+        : setValue(draft, field.name, patch[field.name], source)
+    if (source === 'user' && !isEmpty(patch[field.name])) draft.locks.add(field.name)
+    outcomes.push({ field: field.name, result })
+  }
+  for (const field of fields) {
+    if (field.name in patch && field.role !== undefined)
+      outcomes.push({ field: field.name, result: setRole(draft, field, patch[field.name], source) })
+  }
+  return { next: draft, outcomes }
+}
+
+interface Draft {
+  values: Record<string, unknown>
+  sources: Record<string, Source>
+  locks: Set<string>
+}
+
+const isEmpty = (value: unknown) => value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+const rank = (source: Source | undefined) => (source === undefined ? SOURCES.length : SOURCES.indexOf(source))
+
+/** Why a machine may not touch a field; null when it may. */
+function objection(draft: Draft, name: string, source: Source, clears: boolean): 'locked' | 'outranked' | null {
+  if (source === 'user') return null
+  if (draft.locks.has(name)) return 'locked'
+  const standing = draft.sources[name]
+  if (rank(standing) < rank(source)) return 'outranked'
+  return clears && standing !== undefined && standing !== source ? 'outranked' : null
+}
+
+function setValue(draft: Draft, name: string, value: unknown, source: Source): Outcome['result'] {
+  const clears = isEmpty(value)
+  const refused = objection(draft, name, source, clears)
+  if (refused) return refused
+  const before = draft.values[name]
+  if (clears) {
+    delete draft.values[name]
+    delete draft.sources[name]
+    return before === undefined ? 'unchanged' : 'cleared'
+  }
+  draft.values[name] = value
+  draft.sources[name] = source
+  return isDeepStrictEqual(before, value) ? 'unchanged' : 'set'
+}
+
+function authorsOf(draft: Draft): Author[] {
+  return (draft.values.authors as Author[] | undefined) ?? []
+}
+
+/** Roles by the field under whose name their source and lock stand: each its own string, the rest together `authors`. */
+function roleUnits(fields: readonly Field[]): Map<string, Set<AuthorRole>> {
+  const units = new Map<string, Set<AuthorRole>>()
+  for (const role of AUTHOR_ROLES) {
+    const name = fields.find((field) => field.role === role)?.name ?? 'authors'
+    units.set(name, (units.get(name) ?? new Set()).add(role))
+  }
+  return units
+}
+
+/** The list of a patch, in which a role named beside it stands as named. */
+function givenAuthors(fields: readonly Field[], patch: Readonly<Record<string, unknown>>): Author[] {
+  let authors = (patch.authors as Author[] | null) ?? []
+  for (const { name, role } of fields) {
+    if (role === undefined || !(name in patch)) continue
+    authors = withRole(authors, role, namedAuthors(authors, role, patch[name]))
+  }
+  return uniqueAuthors(authors)
+}
+
+/** The people of a comma-separated string; who is known in that role keeps a sort name. */
+function namedAuthors(known: readonly Author[], role: AuthorRole, value: unknown): Author[] {
+  const names = splitNames((value as string | null) ?? '')
+  return uniqueAuthors(names.map((name) => known.find((author) => author.role === role && author.name === name) ?? { name, role }))
+}
+
+function setAuthors(fields: readonly Field[], draft: Draft, given: Author[], source: Source): Outcome['result'] {
+  if (source !== 'user' && draft.locks.has('authors')) return 'locked'
+  const before = authorsOf(draft)
+  const kept = new Set<AuthorRole>()
+  for (const [name, roles] of roleUnits(fields)) {
+    const clears = !given.some((author) => roles.has(author.role))
+    if (clears && !before.some((author) => roles.has(author.role))) continue
+    if (objection(draft, name, source, clears)) for (const role of roles) kept.add(role)
+    else if (clears) delete draft.sources[name]
+    else draft.sources[name] = source
+  }
+  const next = [...given.filter((author) => !kept.has(author.role)), ...before.filter((author) => kept.has(author.role))]
+  storeAuthors(draft, next)
+  if (isDeepStrictEqual(before, next)) return kept.size > 0 ? 'outranked' : 'unchanged'
+  return next.length === 0 ? 'cleared' : 'set'
+}
+
+function setRole(draft: Draft, field: Field, value: unknown, source: Source): Outcome['result'] {
+  if (source !== 'user' && draft.locks.has('authors')) return 'locked'
+  const role = field.role as AuthorRole
+  const before = authorsOf(draft)
+  const given = namedAuthors(before, role, value)
+  const refused = objection(draft, field.name, source, given.length === 0)
+  if (refused) return refused
+  const next = withRole(before, role, given)
+  storeAuthors(draft, next)
+  if (given.length === 0) delete draft.sources[field.name]
+  else {
+    draft.sources[field.name] = source
+    if (source === 'user') draft.locks.add(field.name)
+  }
+  if (isDeepStrictEqual(before, next)) return 'unchanged'
+  return given.length === 0 ? 'cleared' : 'set'
+}
+
+/** The list with the entries of one role replaced, where they stood or at the end. */
+function withRole(authors: readonly Author[], role: AuthorRole, entries: readonly Author[]): Author[] {
+  const first = authors.findIndex((author) => author.role === role)
+  const before = first === -1 ? authors : authors.slice(0, first)
+  const after = first === -1 ? [] : authors.slice(first).filter((author) => author.role !== role)
+  return [...before, ...entries, ...after]
+}
+
+function storeAuthors(draft: Draft, authors: Author[]): void {
+  if (authors.length === 0) delete draft.values.authors
+  else draft.values.authors = authors
+}
+
+/** One entry per name and role; the first stands. */
+function uniqueAuthors(authors: readonly Author[]): Author[] {
+  const seen = new Map<string, Author>()
+  for (const author of authors) {
+    const key = `${author.role}\0${author.name.normalize('NFC')}`
+    if (!seen.has(key)) seen.set(key, author)
+  }
+  return [...seen.values()]
+}
+
+/** "Moore, Gibbons" are two people; the wire joins them so. */
+export function splitNames(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}
+
+/** Names of one role as the wire joins them; null when there is none. */
+export function joinNames(authors: readonly Author[], role: AuthorRole): string | null {
+  const names = authors.filter((author) => author.role === role).map((author) => author.name)
+  return names.length === 0 ? null : names.join(', ')
+}

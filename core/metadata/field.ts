@@ -1,0 +1,94 @@
+import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
+
+/** Who gave a field its value, from the strongest to the weakest. A weaker source never overwrites a stronger one. */
+export const SOURCES = ['user', 'plugin', 'embedded', 'file_name'] as const
+export type Source = (typeof SOURCES)[number]
+
+/** One metadata field of a book or a series: the lists of these drive storage, requests, answers, locks and contexts. */
+export interface Field {
+  /** Name on the wire and in patches. */
+  name: string
+  /** Column of the record's metadata table, or of the record itself when `ofRecord` is true. Null for a view of another field (people). */
+  column: string | null
+  /** Kept in `books` or `series`, because lists sort by it. */
+  ofRecord?: true
+  /** Kept as jsonb. */
+  json?: true
+  /** Schema of a value; that it may be null is not said here. */
+  schema: TSchema
+  /** For a people string: the role whose entries of `authors` it shows. */
+  role?: AuthorRole
+  /** Not part of the metadata patch; it is changed through the record (`PATCH /books/{id}`). */
+  ofRecordPatch?: true
+}
+
+export const AUTHOR_ROLES = [
+  'author',
+  'co_author',
+  'editor',
+  'translator',
+  'illustrator',
+  'contributor',
+  'writer',
+  'penciller',
+  'inker',
+  'colorist',
+  'letterer',
+  'cover_artist',
+] as const
+export type AuthorRole = (typeof AUTHOR_ROLES)[number]
+
+/** The longest real names and titles have some hundred characters; lists of contributors in one string some thousand. */
+export const NAME_LENGTH_MAX = 500
+export const TEXT_LENGTH_MAX = 4_000
+/** Summaries are paragraphs; ten pages of them are somebody's mistake. */
+export const SUMMARY_LENGTH_MAX = 40_000
+/** The largest anthologies name some two hundred people. */
+export const AUTHORS_MAX = 500
+export const LIST_MAX = 500
+/** JSON text of `customMetadata`: a page of facts, not a file. */
+export const CUSTOM_BYTES_MAX = 64 * 1024
+
+const INT32_MAX = 2_147_483_647
+export const Name = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX })
+export const Text = Type.String({ maxLength: TEXT_LENGTH_MAX })
+export const Summary = Type.String({ maxLength: SUMMARY_LENGTH_MAX })
+export const Natural = Type.Integer({ minimum: 0, maximum: INT32_MAX })
+export const Year = Type.Integer({ minimum: -9999, maximum: 9999 })
+/** What numeric(12,4) holds. */
+export const Position = Type.Number({ minimum: -99_999_999, maximum: 99_999_999 })
+
+/** A person and the part taken in the work. */
+export const Author = Type.Object(
+  {
+    name: Name,
+    role: Type.Enum([...AUTHOR_ROLES], { type: 'string' }),
+    sortName: Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
+  },
+  { additionalProperties: false },
+)
+export type Author = Static<typeof Author>
+
+export const Award = Type.Object(
+  {
+    name: Name,
+    won: Type.Boolean({ description: 'True when won, false when only nominated.' }),
+    category: Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
+    year: Type.Optional(Type.Union([Year, Type.Null()])),
+  },
+  { additionalProperties: false },
+)
+export type Award = Static<typeof Award>
+
+export const Authors = Type.Array(Author, { maxItems: AUTHORS_MAX })
+export const CustomMetadata = Type.Record(Type.String(), Type.Unknown(), { description: 'Free-form JSON; names are kept as they are.' })
+
+/** Values, their sources and the locks of one record. Values that are null are left out. */
+export interface Holding {
+  values: Readonly<Record<string, unknown>>
+  /** Of fields that have a value; roles have their own beside `authors`. */
+  sources: Readonly<Record<string, Source>>
+  /** Names of locked fields (`authors`, `awards`, `cover` …), without the suffix of the wire. */
+  locks: ReadonlySet<string>
+}

@@ -1,0 +1,177 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { BOOK_FIELDS, bookLockName } from '#core/book/metadata.ts'
+import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
+import { AUTHOR_ROLES, type Author, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
+import { SERIES_FIELDS } from '#core/series/metadata.ts'
+
+const NOTHING: Holding = { values: {}, sources: {}, locks: new Set() }
+const fields: readonly Field[] = BOOK_FIELDS
+
+const apply = (current: Holding, patch: Record<string, unknown>, source: Source) => applyPatch(fields, current, patch, source)
+
+/** Names from a small set, so that patches meet each other. */
+const author = fc.record({ name: fc.constantFrom('Ann', 'Bob', 'Cho'), role: fc.constantFrom(...AUTHOR_ROLES) })
+const names = fc.constantFrom('Ann', 'Ann, Bob', 'Cho')
+const valuesOf = (field: Field): fc.Arbitrary<unknown> =>
+  field.name === 'authors' ? fc.array(author, { maxLength: 4 }) : field.role ? names : fc.constantFrom('one', 'two', 3)
+const patch = fc
+  .subarray([...fields])
+  .chain((chosen) => fc.record(Object.fromEntries(chosen.map((field) => [field.name, fc.option(valuesOf(field))]))))
+const machine = fc.constantFrom<Source>('plugin', 'embedded', 'file_name')
+const step = fc.record({ patch, source: fc.constantFrom(...SOURCES) })
+/** Any state that people and machines can bring about, with any locks. */
+const holding = fc
+  .record({ steps: fc.array(step, { maxLength: 4 }), locks: fc.subarray(fields.map(({ name }) => name)) })
+  .map(({ steps, locks }) => {
+    const reached = steps.reduce((current, { patch, source }) => apply(current, patch, source).next, NOTHING)
+    return { ...reached, locks: new Set(locks) }
+  })
+
+/** What a person sees in a field. */
+function shown(current: Holding, field: Field): unknown {
+  const authors = (current.values.authors ?? []) as Author[]
+  return field.role ? joinNames(authors, field.role) : (current.values[field.name] ?? null)
+}
+
+t.test('no locked field ever changes but by a person', async () => {
+  fc.assert(
+    fc.property(holding, patch, machine, (before, patch, source) => {
+      const { next } = apply(before, patch, source)
+      for (const field of fields) {
+        const locked = before.locks.has(field.name) || (field.role !== undefined && before.locks.has('authors'))
+        if (locked && shown(next, field) !== shown(before, field) && !isDeepStrictEqual(shown(next, field), shown(before, field)))
+          throw new Error(`${field.name} was locked and changed`)
+      }
+      if (!sameSet(next.locks, before.locks)) throw new Error('a machine changed a lock')
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('a weaker source never changes what a stronger one gave', async () => {
+  fc.assert(
+    fc.property(holding, patch, machine, (before, patch, source) => {
+      const { next } = apply(before, patch, source)
+      for (const field of fields) {
+        const standing = before.sources[field.name]
+        if (field.name === 'authors' || standing === undefined || SOURCES.indexOf(standing) >= SOURCES.indexOf(source)) continue
+        if (JSON.stringify(shown(next, field)) !== JSON.stringify(shown(before, field)) || next.sources[field.name] !== standing)
+          throw new Error(`${source} changed ${field.name} of ${standing}`)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('twice is once', async () => {
+  fc.assert(
+    fc.property(holding, patch, fc.constantFrom(...SOURCES), (before, patch, source) => {
+      const once = apply(before, patch, source).next
+      const twice = apply(once, patch, source).next
+      if (!isDeepStrictEqual(twice, once)) throw new Error(JSON.stringify([once, twice]))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('a person sets what the patch says, and only that', async () => {
+  fc.assert(
+    fc.property(holding, patch, (before, patch) => {
+      const { next, outcomes } = apply(before, patch, 'user')
+      if (outcomes.length !== Object.keys(patch).length) throw new Error('a member without an outcome')
+      for (const field of fields) {
+        if (field.name in patch) {
+          const value = patch[field.name]
+          const empty = value === null || (Array.isArray(value) && value.length === 0)
+          if (!empty && !next.locks.has(field.name)) throw new Error(`${field.name} was set and not locked`)
+          if (empty && next.locks.has(field.name) !== before.locks.has(field.name))
+            throw new Error(`null changed the lock of ${field.name}`)
+          if (field.name !== 'authors' && (shown(next, field) ?? null) !== (value ?? null))
+            throw new Error(`${field.name} is not what was said`)
+        } else if (!field.role && field.name !== 'authors' && shown(next, field) !== shown(before, field)) {
+          throw new Error(`${field.name} was not named and changed`)
+        }
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('people are one list', async (t) => {
+  const first = apply(
+    NOTHING,
+    {
+      authors: [
+        { name: 'Ann', role: 'writer' },
+        { name: 'Bob', role: 'inker' },
+        { name: 'Ann', role: 'writer' },
+      ],
+    },
+    'embedded',
+  ).next
+  t.strictSame(
+    first.values.authors,
+    [
+      { name: 'Ann', role: 'writer' },
+      { name: 'Bob', role: 'inker' },
+    ],
+    'the same person is there once',
+  )
+  const named = apply(first, { writer: 'Cho, Dee' }, 'user').next
+  t.strictSame(named.values.authors, [
+    { name: 'Cho', role: 'writer' },
+    { name: 'Dee', role: 'writer' },
+    { name: 'Bob', role: 'inker' },
+  ])
+  t.ok(named.locks.has('writer') && !named.locks.has('authors'))
+  const rescanned = apply(
+    named,
+    {
+      authors: [
+        { name: 'Ann', role: 'writer' },
+        { name: 'Eve', role: 'inker' },
+      ],
+    },
+    'embedded',
+  )
+  t.equal(joinNames(rescanned.next.values.authors as Author[], 'writer'), 'Cho, Dee')
+  t.equal(joinNames(rescanned.next.values.authors as Author[], 'inker'), 'Eve')
+  const sorted = apply(NOTHING, { authors: [{ name: 'Alan Moore', role: 'writer', sortName: 'Moore, Alan' }] }, 'user').next
+  const more = apply(sorted, { writer: 'Alan Moore, Bob' }, 'user').next
+  t.strictSame((more.values.authors as Author[])[0]?.sortName, 'Moore, Alan', 'whom one names again stays known')
+  t.notOk('authors' in apply(named, { authors: null }, 'user').next.values)
+})
+
+t.test('what a person cleared may be filled again unless it is locked', async (t) => {
+  const set = apply(NOTHING, { summary: 'mine', publisher: 'mine' }, 'user').next
+  const cleared = apply({ ...set, locks: new Set(['summary']) }, { summary: null, publisher: null }, 'user').next
+  const { next, outcomes } = apply(cleared, { summary: 'theirs', publisher: 'theirs' }, 'embedded')
+  t.match(next.values, { publisher: 'theirs' })
+  t.notOk('summary' in next.values)
+  t.strictSame(outcomes, [
+    { field: 'publisher', result: 'set' },
+    { field: 'summary', result: 'locked' },
+  ])
+})
+
+t.test('a machine takes back only what it gave', async (t) => {
+  const plugin = apply(NOTHING, { summary: 'p' }, 'plugin').next
+  t.equal(apply(plugin, { summary: null }, 'embedded').next.values.summary, 'p')
+  const embedded = apply(NOTHING, { summary: 'e' }, 'embedded').next
+  t.equal(apply(embedded, { summary: null }, 'plugin').next.values.summary, 'e')
+  t.notOk('summary' in apply(embedded, { summary: null }, 'embedded').next.values)
+})
+
+t.test('the lists of fields', async (t) => {
+  t.equal(new Set([...fields.map(({ name }) => bookLockName(name)), 'coverLock']).size, 38)
+  for (const list of [BOOK_FIELDS, SERIES_FIELDS] as readonly (readonly Field[])[]) {
+    const columns = list.map(({ column }) => column).filter((column) => column !== null)
+    t.equal(new Set(columns).size, columns.length)
+  }
+})
+
+function sameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((entry) => other.has(entry))
+}

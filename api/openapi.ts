@@ -122,7 +122,10 @@ function describeParameters(route: Route<never>, schema: (given: TSchema) => Jso
 
 function describeResponses(route: Route<never>, schema: (given: TSchema) => Json): Json {
   const { allow } = route
-  const refusals = [429, 500]
+  // 503: shutting down, or what the route stands on does not answer.
+  const refusals = [429, 500, 503]
+  // Preconditions and ranges, as the sender understands them.
+  if (route.kind === 'stream') refusals.push(412, 416)
   if (route.params || route.query) refusals.push(400)
   if (route.params) refusals.push(404)
   if (route.kind === 'endpoint' && route.body) refusals.push(400, 413, 415, 422)
@@ -132,6 +135,7 @@ function describeResponses(route: Route<never>, schema: (given: TSchema) => Json
   if (route.kind === 'stream') {
     const content = Object.fromEntries(route.mediaTypes.map((type) => [type, {}]))
     responses['200'] = { description: STATUS_CODES[200], content }
+    responses['206'] = { description: STATUS_CODES[206], content }
     responses['304'] = { description: STATUS_CODES[304] }
   } else {
     const status = route.status ?? (route.reply ? 200 : 204)

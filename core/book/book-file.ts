@@ -32,8 +32,9 @@ export async function findBookFile(
   const facts = await stat(book.path, { bigint: true }).catch(() => null)
   if (!facts?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
   // The hash names the content only as long as the file is the one that was hashed: a download is resumed by this tag, and must
-  // not be put together from two files.
-  const hashed = facts.size === BigInt(book.fileBytes) && String(facts.mtimeNs) === book.mtimeNs ? book.fileHash : null
+  // not be put together from two files. A pending book still has the hash of what was there before it changed.
+  const known = book.state !== 'pending' && facts.size === BigInt(book.fileBytes) && String(facts.mtimeNs) === book.mtimeNs
+  const hashed = known ? book.fileHash : null
   return { path: book.path, fileName: book.fileName, mediaType: MEDIA_TYPE[book.format], etag: hashed ?? `${facts.size}-${facts.mtimeNs}` }
 }
 

@@ -1,11 +1,14 @@
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint } from '#api/routes/route.ts'
+import { BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { AdjacentBooks, Book, BookErrorType, BooksWithErrors } from '#core/book/book.ts'
+import { AdjacentBooks, BookErrorType, BooksWithErrors } from '#core/book/book.ts'
 import { listBooksWithErrors } from '#core/book/book-error-query.ts'
 import { type BookFilter, checkLibrary, findAdjacentBooks, getBook, listBooks, readBookSort } from '#core/book/book-query.ts'
+import { type FullBook as FullBookValue, fullBooks, getHeldBook } from '#core/book/metadata-query.ts'
+import { bookMetadataOf } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
 
@@ -16,14 +19,7 @@ const SORT = Type.Optional(
   }),
 )
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
-/** Whether a book shall come with all that is known of it. */
-export const FULL = Type.Optional(Type.Boolean({ description: 'Not available yet: leave it out, or say false.' }))
 const bookQuery = { ...pageQuery, sort: SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
-
-const BookDetail = Type.Object({
-  book: Book,
-  metadata: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Null while nothing but the book itself is known.' })),
-})
 
 /** Everything a list of books was asked, wherever it stood in the request. */
 interface ListAsk {
@@ -33,22 +29,11 @@ interface ListAsk {
 }
 
 async function answerBooks({ call, query, filter }: ListAsk) {
-  refuseFull(query)
   const { services } = call
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit }
   const { items, total } = await listBooks(services.database, call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call, page, pageSize, total, data: items.map((book) => shownBook(services, book)) })
-}
-
-/** @throws invalid_request when full books are asked for: another shape than the one asked for would look like an empty book */
-export function refuseFull(query: { full?: boolean }): void {
-  if (query.full) refuse('invalid_request', 'Full books are not available yet: leave out full=true.')
-}
-
-/** The book as this deployment shows it: with the names that older clients know, where that is switched on. */
-export function shownBook(services: Services, book: Book): Book {
-  return services.settings.compatibility.legacyNames ? { ...book, koreaderHash: book.readerHash } : book
+  return paginate({ call, page, pageSize, total, data: await shownBooks(services, items, query) })
 }
 
 export const bookRoutes = [
@@ -59,7 +44,7 @@ export const bookRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) }),
-    reply: Paginated(Book),
+    reply: Paginated(ShownBook),
     run: (call, { query }) => answerBooks({ call, query, filter: query }),
   }),
   endpoint({
@@ -77,7 +62,7 @@ export const bookRoutes = [
       },
       { additionalProperties: false },
     ),
-    reply: Paginated(Book),
+    reply: Paginated(ShownBook),
     run: async (call, { query, body }) => {
       // A filter that is silently ignored would answer books that were not asked for.
       if (body.condition || body.fullTextSearch?.trim()) {
@@ -94,7 +79,7 @@ export const bookRoutes = [
     allow: { who: 'books-read' },
     params: Type.Object({ libraryId: Uuid }),
     query: Type.Object(bookQuery),
-    reply: Paginated(Book),
+    reply: Paginated(ShownBook),
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
       return await answerBooks({ call, query, filter: { ...params, includeDeleted: query.includeDeleted } })
@@ -135,11 +120,14 @@ export const bookRoutes = [
     allow: { who: 'books-read' },
     params: Type.Object({ bookId: Uuid }),
     query: Type.Object({ full: FULL }),
-    reply: BookDetail,
+    reply: Type.Union([BookDetail, FullBook]),
     run: async (call, { params, query }) => {
-      refuseFull(query)
-      const book = await getBook(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
-      return { book: shownBook(call.services, book), metadata: null }
+      const { services } = call
+      const caller = call.caller ?? refuse('unauthorized')
+      const book = await getBook(services.database, caller, params.bookId)
+      if (query.full) return shownBook(services, (await fullBooks(services.database, [book]))[0] as FullBookValue)
+      const held = await getHeldBook(services.database, caller, params.bookId)
+      return { book: shownBook(services, book), metadata: bookMetadataOf(book.id, held, false) }
     },
   }),
   endpoint({

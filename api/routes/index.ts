@@ -3,6 +3,7 @@ import { openApiRoute } from '#api/openapi.ts'
 import { apiKeyRoutes } from '#api/routes/api-keys.ts'
 import { authRoutes } from '#api/routes/auth.ts'
 import { bookContentRoutes } from '#api/routes/book-content.ts'
+import { bookMetadataRoutes } from '#api/routes/book-metadata.ts'
 import { bookRoutes } from '#api/routes/books.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
@@ -23,6 +24,7 @@ export const routes: readonly Route<Services>[] = [
   ...apiKeyRoutes,
   ...libraryRoutes,
   ...bookRoutes,
+  ...bookMetadataRoutes,
   ...bookContentRoutes,
   ...seriesRoutes,
   ...taskRoutes,

@@ -1,10 +1,9 @@
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { FULL, refuseFull, shownBook } from '#api/routes/books.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
+import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { Book } from '#core/book/book.ts'
 import { findCover } from '#core/book/book-file.ts'
 import { checkLibrary, listSeriesBooks } from '#core/book/book-query.ts'
 import { refuse } from '#core/errors.ts'
@@ -78,12 +77,11 @@ export const seriesRoutes = [
     allow: { who: 'books-read' },
     params: SeriesId,
     query: Type.Object({ includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })), full: FULL }),
-    reply: Type.Array(Book),
+    reply: Type.Array(ShownBook),
     run: async (call, { params, query }) => {
-      refuseFull(query)
       const series = { seriesId: params.seriesId, includeDeleted: query.includeDeleted === true }
       const books = await listSeriesBooks(call.services.database, call.caller ?? refuse('unauthorized'), series)
-      return books.map((book) => shownBook(call.services, book))
+      return await shownBooks(call.services, books, query)
     },
   }),
   stream({

@@ -51,7 +51,10 @@ export async function addBook(
 }
 
 /** Tags the series and gives or takes the caller's right to see what carries the tag. */
-export async function shareSeries(database: Knex, share: { seriesId: string; caller: Caller; mode: 'allow' | 'deny' }): Promise<void> {
+export async function shareSeries(
+  database: Knex,
+  share: { seriesId: string; caller: Pick<Caller, 'userId'>; mode: 'allow' | 'deny' },
+): Promise<void> {
   const [tag] = await database('sharing_tags').insert({ name: `tag-${randomUUID()}` }, 'id')
   await database('series_sharing_tags').insert({ series_id: share.seriesId, sharing_tag_id: tag.id })
   await database('user_sharing_grants').insert({ user_id: share.caller.userId, sharing_tag_id: tag.id, access_mode: share.mode })

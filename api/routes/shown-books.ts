@@ -1,0 +1,41 @@
+import Type from 'typebox'
+import type { Services } from '#api/services.ts'
+import { Book } from '#core/book/book.ts'
+import { fullBooks } from '#core/book/metadata-query.ts'
+import { BookMetadata, FullBookMetadata } from '#core/book/metadata-shape.ts'
+import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+
+/** A genre or a tag. */
+const Named = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  createdAt: Timestamp,
+  seriesCount: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+})
+
+/** A book with everything that is known of it (spec 2.2). */
+export const FullBook = Type.Object({
+  ...Book.properties,
+  genres: Type.Array(Named),
+  tags: Type.Array(Named),
+  metadata: FullBookMetadata,
+})
+
+/** A book as a list shows it: short, or with `full=true` full. */
+export const ShownBook = Type.Union([Book, FullBook])
+
+export const BookDetail = Type.Object({ book: Book, metadata: Nullable(BookMetadata) })
+
+/** Whether books shall come with all that is known of them. */
+export const FULL = Type.Optional(Type.Boolean({ description: 'Each with its metadata, genres and tags.' }))
+
+/** The book as this deployment shows it: with the names that older clients know, where that is switched on. */
+export function shownBook<B extends Book>(services: Services, book: B): B {
+  return services.settings.compatibility.legacyNames ? { ...book, koreaderHash: book.readerHash } : book
+}
+
+/** Books as a list answers them. */
+export async function shownBooks(services: Services, books: readonly Book[], { full }: { full?: boolean | undefined }): Promise<Book[]> {
+  const shown = full ? await fullBooks(services.database, books) : books
+  return shown.map((book) => shownBook(services, book))
+}

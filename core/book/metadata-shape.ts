@@ -1,0 +1,126 @@
+import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
+import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
+import { joinNames } from '#core/metadata/apply-patch.ts'
+import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
+import type { Held } from '#core/metadata/holding-store.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+const fields: readonly Field[] = BOOK_FIELDS
+const patchable = fields.filter((field) => !field.ofRecordPatch)
+const ofRecord = fields.filter((field) => field.ofRecordPatch)
+
+const optionals = (list: readonly Field[]) =>
+  Object.fromEntries(list.map(({ name, schema }) => [name, Type.Optional(Nullable(schema))])) as Record<string, TSchema>
+
+/** Body of PATCH and PUT: absent members stay (PATCH) or are cleared (PUT), null clears, a value is set and locked. */
+export const BookMetadataPatch = Type.Object(optionals(patchable), { additionalProperties: false })
+
+/** Body of `PATCH /books/{bookId}`: what stands in the book's record. */
+export const BookPatch = Type.Object(
+  Object.fromEntries(ofRecord.map(({ name, schema }) => [name, Type.Optional(name === 'title' ? schema : Nullable(schema))])) as Record<
+    string,
+    TSchema
+  >,
+  { additionalProperties: false },
+)
+
+const lockNames = BOOK_LOCKS.map(bookLockName)
+
+/** All 38 locks (spec 2.4). */
+export const BookLocks = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
+
+/** Any of the locks; the others stay. */
+export const BookLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
+  additionalProperties: false,
+})
+
+const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
+
+/** Metadata of a book by itself (BookMetadataResponse of spec 2.3). */
+export const BookMetadata = Type.Object({
+  bookId: Uuid,
+  ...optionals(patchable),
+  locks: BookLocks,
+  sources: Type.Optional(Sources),
+  updatedAt: Timestamp,
+})
+
+/** Roles that the full book shows as lists too. */
+const ROLE_LISTS: Readonly<Record<string, AuthorRole>> = {
+  colorists: 'colorist',
+  coverArtists: 'cover_artist',
+  editors: 'editor',
+  inkers: 'inker',
+  letterers: 'letterer',
+  pencillers: 'penciller',
+  writers: 'writer',
+}
+
+/** Metadata inside a full book (spec 2.3). */
+export const FullBookMetadata = Type.Object({
+  ...optionals(patchable),
+  ...(Object.fromEntries(Object.keys(ROLE_LISTS).map((name) => [name, Type.Array(Type.String())])) as Record<string, TSchema>),
+  title: Type.Optional(Nullable(Type.String())),
+  titleSort: Type.Optional(Nullable(Type.String())),
+  number: Type.Optional(Nullable(Type.String({ description: 'As text, for it may be fractional.' }))),
+  releaseDate: Type.Optional(Nullable(Timestamp)),
+  locks: BookLocks,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export type FullBookMetadata = Static<typeof FullBookMetadata>
+
+export type BookMetadataAnswer = { bookId: string; locks: Record<string, boolean>; updatedAt: string } & Record<string, unknown>
+
+/** What the wire shows of each field: null where nothing is known. */
+function shownFields(holding: Holding): Record<string, unknown> {
+  const authors = (holding.values.authors ?? []) as Author[]
+  return Object.fromEntries(
+    patchable.map(({ name, role }) => [
+      name,
+      role ? joinNames(authors, role) : (holding.values[name] ?? (name === 'authors' || name === 'awards' ? [] : null)),
+    ]),
+  )
+}
+
+export function shownLocks(holding: Pick<Holding, 'locks'>): Record<string, boolean> {
+  return Object.fromEntries(BOOK_LOCKS.map((name) => [bookLockName(name), holding.locks.has(name)]))
+}
+
+/** @param sources also tells who gave each field */
+export function bookMetadataOf(bookId: string, held: Held, sources: boolean): BookMetadataAnswer {
+  return {
+    bookId,
+    ...shownFields(held),
+    locks: shownLocks(held),
+    ...(sources && { sources: held.sources }),
+    updatedAt: held.updatedAt,
+  }
+}
+
+export function fullBookMetadataOf(held: Held): FullBookMetadata {
+  const { values } = held
+  const authors = (values.authors ?? []) as Author[]
+  const namesOf = (role: AuthorRole) => authors.filter((author) => author.role === role).map((author) => author.name)
+  return {
+    ...shownFields(held),
+    ...Object.fromEntries(Object.entries(ROLE_LISTS).map(([name, role]) => [name, namesOf(role)])),
+    title: (values.title as string | undefined) ?? null,
+    titleSort: (values.titleSort as string | undefined) ?? null,
+    number: values.number === undefined ? null : String(values.number),
+    releaseDate: releaseDateOf(values),
+    locks: shownLocks(held),
+    createdAt: held.createdAt,
+    updatedAt: held.updatedAt,
+  }
+}
+
+/** The first instant of the day, month or year a book came out; null when the year is unknown or the day does not exist. */
+export function releaseDateOf({ year, month, day }: Readonly<Record<string, unknown>>): string | null {
+  if (typeof year !== 'number' || year < 1) return null
+  const date = new Date(0)
+  date.setUTCFullYear(year, typeof month === 'number' ? month - 1 : 0, typeof month === 'number' && typeof day === 'number' ? day : 1)
+  return typeof month === 'number' && date.getUTCMonth() !== month - 1 ? null : date.toISOString()
+}

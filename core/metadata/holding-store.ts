@@ -1,0 +1,109 @@
+import type { Knex } from 'knex'
+import Type from 'typebox'
+import { BOOK_FIELDS } from '#core/book/metadata.ts'
+import type { Field, Holding, Source } from '#core/metadata/field.ts'
+import { SERIES_FIELDS } from '#core/series/metadata.ts'
+
+export type Kind = 'book' | 'series'
+
+/** A holding as it lies in the database. Times are ISO 8601: of the metadata, or of the record where it has none. */
+export interface Held extends Holding {
+  createdAt: string
+  updatedAt: string
+}
+
+interface Tables {
+  record: 'books' | 'series'
+  metadata: 'book_metadata' | 'series_metadata'
+  key: 'book_id' | 'series_id'
+  fields: readonly Field[]
+}
+
+const TABLES: Record<Kind, Tables> = {
+  book: { record: 'books', metadata: 'book_metadata', key: 'book_id', fields: BOOK_FIELDS },
+  series: { record: 'series', metadata: 'series_metadata', key: 'series_id', fields: SERIES_FIELDS },
+}
+
+/** The fields that have a column in the record itself, or in the metadata table. */
+function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column: string })[] {
+  return fields.filter((field): field is Field & { column: string } => field.column !== null && (field.ofRecord ?? false) === ofRecord)
+}
+
+/**
+ * What is held of each record, for a change: the rows stay locked until the transaction ends, taken in the order of their ids so that two
+ * changes never wait for each other in a circle. Ids that do not exist are missing from the answer.
+ */
+export async function loadHoldings(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
+  return await selectHoldings(trx, kind, ids, 'FOR NO KEY UPDATE OF r')
+}
+
+/** As {@link loadHoldings}, for reading only. */
+export async function readHoldings(database: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
+  return await selectHoldings(database, kind, ids, '')
+}
+
+async function selectHoldings(database: Knex, kind: Kind, ids: readonly string[], locking: string): Promise<Map<string, Held>> {
+  if (ids.length === 0) return new Map()
+  const tables = TABLES[kind]
+  const columns = [
+    ...storedFields(tables, true).map(({ column }) => `r.${column}`),
+    ...storedFields(tables, false).map(({ column }) => `m.${column}`),
+  ]
+  const { rows } = await database.raw(
+    `SELECT r.id, m.sources, m.locks, coalesce(m.created_at, r.created_at) AS held_created, greatest(m.updated_at, r.updated_at) AS held_updated,
+       ${columns.join(', ')} FROM ${tables.record} r LEFT JOIN ${tables.metadata} m ON m.${tables.key} = r.id
+     WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id ${locking}`,
+    [[...ids]],
+  )
+  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, holdingOf(tables, row)]))
+}
+
+function holdingOf(tables: Tables, row: Record<string, unknown>): Held {
+  const values: Record<string, unknown> = {}
+  const sources: Record<string, Source> = { ...(row.sources as Record<string, Source> | null) }
+  for (const field of tables.fields) {
+    const value = field.column === null ? null : row[field.column]
+    if (value === null || value === undefined) continue
+    // Exact decimals come as text.
+    values[field.name] = Type.IsNumber(field.schema) ? Number(value) : value
+    // What the scan has written beside the metadata it knew from the name.
+    if (field.ofRecord) sources[field.name] ??= 'file_name'
+  }
+  return {
+    values,
+    sources,
+    locks: new Set((row.locks as string[] | null) ?? []),
+    createdAt: (row.held_created as Date).toISOString(),
+    updatedAt: (row.held_updated as Date).toISOString(),
+  }
+}
+
+/** Writes changed holdings: one statement a table, however many they are. A record never loses its title: where a holding has none, the old one stays. */
+export async function storeHoldings(trx: Knex, kind: Kind, changed: ReadonlyMap<string, Holding>): Promise<void> {
+  if (changed.size === 0) return
+  const tables = TABLES[kind]
+  const { record, metadata, key } = tables
+  const ofRecord = storedFields(tables, true)
+  const own = storedFields(tables, false)
+  const rowOf = (fields: readonly (Field & { column: string })[], { values }: Holding) =>
+    Object.fromEntries(fields.map(({ name, column }) => [column, values[name] ?? null]))
+  const entries = [...changed]
+
+  const columns = [...own.map(({ column }) => column), 'sources', 'locks']
+  await trx.raw(
+    `INSERT INTO ${metadata} (${key}, ${columns.join(', ')})
+     SELECT ${key}, ${columns.join(', ')} FROM jsonb_populate_recordset(NULL::${metadata}, CAST(? AS jsonb))
+     ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}, updated_at = now()`,
+    [
+      JSON.stringify(
+        entries.map(([id, holding]) => ({ [key]: id, ...rowOf(own, holding), sources: holding.sources, locks: [...holding.locks].sort() })),
+      ),
+    ],
+  )
+  const assignments = ofRecord.map(({ column }) => (column === 'title' ? 'title = coalesce(v.title, r.title)' : `${column} = v.${column}`))
+  await trx.raw(
+    `UPDATE ${record} r SET ${assignments.join(', ')}, updated_at = now()
+     FROM jsonb_populate_recordset(NULL::${record}, CAST(? AS jsonb)) v WHERE r.id = v.id`,
+    [JSON.stringify(entries.map(([id, holding]) => ({ id, ...rowOf(ofRecord, holding) })))],
+  )
+}

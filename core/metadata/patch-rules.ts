@@ -1,0 +1,52 @@
+import { refuse } from '#core/errors.ts'
+import { CUSTOM_BYTES_MAX } from '#core/metadata/field.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
+
+/** Deeper than anybody writes by hand, far from where a recursive reader gives up. */
+const CUSTOM_DEPTH_MAX = 16
+/** A BCP 47 tag: a language of two or three letters, then script, region and the rest. */
+const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i
+
+/**
+ * What the schemas of a person's patch cannot say; answers the patch with ISBNs as they are stored.
+ * @param at JSON pointer to the patch, '' for the body
+ * @throws invalid_value with the path of the member
+ */
+export function checkPatchRules(patch: Readonly<Record<string, unknown>>, at = ''): Record<string, unknown> {
+  const checked = { ...patch }
+  if (typeof patch.isbns === 'string') {
+    const { valid, invalid } = readIsbns(patch.isbns)
+    if (invalid.length > 0) refuseMember(`${at}/isbns`, `holds ${invalid.slice(0, 3).join(', ')}, whose length or check digit is wrong`)
+    checked.isbns = valid.join(',')
+  }
+  for (const name of ['languageIso', 'language']) {
+    const language = patch[name]
+    if (typeof language === 'string' && language !== '' && !LANGUAGE.test(language))
+      refuseMember(`${at}/${name}`, 'must be a language tag such as en or pt-BR')
+  }
+  if (patch.customMetadata) {
+    const text = JSON.stringify(patch.customMetadata)
+    if (Buffer.byteLength(text) > CUSTOM_BYTES_MAX)
+      refuseMember(`${at}/customMetadata`, `must not be larger than ${CUSTOM_BYTES_MAX / 1024} KB of JSON`)
+    if (depthOf(patch.customMetadata) > CUSTOM_DEPTH_MAX)
+      refuseMember(`${at}/customMetadata`, `must not be nested deeper than ${CUSTOM_DEPTH_MAX} levels`)
+  }
+  // The whole days of a month are known only together with it; an impossible one is a slip of the hand.
+  if (typeof patch.day === 'number' && typeof patch.month === 'number' && patch.day > daysOf(patch.month, patch.year))
+    refuseMember(`${at}/day`, `is not a day of month ${patch.month}`)
+  return checked
+}
+
+export function refuseMember(path: string, message: string): never {
+  refuse('invalid_value', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })
+}
+
+function daysOf(month: number, year: unknown): number {
+  // Without a year the 29th of February may be one.
+  return new Date(Date.UTC(typeof year === 'number' ? year : 2000, month, 0)).getUTCDate()
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Object.values(value).reduce((deepest: number, member) => Math.max(deepest, depthOf(member)), 0)
+}

@@ -1,0 +1,201 @@
+import t, { type Test } from 'tap'
+import { bookMetadataRoutes } from '#api/routes/book-metadata.ts'
+import { bookRoutes } from '#api/routes/books.ts'
+import { seriesRoutes } from '#api/routes/series.ts'
+import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
+import type { Field } from '#core/metadata/field.ts'
+import { findContract } from '#test/support/contract.ts'
+import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+type Json = Record<string, unknown>
+
+async function openShelf(t: Test) {
+  const server = await openTestServer(t, { routes: [...bookRoutes, ...bookMetadataRoutes, ...seriesRoutes] })
+  const { database } = server
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Run' })
+  const bookId = await addBook(database, { library_id, series_id, title: 'One', number: 1.5 })
+  const other = await addBook(database, { library_id, series_id, title: 'Two' })
+  const ask = (method: string, path: string, body?: unknown) =>
+    server.request<Json>(method, `/api/v1/books/${path}`, { token: server.adminToken, ...(body !== undefined && { body }) })
+  return { server, database, library_id, series_id, bookId, other, ask }
+}
+
+/** A value of every field that PATCH takes, in the form in which it comes back. */
+const SAMPLES: Json = {
+  volume: 3,
+  chapter: 12.5,
+  writer: 'Alan Moore',
+  penciller: 'Dave Gibbons, John Higgins',
+  inker: 'Ann',
+  colorist: 'Bob',
+  letterer: 'Cho',
+  coverArtist: 'Dee',
+  editor: 'Eve',
+  translator: 'Fay',
+  awards: [{ name: 'Hugo', won: true, category: 'Other Forms', year: 1988 }],
+  blackAndWhite: false,
+  bookType: 'graphic_novel',
+  count: 12,
+  customMetadata: { 'Odd Key': { nested: [1, null, 'x'] } },
+  day: 29,
+  month: 2,
+  year: 2024,
+  edition: 'Absolute',
+  formatDetail: 'Hardcover',
+  genre: 'Crime, 50% off_',
+  imprint: 'Vertigo',
+  isbns: '9780930289232',
+  languageIso: 'pt-BR',
+  manga: true,
+  originalTitle: `L'Été "漫画"`,
+  originalYear: -44,
+  publisher: 'DC',
+  seriesPosition: 1.5,
+  seriesTotal: 12,
+  subjects: ['Heroes', 'Time'],
+  subtitle: 'A tale',
+  summary: 'Long.\nTwo lines.',
+}
+
+const checkMetadata = findContract('BookMetadata')
+const checkLocks = findContract('BookMetadataLocks')
+const checkFull = findContract('FullBook')
+
+t.test('every field goes in and comes out, locks itself, and is cleared by null', async (t) => {
+  const { ask, bookId } = await openShelf(t)
+  const patchable = (BOOK_FIELDS as readonly Field[]).filter((field) => !field.ofRecordPatch)
+  const samples = { ...SAMPLES, authors: [{ name: 'Gil', role: 'illustrator', sortName: null }] } as Json
+  t.same(
+    patchable.map(({ name }) => name).filter((name) => !(name in samples)),
+    [],
+    'every field has a sample',
+  )
+  for (const { name } of patchable) {
+    const set = await ask('PATCH', `${bookId}/metadata`, { [name]: samples[name] })
+    t.equal(set.status, 200, `${name}: ${set.text}`)
+    t.same(set.json[name], samples[name], name)
+    t.equal((set.json.locks as Json)[bookLockName(name)], true, `${name} is locked`)
+    t.same(checkMetadata?.(set.json) ?? [], [], name)
+    const read = await ask('GET', `${bookId}/metadata?sources=true`)
+    t.same([read.json[name], (read.json.sources as Json)[name]], [samples[name], 'user'], name)
+    const cleared = await ask('PATCH', `${bookId}/metadata`, { [name]: null })
+    const empty = name === 'authors' || name === 'awards' ? [] : null
+    t.same([cleared.json[name], (cleared.json.locks as Json)[bookLockName(name)]], [empty, true], `${name} is cleared and stays locked`)
+  }
+  const all = await ask('PUT', `${bookId}/metadata`, SAMPLES)
+  for (const [name, value] of Object.entries(SAMPLES)) t.same(all.json[name], value, name)
+  t.same((all.json.authors as Json[]).map(({ name }) => name).sort().length, 9)
+  const replaced = await ask('PUT', `${bookId}/metadata`, { summary: 'Only this', authors: [{ name: 'Ida', role: 'writer' }] })
+  t.match(replaced.json, { summary: 'Only this', writer: 'Ida', penciller: null, publisher: null, awards: [] })
+})
+
+t.test('the record: title, sort title and number, each with its lock', async (t) => {
+  const { ask, bookId } = await openShelf(t)
+  const answer = await ask('PATCH', bookId, { title: 'Neu', titleSort: 'neu, 1', number: 2.5 })
+  t.match([answer.status, answer.json], [200, { id: bookId, updatedAt: String }])
+  const full = (await ask('GET', `${bookId}?full=true`)).json
+  t.same(checkFull?.(full) ?? [], [])
+  t.match(full, { title: 'Neu', titleSort: 'neu, 1', number: null, metadata: { title: 'Neu', number: '2.5', titleSort: 'neu, 1' } })
+  t.match((full.metadata as Json).locks, { titleLock: true, titleSortLock: true, numberLock: true, summaryLock: false })
+  t.equal((await ask('PATCH', bookId, { title: null })).status, 400, 'a book has a title')
+  t.equal((await ask('PATCH', bookId, { title: '' })).status, 422)
+  t.match((await ask('PATCH', bookId, { titleSort: null, number: null })).status, 200)
+  t.match((await ask('GET', bookId)).json, { book: { titleSort: null, number: null }, metadata: { bookId } })
+})
+
+t.test('locks by name', async (t) => {
+  const { ask, bookId } = await openShelf(t)
+  const before = (await ask('GET', `${bookId}/metadata/locks`)).json
+  t.same(checkLocks?.(before) ?? [], [])
+  t.equal(Object.keys(before).length, 38)
+  t.ok(Object.values(before).every((locked) => locked === false))
+  for (const name of BOOK_LOCKS.map(bookLockName)) {
+    const { json } = await ask('PUT', `${bookId}/metadata/locks`, { titleLock: null, [name]: true })
+    t.equal(json[name], true)
+  }
+  const after = (await ask('PUT', `${bookId}/metadata/locks`, { coverLock: false })).json
+  t.same([after.coverLock, after.writerLock], [false, true])
+})
+
+t.test('lists carry full books', async (t) => {
+  const { server, bookId, library_id, series_id } = await openShelf(t)
+  const paths = ['books', `libraries/${library_id}/books`, `series/${series_id}/books`]
+  for (const path of paths) {
+    const { json } = await server.request<Json>('GET', `/api/v1/${path}?full=true`, { token: server.adminToken })
+    const books = (Array.isArray(json) ? json : json.data) as Json[]
+    t.equal(books.length, 2)
+    for (const book of books) t.same(checkFull?.(book) ?? [], [], path)
+  }
+  const posted = await server.request<Json>('POST', '/api/v1/books/list?full=true', { token: server.adminToken, body: {} })
+  t.match((posted.json.data as Json[])[0], { id: bookId, genres: [], tags: [], metadata: { writers: [] } })
+})
+
+t.test('many at once, all or none', async (t) => {
+  const { ask, server, database, bookId, other, series_id } = await openShelf(t)
+  const both = await ask('PATCH', 'bulk/metadata', { bookIds: [bookId, other, bookId], publisher: 'DC' })
+  t.match(both.json, { updatedCount: 2, items: [{ id: bookId, outcomes: [{ field: 'publisher', result: 'set' }] }, { id: other }] })
+  t.equal((await ask('PATCH', 'bulk/metadata', { bookIds: [bookId, other], publisher: 'DC' })).json.updatedCount, 0)
+  const missing = '00000000-0000-4000-8000-000000000000'
+  const refused = await ask('PATCH', 'bulk/metadata', { bookIds: [bookId, missing], publisher: 'Marvel' })
+  t.match([refused.status, refused.json.message], [404, new RegExp(missing)])
+  t.equal((await ask('GET', `${bookId}/metadata`)).json.publisher, 'DC', 'nothing was changed')
+  t.match((await ask('PUT', 'bulk/metadata/locks', { bookIds: [bookId, other], coverLock: true })).json, { updatedCount: 2 })
+  t.equal((await ask('GET', `${other}/metadata/locks`)).json.coverLock, true)
+  const ids = Array.from({ length: 501 }, () => bookId)
+  t.equal((await ask('PATCH', 'bulk/metadata', { bookIds: ids, publisher: 'x' })).status, 422)
+  t.equal((await ask('PATCH', 'bulk/metadata', { bookIds: [], publisher: 'x' })).status, 422)
+
+  const { id: userId, token } = await server.signUp({ username: 'mia', role: 'maintainer' })
+  await shareSeries(database, { seriesId: series_id, caller: { userId }, mode: 'deny' })
+  for (const path of [`${bookId}/metadata`, `${bookId}/metadata/locks`, bookId])
+    t.equal((await server.request('GET', `/api/v1/books/${path}`, { token })).status, 404)
+  const hidden = await server.request('PATCH', '/api/v1/books/bulk/metadata', { token, body: { bookIds: [bookId], publisher: 'x' } })
+  t.equal(hidden.status, 404)
+})
+
+t.test('bad input is refused with the path of the member, and nothing is written', async (t) => {
+  const { ask, bookId } = await openShelf(t)
+  const author = { name: 'A', role: 'writer' }
+  const cases: [string, Json, number, RegExp][] = [
+    ['unknown member', { sumary: 'x' }, 400, /sumary/],
+    ['a lock', { titleLock: true }, 400, /titleLock/],
+    ['the title', { title: 'x' }, 400, /title/],
+    ['wrong type', { year: '1986' }, 400, /year/],
+    ['fraction', { year: 1986.5 }, 400, /year/],
+    ['day', { day: 32 }, 422, /day/],
+    ['day zero', { day: 0 }, 422, /day/],
+    ['day of month', { year: 2023, month: 2, day: 29 }, 422, /day/],
+    ['month', { month: 13 }, 422, /month/],
+    ['int32', { count: 2 ** 31 }, 422, /count/],
+    ['summary of 1 MB', { summary: 'x'.repeat(300_000) }, 422, /summary/],
+    ['too large a body', { summary: 'x'.repeat(1_000_000) }, 413, /large/],
+    ['10,000 authors', { authors: Array.from({ length: 10_000 }, (_, index) => ({ ...author, name: `${index}` })) }, 422, /authors/],
+    ['role', { authors: [{ name: 'A', role: 'king' }] }, 422, /authors\/0\/role/],
+    ['author without a name', { authors: [{ role: 'writer' }] }, 400, /authors\/0\/name/],
+    ['author with more', { authors: [{ ...author, age: 3 }] }, 400, /authors\/0\/age/],
+    ['book type', { bookType: 'zine' }, 422, /bookType/],
+    ['isbn', { isbns: '9780930289232, 9780930289233' }, 422, /9780930289233/],
+    ['language', { languageIso: 'english please' }, 422, /languageIso/],
+    ['NUL', { summary: 'a\0b' }, 422, /summary|NUL/],
+    ['lone surrogate', { authors: [{ name: '\ud800', role: 'writer' }] }, 422, /authors|Unicode|surrogate/],
+    ['NUL in custom', { customMetadata: { a: ['\0'] } }, 422, /./],
+    ['deep custom', { customMetadata: JSON.parse(`${'{"a":'.repeat(20)}1${'}'.repeat(20)}`) }, 422, /customMetadata/],
+    ['large custom', { customMetadata: { a: 'x'.repeat(70_000) } }, 422, /customMetadata/],
+    ['custom that is a list', { customMetadata: [] }, 400, /customMetadata/],
+  ]
+  for (const [name, patch, status, message] of cases) {
+    for (const method of ['PATCH', 'PUT']) {
+      const answer = await ask(method, `${bookId}/metadata`, { publisher: 'never', ...patch })
+      t.ok(
+        answer.status === status || (answer.status === 400 && status === 422 && /NUL|surrogate|custom/.test(name)),
+        `${method} ${name}: ${answer.text.slice(0, 200)}`,
+      )
+      t.match(answer.text, message, name)
+    }
+  }
+  t.equal((await ask('GET', `${bookId}/metadata`)).json.publisher, null)
+  const twice = await ask('PATCH', `${bookId}/metadata`, { authors: [author, author] })
+  t.equal((twice.json.authors as Json[]).length, 1, 'the same person is there once')
+})

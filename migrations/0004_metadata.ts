@@ -13,6 +13,8 @@ export async function up(knex: Knex): Promise<void> {
       -- Field name to 'user', 'plugin', 'embedded' or 'file_name'.
       sources jsonb NOT NULL DEFAULT '{}',
       locks text[] NOT NULL DEFAULT '{}',
+      -- What the file says that is no field of the book: genres, tags, links, and of its series, which is seeded from this.
+      embedded jsonb,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now()
     );

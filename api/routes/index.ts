@@ -8,6 +8,8 @@ import { bookRoutes } from '#api/routes/books.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
 import { libraryRoutes } from '#api/routes/libraries.ts'
+import { progressRoutes } from '#api/routes/progress.ts'
+import { readingListRoutes } from '#api/routes/reading-lists.ts'
 import { seriesRoutes } from '#api/routes/series.ts'
 import { setupRoutes } from '#api/routes/setup.ts'
 import { taskRoutes } from '#api/routes/tasks.ts'
@@ -27,6 +29,8 @@ export const routes: readonly Route<Services>[] = [
   ...bookMetadataRoutes,
   ...bookContentRoutes,
   ...seriesRoutes,
+  ...progressRoutes,
+  ...readingListRoutes,
   ...taskRoutes,
   openApiRoute(() => routes),
 ]

@@ -4,6 +4,10 @@
  * a throw out of a worker is a bug, a deadline or a lack of memory.
  */
 
+import type { Embedded } from '#core/book/embedded.ts'
+
+export type { Embedded } from '#core/book/embedded.ts'
+
 export const BOOK_FORMATS = ['cbz', 'cbr', 'epub', 'pdf'] as const
 export type BookFormat = (typeof BOOK_FORMATS)[number]
 
@@ -74,11 +78,6 @@ export interface FileFacts {
   sha256: string
   /** KOReader's partial MD5, lower-case hex. */
   readerHash: string
-}
-
-/** Embedded metadata, only as far as title and cover need it. */
-export interface Embedded {
-  title?: string
 }
 
 export interface Cover {

@@ -28,7 +28,7 @@ export async function listBooksWithErrors(
   const matching = database('book_errors')
     .join('books', 'books.id', 'book_errors.book_id')
     .modify(visibleTo(caller, 'books.series_id'))
-    .modify(matches(filter))
+    .modify(matches(filter, caller))
   if (filter.errorType !== undefined) matching.where('book_errors.error_type', filter.errorType)
 
   // The last row, of no type, counts the books themselves.
@@ -54,7 +54,7 @@ export async function listBooksWithErrors(
 
   const [counts, shown] = await Promise.all([counting, showing])
   const ids = [...new Set(shown.map((row) => row.id))]
-  const [books, errors] = await Promise.all([listBooksByIds(database, ids), listErrors(database, ids)])
+  const [books, errors] = await Promise.all([listBooksByIds(database, caller, ids), listErrors(database, ids)])
 
   const errorCounts: Partial<Record<BookErrorType, number>> = {}
   let totalBooksWithErrors = 0

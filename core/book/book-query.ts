@@ -4,6 +4,7 @@ import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/book/book.ts'
 import { refuse } from '#core/errors.ts'
+import { type ProgressRow, progressOf } from '#core/progress/progress.ts'
 import { readSort, type Sort } from '#core/sort.ts'
 
 /** A book with what its series and library add, as {@link selectBooks} reads it. Numbers wider than a double's integers come as text. */
@@ -27,6 +28,7 @@ interface BookRow {
   chapter: string | number | null
   analysis_error: string | null
   deleted_at: Date | null
+  progress: ProgressRow | null
   reading_direction: Book['readingDirection']
   created_at: Date
   updated_at: Date
@@ -39,7 +41,7 @@ const SERIES_TITLE = 'coalesce(series.title_sort, series.title) COLLATE carrel_n
 /** Reading order inside a series: number, then title, then file name. */
 export const READING_ORDER = `books.number ASC NULLS LAST, ${TITLE}, books.title COLLATE carrel_natural, books.file_name COLLATE carrel_natural, books.id`
 
-type BookSortField = 'title' | 'series' | 'created' | 'number' | 'size' | 'file' | 'pages'
+type BookSortField = 'title' | 'series' | 'created' | 'released' | 'number' | 'size' | 'file' | 'pages' | 'read'
 
 /** Accepted spellings of the sort fields. */
 const BOOK_SORT_NAMES: Record<string, BookSortField> = {
@@ -47,11 +49,14 @@ const BOOK_SORT_NAMES: Record<string, BookSortField> = {
   series: 'series',
   created_at: 'created',
   date_added: 'created',
+  release_date: 'released',
   chapter_number: 'number',
   number: 'number',
   file_size: 'size',
   filename: 'file',
   page_count: 'pages',
+  last_read: 'read',
+  read_date: 'read',
 }
 
 /** ORDER BY of each field. All end with the id, turned with the rest so that one index serves both directions. */
@@ -60,10 +65,20 @@ const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => string> =
   // The series' own id keeps two series of one name apart; inside a series the reading order never turns round.
   series: (d) => `${SERIES_TITLE} ${d}, series.id ${d}, ${READING_ORDER}`,
   created: (d) => `books.created_at ${d}, books.id ${d}`,
+  released: (d) => ['year', 'month', 'day'].map((part) => `book_metadata.${part} ${d} NULLS LAST, `).join('') + `books.id ${d}`,
   number: (d) => `books.number ${d} NULLS LAST, books.id ${d}`,
   size: (d) => `books.file_size ${d}, books.id ${d}`,
   file: (d) => `books.file_name COLLATE carrel_natural ${d}, books.id ${d}`,
   pages: (d) => `books.page_count ${d}, books.id ${d}`,
+  read: (d) => `read_progress.updated_at ${d} NULLS LAST, books.id ${d}`,
+}
+
+/** What a sort field needs besides the books themselves. */
+function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Caller): void {
+  if (field === 'series') query.join('series', 'series.id', 'books.series_id')
+  else if (field === 'released') query.leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
+  else if (field === 'read')
+    query.joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [caller.userId])
 }
 
 export type BookSort = Sort<BookSortField>
@@ -77,6 +92,8 @@ export interface BookFilter {
   seriesId?: string | undefined
   /** Books whose file has gone are left out unless asked for. */
   includeDeleted?: boolean | undefined
+  /** Only books that the caller has begun, or begun and not finished. */
+  reading?: 'begun' | 'unfinished' | undefined
 }
 
 /** One page of the books the caller may see, and how many there are. */
@@ -86,15 +103,63 @@ export async function listBooks(
   list: { filter: BookFilter; sort: BookSort; offset: number; limit: number },
 ): Promise<{ items: Book[]; total: number }> {
   const order = BOOK_ORDER[list.sort.field](list.sort.direction === 'asc' ? 'ASC' : 'DESC')
-  const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(list.filter))
+  const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(list.filter, caller))
+  const ordered = matching.select('books.id').orderByRaw(order)
+  joinForSort(ordered, list.sort.field, caller)
+  return await pageOfBooks(database, caller, { ordered, offset: list.offset, limit: list.limit })
+}
+
+/**
+ * One page of any list of books.
+ * @param list.ordered selects `id` of the books, already visible to the caller, in order
+ */
+export async function pageOfBooks(
+  database: Knex,
+  caller: Caller,
+  list: { ordered: Knex.QueryBuilder; offset: number; limit: number },
+): Promise<{ items: Book[]; total: number }> {
   // The window is cut on narrow rows, so a deep offset does not join and carry what it throws away.
-  const window = matching.clone().select('books.id').orderByRaw(order).offset(list.offset).limit(list.limit)
-  if (list.sort.field === 'series') window.join('series', 'series.id', 'books.series_id')
+  const cut = list.ordered.clone().offset(list.offset).limit(list.limit)
+  const numbered = database.from(cut.as('cut')).select('cut.id', database.raw('row_number() OVER () AS place'))
   const [rows, counted] = await Promise.all([
-    selectBooks(database).join(window.as('page_window'), 'page_window.id', 'books.id').orderByRaw(order) as Promise<BookRow[]>,
-    matching.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+    selectBooks(database, caller).join(numbered.as('page_window'), 'page_window.id', 'books.id').orderBy('page_window.place') as Promise<
+      BookRow[]
+    >,
+    database.from(list.ordered.clone().clearOrder().as('all_matching')).count({ total: '*' }).first() as unknown as Promise<{
+      total: string | number
+    }>,
   ])
   return { items: rows.map(bookOf), total: Number(counted.total) }
+}
+
+/**
+ * What to read next: of each series of which the caller has finished a book and has none open, the first book not begun; the series read last
+ * comes first.
+ */
+export async function listOnDeck(
+  database: Knex,
+  caller: Caller,
+  list: { filter: Pick<BookFilter, 'libraryId' | 'seriesId'>; offset: number; limit: number },
+): Promise<{ items: Book[]; total: number }> {
+  const touched = database('read_progress AS p')
+    .join('books', 'books.id', 'p.book_id')
+    .where('p.user_id', caller.userId)
+    .modify(visibleTo(caller, 'books.series_id'))
+    .modify(matches(list.filter, caller))
+    .groupBy('books.series_id')
+    .havingRaw('bool_and(p.completed)')
+    .select('books.series_id', database.raw('max(p.updated_at) AS read_at'))
+  const ordered = database
+    .from(touched.as('touched'))
+    .joinRaw(
+      `CROSS JOIN LATERAL (SELECT books.id FROM books WHERE books.series_id = touched.series_id AND books.deleted_at IS NULL
+         AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ?)
+       ORDER BY ${READING_ORDER} LIMIT 1) AS following`,
+      [caller.userId],
+    )
+    .select('following.id')
+    .orderByRaw('touched.read_at DESC, following.id')
+  return await pageOfBooks(database, caller, { ordered, offset: list.offset, limit: list.limit })
 }
 
 /** @throws not_found for an unknown library: an empty list of books would hide the mistake */
@@ -105,14 +170,14 @@ export async function checkLibrary(database: Knex, libraryId: string): Promise<v
 
 /** A book by id, deleted or not. @throws not_found when there is none or the caller may not see it */
 export async function getBook(database: Knex, caller: Caller, bookId: string): Promise<Book> {
-  const [row] = (await selectBooks(database).where('books.id', bookId).modify(visibleTo(caller, 'books.series_id'))) as BookRow[]
+  const [row] = (await selectBooks(database, caller).where('books.id', bookId).modify(visibleTo(caller, 'books.series_id'))) as BookRow[]
   return row ? bookOf(row) : refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
 }
 
 /** Books by id, in no particular order. The caller of this has already decided that they are visible. */
-export async function listBooksByIds(database: Knex, ids: readonly string[]): Promise<Map<string, Book>> {
+export async function listBooksByIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Book>> {
   if (ids.length === 0) return new Map()
-  const rows = (await selectBooks(database).whereRaw('books.id = ANY(?::uuid[])', [[...ids]])) as BookRow[]
+  const rows = (await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...ids]])) as BookRow[]
   return new Map(rows.map((row) => [row.id, bookOf(row)]))
 }
 
@@ -130,8 +195,8 @@ export async function listSeriesBooks(
 ): Promise<Book[]> {
   const found = await database('series').where('series.id', series.seriesId).modify(visibleTo(caller, 'series.id')).first('id')
   if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
-  const rows = (await selectBooks(database)
-    .modify(matches(series))
+  const rows = (await selectBooks(database, caller)
+    .modify(matches(series, caller))
     .orderByRaw(READING_ORDER)
     .limit(SERIES_BOOKS_MAX + 1)) as BookRow[]
   if (rows.length > SERIES_BOOKS_MAX) {
@@ -158,25 +223,31 @@ export async function findAdjacentBooks(database: Knex, caller: Caller, bookId: 
   const { prev = null, next = null } = rows[0] ?? {}
   const books = await listBooksByIds(
     database,
+    caller,
     [prev, next].filter((id) => id !== null),
   )
   return { prev: (prev && books.get(prev)) || null, next: (next && books.get(next)) || null }
 }
 
 /** Adds the filter to a query of books. */
-export function matches(filter: BookFilter): (query: Knex.QueryBuilder) => void {
+export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryBuilder) => void {
   return (query) => {
     if (filter.libraryId !== undefined) query.where('books.library_id', filter.libraryId)
     if (filter.seriesId !== undefined) query.where('books.series_id', filter.seriesId)
     if (filter.includeDeleted !== true) query.whereNull('books.deleted_at')
+    if (filter.reading !== undefined) {
+      const unfinished = filter.reading === 'unfinished' ? ' AND NOT p.completed' : ''
+      query.whereRaw(`books.id IN (SELECT p.book_id FROM read_progress p WHERE p.user_id = ?${unfinished})`, [caller.userId])
+    }
   }
 }
 
-/** Books with the columns of {@link BookRow}. */
-function selectBooks(database: Knex): Knex.QueryBuilder {
+/** Books with the columns of {@link BookRow}, among them what the caller has read. */
+function selectBooks(database: Knex, caller: Caller): Knex.QueryBuilder {
   return database('books')
     .join('series', 'series.id', 'books.series_id')
     .join('libraries', 'libraries.id', 'books.library_id')
+    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [caller.userId])
     .select(
       ...['id', 'library_id', 'series_id', 'title', 'title_sort', 'path', 'file_format', 'file_size', 'file_hash', 'reader_hash'].map(
         (column) => `books.${column}`,
@@ -186,6 +257,7 @@ function selectBooks(database: Knex): Knex.QueryBuilder {
       ),
       'libraries.name AS library_name',
       'series.title AS series_name',
+      database.raw('CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress'),
       database.raw('coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction'),
       database.raw(`CASE WHEN books.state = 'failed' THEN (SELECT e.message FROM book_errors e
         WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`),
@@ -213,8 +285,7 @@ function bookOf(row: BookRow): Book {
     analyzed: row.state === 'analyzed',
     analysisError: row.analysis_error,
     deleted: row.deleted_at !== null,
-    // Nothing records progress yet, so there is none to show.
-    readProgress: null,
+    readProgress: row.progress && progressOf(row.progress),
     readingDirection: row.reading_direction,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),

@@ -64,7 +64,7 @@ async function changeBooks(
   bookIds: readonly string[],
   change: (holding: Holding) => { next: Holding; outcomes: Outcome[] },
 ): Promise<BookOutcome[]> {
-  const ids = [...new Set(bookIds)]
+  const ids = [...new Set(bookIds.map((id) => id.toLowerCase()))]
   return await database.transaction(async (trx) => {
     const visible = await listVisibleBookIds(trx, caller, ids)
     const holdings = await loadHoldings(

@@ -16,7 +16,8 @@ export async function listVisibleBookIds(database: Knex, caller: Caller, ids: re
 }
 
 /** What is held of one book. @throws not_found */
-export async function getHeldBook(database: Knex, caller: Caller, bookId: string): Promise<Held> {
+export async function getHeldBook(database: Knex, caller: Caller, id: string): Promise<Held> {
+  const bookId = id.toLowerCase()
   const visible = await listVisibleBookIds(database, caller, [bookId])
   const held = visible.has(bookId) ? (await readHoldings(database, 'book', [bookId])).get(bookId) : undefined
   return held ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)

@@ -15,6 +15,7 @@ interface SeriesRow {
   title: string
   title_sort: string | null
   book_count: string | number
+  unread_count: string | number
   max_volume: number | null
   max_chapter: string | number | null
   volumes_owned: string | number
@@ -30,7 +31,7 @@ const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND
 const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
 const BOOK_COUNT = `(SELECT count(*) ${PRESENT_BOOKS})`
 
-type SeriesSortField = 'name' | 'created' | 'updated' | 'books'
+type SeriesSortField = 'name' | 'created' | 'updated' | 'books' | 'read'
 
 const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
   name: 'name',
@@ -39,9 +40,10 @@ const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
   date_updated: 'updated',
   updated_at: 'updated',
   book_count: 'books',
+  date_read: 'read',
 }
 
-const SERIES_ORDER: Record<SeriesSortField, string> = {
+const SERIES_ORDER: Record<Exclude<SeriesSortField, 'read'>, string> = {
   name: NAME,
   created: 'series.created_at',
   updated: 'series.updated_at',
@@ -54,27 +56,81 @@ export type SeriesSort = Sort<SeriesSortField>
 export const readSeriesSort = (text: string | undefined): SeriesSort =>
   readSort<SeriesSortField>(text, SERIES_SORT_NAMES, { field: 'name', direction: 'asc' })
 
+export interface SeriesFilter {
+  libraryId?: string | undefined
+  /** Only series of which the caller has begun and not finished the books that are there. */
+  inProgress?: boolean | undefined
+  /** Only series that the caller wants to read. */
+  wanted?: boolean | undefined
+}
+
+function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.QueryBuilder) => void {
+  return (query) => {
+    if (filter.libraryId !== undefined) query.where('series.library_id', filter.libraryId)
+    if (filter.wanted) query.whereRaw('series.id IN (SELECT w.series_id FROM want_to_read w WHERE w.user_id = ?)', [caller.userId])
+    if (filter.inProgress) {
+      query
+        .whereRaw(
+          `series.id IN (SELECT books.series_id FROM read_progress p JOIN books ON books.id = p.book_id
+             WHERE p.user_id = ? AND books.deleted_at IS NULL)`,
+          [caller.userId],
+        )
+        .whereRaw(
+          `EXISTS (SELECT 1 ${PRESENT_BOOKS}
+             AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ? AND p.completed))`,
+          [caller.userId],
+        )
+    }
+  }
+}
+
 /** One page of the series the caller may see, and how many there are. */
 export async function listSeries(
   database: Knex,
   caller: Caller,
-  list: { filter: { libraryId?: string | undefined }; sort: SeriesSort; offset: number; limit: number },
+  list: { filter: SeriesFilter; sort: SeriesSort; offset: number; limit: number },
 ): Promise<{ items: Series[]; total: number }> {
   const direction = list.sort.direction === 'asc' ? 'ASC' : 'DESC'
-  const order = `${SERIES_ORDER[list.sort.field]} ${direction}, series.id ${direction}`
   const matching = database('series').modify(visibleTo(caller, 'series.id')).whereRaw(HAS_BOOKS)
-  if (list.filter.libraryId !== undefined) matching.where('series.library_id', list.filter.libraryId)
-  const window = matching.clone().select('series.id').orderByRaw(order).offset(list.offset).limit(list.limit)
+  matching.modify(matchesSeries(list.filter, caller))
+  const ordered = matching.select('series.id')
+  if (list.sort.field === 'read') {
+    ordered
+      .joinRaw(
+        `LEFT JOIN LATERAL (SELECT max(p.updated_at) AS read_at FROM read_progress p JOIN books ON books.id = p.book_id
+           WHERE p.user_id = ? AND books.series_id = series.id) AS reading ON true`,
+        [caller.userId],
+      )
+      .orderByRaw(`reading.read_at ${direction} NULLS LAST, series.id ${direction}`)
+  } else ordered.orderByRaw(`${SERIES_ORDER[list.sort.field]} ${direction}, series.id ${direction}`)
+  return await pageOfSeries(database, caller, { ordered, offset: list.offset, limit: list.limit })
+}
+
+/**
+ * One page of any list of series.
+ * @param list.ordered selects `id` of the series, already visible to the caller, in order
+ */
+export async function pageOfSeries(
+  database: Knex,
+  caller: Caller,
+  list: { ordered: Knex.QueryBuilder; offset: number; limit: number },
+): Promise<{ items: Series[]; total: number }> {
+  const cut = list.ordered.clone().offset(list.offset).limit(list.limit)
+  const numbered = database.from(cut.as('cut')).select('cut.id', database.raw('row_number() OVER () AS place'))
   const [rows, counted] = await Promise.all([
-    selectSeries(database).join(window.as('page_window'), 'page_window.id', 'series.id').orderByRaw(order) as Promise<SeriesRow[]>,
-    matching.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+    selectSeries(database, caller).join(numbered.as('page_window'), 'page_window.id', 'series.id').orderBy('page_window.place') as Promise<
+      SeriesRow[]
+    >,
+    database.from(list.ordered.clone().clearOrder().as('all_matching')).count({ total: '*' }).first() as unknown as Promise<{
+      total: string | number
+    }>,
   ])
   return { items: rows.map(seriesOf), total: Number(counted.total) }
 }
 
 /** A series by id, also one whose books have all gone. @throws not_found when there is none or the caller may not see it */
 export async function getSeries(database: Knex, caller: Caller, seriesId: string): Promise<Series> {
-  const [row] = (await selectSeries(database).where('series.id', seriesId).modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
+  const [row] = (await selectSeries(database, caller).where('series.id', seriesId).modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
   return row ? seriesOf(row) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
@@ -92,24 +148,27 @@ export async function findSeriesCoverBook(database: Knex, caller: Caller, series
 }
 
 /** Series with the columns of {@link SeriesRow}: the facts of the books are gathered once per shown series, in the same statement. */
-function selectSeries(database: Knex): Knex.QueryBuilder {
+function selectSeries(database: Knex, caller: Caller): Knex.QueryBuilder {
   return database('series')
     .join('libraries', 'libraries.id', 'series.library_id')
     .joinRaw(
-      `CROSS JOIN LATERAL (SELECT count(*) AS book_count, max(books.volume) AS max_volume, max(books.chapter) AS max_chapter,
+      `CROSS JOIN LATERAL (SELECT count(*) AS book_count,
+         count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ? AND p.completed))
+           AS unread_count,
+         max(books.volume) AS max_volume, max(books.chapter) AS max_chapter,
          count(DISTINCT books.volume) AS volumes_owned
        ${PRESENT_BOOKS}) AS owned`,
+      [caller.userId],
     )
     .select(
       ...['id', 'library_id', 'path', 'title', 'title_sort', 'created_at', 'updated_at'].map((column) => `series.${column}`),
       'libraries.name AS library_name',
       'libraries.path AS library_path',
-      ...['book_count', 'max_volume', 'max_chapter', 'volumes_owned'].map((column) => `owned.${column}`),
+      ...['book_count', 'unread_count', 'max_volume', 'max_chapter', 'volumes_owned'].map((column) => `owned.${column}`),
     )
 }
 
 function seriesOf(row: SeriesRow): Series {
-  const bookCount = Number(row.book_count)
   return {
     id: row.id,
     libraryId: row.library_id,
@@ -117,9 +176,8 @@ function seriesOf(row: SeriesRow): Series {
     title: row.title,
     titleSort: row.title_sort,
     path: seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }),
-    bookCount,
-    // Nothing records progress yet, so every book is unread.
-    unreadCount: bookCount,
+    bookCount: Number(row.book_count),
+    unreadCount: Number(row.unread_count),
     localMaxVolume: row.max_volume,
     localMaxChapter: row.max_chapter === null ? null : Number(row.max_chapter),
     volumesOwned: Number(row.volumes_owned),

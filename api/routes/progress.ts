@@ -1,0 +1,220 @@
+import Type from 'typebox'
+import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { ReadProgress } from '#core/book/book.ts'
+import { refuse } from '#core/errors.ts'
+import { refuseMember } from '#core/metadata/patch-rules.ts'
+import { placeOf, progressOf } from '#core/progress/progress.ts'
+import { getReading, listBookIds, listProgress } from '#core/progress/progress-query.ts'
+import { completeBooks, forgetProgress, saveProgress, saveWantToRead } from '#core/progress/progress-store.ts'
+import { Progression, placeOfLocator, progressionOf } from '#core/progress/progression.ts'
+import { Nullable, Uuid } from '#core/schema.ts'
+import { getSeries } from '#core/series/series-query.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+const SeriesId = Type.Object({ seriesId: Uuid })
+/** A page of a large list. */
+const bookIds = Type.Array(Uuid, { minItems: 1, maxItems: 500 })
+/** Series hold some twenty books each, often more. */
+const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 })
+const Marked = Type.Object({ count: Type.Integer({ minimum: 0, description: 'Books that changed.' }), message: Type.String() })
+const PAGE_MAX = 2_147_483_647
+
+interface MarkAsk {
+  call: { caller: Caller | null; services: Services }
+  of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
+}
+
+async function markRead({ call, of }: MarkAsk) {
+  const { database } = call.services
+  const caller = call.caller ?? refuse('unauthorized')
+  const count = await completeBooks(database, caller.userId, await listBookIds(database, caller, of))
+  return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as read.` }
+}
+
+async function markUnread({ call, of }: MarkAsk) {
+  const { database } = call.services
+  const caller = call.caller ?? refuse('unauthorized')
+  const count = await forgetProgress(database, caller.userId, await listBookIds(database, caller, of))
+  return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as unread.` }
+}
+
+export const progressRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/progress',
+    summary: 'All that I have begun to read, the latest first',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    reply: Type.Object({ progress: Type.Array(ReadProgress), total: Type.Integer({ minimum: 0 }) }),
+    run: async (call) => {
+      const { items, total } = await listProgress(call.services.database, call.caller ?? refuse('unauthorized'))
+      return { progress: items.map(progressOf), total }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/progress',
+    summary: 'How far I am in a book; null when I have not begun',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    params: BookId,
+    reply: Nullable(ReadProgress),
+    run: async (call, { params }) => {
+      const { progress } = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      return progress && progressOf(progress)
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/books/:bookId/progress',
+    summary: 'Say where I am in a book',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    params: BookId,
+    body: Type.Object(
+      {
+        currentPage: Type.Integer({ minimum: 1, maximum: PAGE_MAX }),
+        progressPercentage: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+        completed: Type.Optional(Nullable(Type.Boolean({ description: 'The last page completes a book unless this says otherwise.' }))),
+      },
+      { additionalProperties: false },
+    ),
+    reply: ReadProgress,
+    run: async (call, { params, body }) => {
+      const { database } = call.services
+      const caller = call.caller ?? refuse('unauthorized')
+      const { bookId, extent } = await getReading(database, caller, params.bookId)
+      if (extent.analyzed && extent.pageCount > 0 && body.currentPage > extent.pageCount)
+        refuseMember('/currentPage', `is ${body.currentPage}, but the book has ${extent.pageCount} pages`)
+      const row = await saveProgress(database, { userId: caller.userId, bookId, place: placeOf(extent, body) })
+      return progressOf(row ?? refuse('conflict'))
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/books/:bookId/progress',
+    summary: 'Forget that I have read in a book',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    params: BookId,
+    status: 204,
+    run: async (call, { params }) => {
+      await markUnread({ call, of: { bookIds: [params.bookId] } })
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/progression',
+    summary: 'Where I am in a book, as Readium readers say it',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    params: BookId,
+    reply: Progression,
+    run: async (call, { params }) => {
+      const reading = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      return progressionOf(reading) ?? refuse('not_found', 'You have not begun to read this book.')
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/books/:bookId/progression',
+    summary: 'Say where I am in a book, as Readium readers say it',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    params: BookId,
+    body: Progression,
+    status: 204,
+    run: async (call, { params, body }) => {
+      const { database } = call.services
+      const caller = call.caller ?? refuse('unauthorized')
+      const { bookId, extent } = await getReading(database, caller, params.bookId)
+      const place = placeOfLocator(extent, body.locator)
+      const { modified, ...locator } = body
+      if (!(await saveProgress(database, { userId: caller.userId, bookId, place, locator, at: modified })))
+        refuse('conflict', 'Another device was further on at a later time; get the progression from here first.')
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/read',
+    summary: 'Mark a book as read',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    params: BookId,
+    reply: ReadProgress,
+    run: async (call, { params }) => {
+      await markRead({ call, of: { bookIds: [params.bookId] } })
+      const { progress } = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      return progressOf(progress ?? refuse('conflict', 'The book was marked as unread at the same moment.'))
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/unread',
+    summary: 'Mark a book as unread',
+    tag: 'progress',
+    allow: { who: 'books-read' },
+    params: BookId,
+    status: 204,
+    run: async (call, { params }) => {
+      await markUnread({ call, of: { bookIds: [params.bookId] } })
+      return undefined
+    },
+  }),
+  ...(['read', 'unread'] as const).flatMap((state) => {
+    const mark = state === 'read' ? markRead : markUnread
+    return [
+      endpoint({
+        method: 'POST',
+        path: `/api/v1/series/:seriesId/${state}`,
+        summary: `Mark all books of a series as ${state}`,
+        tag: 'progress',
+        allow: { who: 'books-read' },
+        params: SeriesId,
+        reply: Marked,
+        run: (call, { params }) => mark({ call, of: { seriesIds: [params.seriesId] } }),
+      }),
+      endpoint({
+        method: 'POST',
+        path: `/api/v1/books/bulk/${state}`,
+        summary: `Mark many books as ${state}`,
+        tag: 'progress',
+        allow: { who: 'books-read' },
+        body: Type.Object({ bookIds }, { additionalProperties: false }),
+        reply: Marked,
+        run: (call, { body }) => mark({ call, of: body }),
+      }),
+      endpoint({
+        method: 'POST',
+        path: `/api/v1/series/bulk/${state}`,
+        summary: `Mark all books of many series as ${state}`,
+        tag: 'progress',
+        allow: { who: 'books-read' },
+        body: Type.Object({ seriesIds }, { additionalProperties: false }),
+        reply: Marked,
+        run: (call, { body }) => mark({ call, of: body }),
+      }),
+    ]
+  }),
+  ...(['PUT', 'DELETE'] as const).map((method) =>
+    endpoint({
+      method,
+      path: '/api/v1/user/want-to-read/:seriesId',
+      summary: method === 'PUT' ? 'Put a series on my list of what I want to read' : 'Take a series off my list of what I want to read',
+      tag: 'progress',
+      allow: { who: 'series-read' },
+      params: SeriesId,
+      status: 204,
+      run: async (call, { params }) => {
+        const caller = call.caller ?? refuse('unauthorized')
+        const { id: seriesId } = await getSeries(call.services.database, caller, params.seriesId)
+        await saveWantToRead(call.services.database, { userId: caller.userId, seriesId, wanted: method === 'PUT' })
+        return undefined
+      },
+    }),
+  ),
+]

@@ -1,0 +1,58 @@
+import type { Static } from 'typebox'
+import type { ReadProgress } from '#core/book/book.ts'
+
+/** A row of read_progress, as a table or as jsonb gives it. */
+export interface ProgressRow {
+  id: string
+  user_id: string
+  book_id: string
+  current_page: number
+  percentage: number | null
+  completed: boolean
+  started_at: Date | string
+  updated_at: Date | string
+  completed_at: Date | string | null
+}
+
+const iso = (time: Date | string) => new Date(time).toISOString()
+
+export function progressOf(row: ProgressRow): Static<typeof ReadProgress> {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    bookId: row.book_id,
+    currentPage: row.current_page,
+    progressPercentage: row.percentage,
+    completed: row.completed,
+    startedAt: iso(row.started_at),
+    updatedAt: iso(row.updated_at),
+    completedAt: row.completed_at && iso(row.completed_at),
+  }
+}
+
+/** What of a book decides how far a page is in it. */
+export interface Extent {
+  analyzed: boolean
+  /** Pages of a comic, positions of an EPUB; 0 when unknown. */
+  pageCount: number
+}
+
+export interface Place {
+  currentPage: number
+  percentage: number | null
+  completed: boolean
+}
+
+/**
+ * Where a reader is who says "page n": the last page completes the book, unless the reader says otherwise. A book that was not analysed has no
+ * last page, so only the reader can say that it is done.
+ */
+export function placeOf(
+  extent: Extent,
+  said: { currentPage: number; progressPercentage?: number | null | undefined; completed?: boolean | null | undefined },
+): Place {
+  const known = extent.analyzed && extent.pageCount > 0
+  const completed = said.completed ?? (known && said.currentPage >= extent.pageCount)
+  const counted = known ? Math.min(1, said.currentPage / extent.pageCount) : null
+  return { currentPage: said.currentPage, percentage: completed ? 1 : (said.progressPercentage ?? counted), completed }
+}

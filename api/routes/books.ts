@@ -10,12 +10,14 @@ import { type BookFilter, checkLibrary, findAdjacentBooks, getBook, listBooks, r
 import { type FullBook as FullBookValue, fullBooks, getHeldBook } from '#core/book/metadata-query.ts'
 import { bookMetadataOf } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
+import { compileFilter } from '#core/filter/filter-query.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
+import { readSearch } from '#core/search/search-query.ts'
 
 const SORT = Type.Optional(
   Type.String({
     description:
-      '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), chapter_number (number), file_size, filename, page_count. Title unless said.',
+      '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), release_date, chapter_number (number), file_size, filename, page_count, last_read (read_date). Title unless said; of a search the best match first.',
   }),
 )
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
@@ -64,11 +66,9 @@ export const bookRoutes = [
     ),
     reply: Paginated(ShownBook),
     run: async (call, { query, body }) => {
-      // A filter that is silently ignored would answer books that were not asked for.
-      if (body.condition || body.fullTextSearch?.trim()) {
-        refuse('invalid_request', 'Filters are not available yet: leave out condition and fullTextSearch.')
-      }
-      return await answerBooks({ call, query, filter: { includeDeleted: body.includeDeleted } })
+      const condition = body.condition ? compileFilter(body.condition, 'books', call.caller ?? refuse('unauthorized')) : undefined
+      const filter = { condition, search: readSearch(body.fullTextSearch), includeDeleted: body.includeDeleted }
+      return await answerBooks({ call, query, filter })
     },
   }),
   endpoint({

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
@@ -7,16 +8,30 @@ import type { Caller } from '#core/account/caller.ts'
 import { findCover } from '#core/book/book-file.ts'
 import { checkLibrary, listSeriesBooks } from '#core/book/book-query.ts'
 import { refuse } from '#core/errors.ts'
-import { Uuid } from '#core/schema.ts'
+import { compileFilter } from '#core/filter/filter-query.ts'
+import { Nullable, Uuid } from '#core/schema.ts'
+import { readSearch } from '#core/search/search-query.ts'
 import { Series } from '#core/series/series.ts'
-import { findSeriesCoverBook, getSeries, listSeries, readSeriesSort } from '#core/series/series-query.ts'
+import {
+  findSeriesCoverBook,
+  getSeries,
+  listAlphabeticalGroups,
+  listSeries,
+  readSeriesSort,
+  type SeriesFilter,
+} from '#core/series/series-query.ts'
 
+/** Nobody combines more by hand. */
+const NAMES_MAX = 20
+/** A page; this list knows no further ones. */
+const FOUND_MAX = 50
 const SeriesId = Type.Object({ seriesId: Uuid })
 const seriesQuery = {
   ...pageQuery,
   sort: Type.Optional(
     Type.String({
-      description: '`<field>,<asc|desc>`; fields: name, date_added (created_at), date_updated (updated_at), book_count. Name unless said.',
+      description:
+        '`<field>,<asc|desc>`; fields: name, date_added (created_at), date_updated (updated_at), release_date (year), date_read, book_count, rating (user_rating), community_rating (avg_rating), external_rating. Name unless said; of a search the best match first.',
     }),
   ),
 }
@@ -24,7 +39,7 @@ const seriesQuery = {
 interface ListAsk {
   call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
   query: { page?: number; pageSize?: number; sort?: string }
-  filter: { libraryId?: string | undefined }
+  filter: SeriesFilter
 }
 
 async function answerSeries({ call, query, filter }: ListAsk) {
@@ -34,6 +49,30 @@ async function answerSeries({ call, query, filter }: ListAsk) {
   return paginate({ call, page, pageSize, total, data: items })
 }
 
+/** Comma-separated names, as a query takes them. */
+const readNames = (text: string | undefined) =>
+  text
+    ?.split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+    .slice(0, NAMES_MAX)
+
+const names = (what: string) =>
+  Type.Optional(Type.String({ description: `Names of ${what}, comma-separated: series that have all of them.` }))
+
+const SeriesListRequest = Type.Object(
+  {
+    condition: Type.Optional(Nullable(Type.Record(Type.String(), Type.Unknown()))),
+    fullTextSearch: Type.Optional(Nullable(Type.String())),
+  },
+  { additionalProperties: false },
+)
+
+function readFilter(body: Static<typeof SeriesListRequest>, caller: Caller): SeriesFilter {
+  const condition = body.condition ? compileFilter(body.condition, 'series', caller) : undefined
+  return { condition, search: readSearch(body.fullTextSearch) }
+}
+
 export const seriesRoutes = [
   endpoint({
     method: 'GET',
@@ -41,9 +80,58 @@ export const seriesRoutes = [
     summary: 'List series',
     tag: 'series',
     allow: { who: 'series-read' },
-    query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid) }),
+    query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }),
     reply: Paginated(Series),
-    run: (call, { query }) => answerSeries({ call, query, filter: { libraryId: query.libraryId } }),
+    run: (call, { query }) =>
+      answerSeries({ call, query, filter: { libraryId: query.libraryId, genres: readNames(query.genres), tags: readNames(query.tags) } }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/list',
+    summary: 'List series by filter',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    query: Type.Object(seriesQuery),
+    body: SeriesListRequest,
+    reply: Paginated(Series),
+    run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller ?? refuse('unauthorized')) }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/list/alphabetical-groups',
+    summary: 'How many series of a list begin with each letter',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    body: SeriesListRequest,
+    reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer({ minimum: 0 }) })),
+    run: (call, { body }) => {
+      const caller = call.caller ?? refuse('unauthorized')
+      return listAlphabeticalGroups(call.services.database, caller, readFilter(body, caller))
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/search',
+    summary: 'Series by words, the best match first',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    body: Type.Object(
+      { query: Type.String(), libraryId: Type.Optional(Nullable(Uuid)), full: Type.Optional(Type.Boolean()) },
+      { additionalProperties: false },
+    ),
+    reply: Type.Array(Series),
+    run: async (call, { body }) => {
+      const search = readSearch(body.query)
+      // Nothing looked for is nothing found, not everything.
+      if (search === null) return []
+      const { items } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), {
+        filter: { search, libraryId: body.libraryId ?? undefined },
+        sort: null,
+        offset: 0,
+        limit: FOUND_MAX,
+      })
+      return items
+    },
   }),
   endpoint({
     method: 'GET',

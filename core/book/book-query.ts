@@ -4,7 +4,9 @@ import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/book/book.ts'
 import { refuse } from '#core/errors.ts'
+import type { Fragment } from '#core/filter/filter-query.ts'
 import { type ProgressRow, progressOf } from '#core/progress/progress.ts'
+import { byRank, found } from '#core/search/search-query.ts'
 import { readSort, type Sort } from '#core/sort.ts'
 
 /** A book with what its series and library add, as {@link selectBooks} reads it. Numbers wider than a double's integers come as text. */
@@ -83,9 +85,11 @@ function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Cal
 
 export type BookSort = Sort<BookSortField>
 
-/** @throws invalid_request for an unknown field */
-export const readBookSort = (text: string | undefined): BookSort =>
-  readSort<BookSortField>(text, BOOK_SORT_NAMES, { field: 'title', direction: 'asc' })
+const DEFAULT_SORT: BookSort = { field: 'title', direction: 'asc' }
+
+/** Null when nothing is said. @throws invalid_request for an unknown field */
+export const readBookSort = (text: string | undefined): BookSort | null =>
+  text?.trim() ? readSort<BookSortField>(text, BOOK_SORT_NAMES, DEFAULT_SORT) : null
 
 export interface BookFilter {
   libraryId?: string | undefined
@@ -94,18 +98,27 @@ export interface BookFilter {
   includeDeleted?: boolean | undefined
   /** Only books that the caller has begun, or begun and not finished. */
   reading?: 'begun' | 'unfinished' | undefined
+  /** Of a list request; compiled. */
+  condition?: Fragment | undefined
+  /** Words that the book, its people or its series must have. */
+  search?: string | null | undefined
 }
 
-/** One page of the books the caller may see, and how many there are. */
+/**
+ * One page of the books the caller may see, and how many there are.
+ * @param list.sort null: the best match first when words are looked for, else by title
+ */
 export async function listBooks(
   database: Knex,
   caller: Caller,
-  list: { filter: BookFilter; sort: BookSort; offset: number; limit: number },
+  list: { filter: BookFilter; sort: BookSort | null; offset: number; limit: number },
 ): Promise<{ items: Book[]; total: number }> {
-  const order = BOOK_ORDER[list.sort.field](list.sort.direction === 'asc' ? 'ASC' : 'DESC')
-  const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(list.filter, caller))
-  const ordered = matching.select('books.id').orderByRaw(order)
-  joinForSort(ordered, list.sort.field, caller)
+  const { filter } = list
+  const ordered = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(filter, caller)).select('books.id')
+  if (list.sort === null && filter.search) ordered.modify(byRank('book', filter.search))
+  const sort = list.sort ?? DEFAULT_SORT
+  joinForSort(ordered, sort.field, caller)
+  ordered.orderByRaw(BOOK_ORDER[sort.field](sort.direction === 'asc' ? 'ASC' : 'DESC'))
   return await pageOfBooks(database, caller, { ordered, offset: list.offset, limit: list.limit })
 }
 
@@ -235,6 +248,8 @@ export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryB
     if (filter.libraryId !== undefined) query.where('books.library_id', filter.libraryId)
     if (filter.seriesId !== undefined) query.where('books.series_id', filter.seriesId)
     if (filter.includeDeleted !== true) query.whereNull('books.deleted_at')
+    if (filter.condition) query.whereRaw(filter.condition.sql, filter.condition.bindings as Knex.RawBinding[])
+    if (filter.search) query.modify(found('book', filter.search))
     if (filter.reading !== undefined) {
       const unfinished = filter.reading === 'unfinished' ? ' AND NOT p.completed' : ''
       query.whereRaw(`books.id IN (SELECT p.book_id FROM read_progress p WHERE p.user_id = ?${unfinished})`, [caller.userId])

@@ -3,6 +3,8 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { READING_ORDER } from '#core/book/book-query.ts'
 import { refuse } from '#core/errors.ts'
+import type { Fragment } from '#core/filter/filter-query.ts'
+import { byRank, found } from '#core/search/search-query.ts'
 import { type Series, seriesFolder } from '#core/series/series.ts'
 import { readSort, type Sort } from '#core/sort.ts'
 
@@ -31,7 +33,7 @@ const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND
 const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
 const BOOK_COUNT = `(SELECT count(*) ${PRESENT_BOOKS})`
 
-type SeriesSortField = 'name' | 'created' | 'updated' | 'books' | 'read'
+type SeriesSortField = 'name' | 'created' | 'updated' | 'books' | 'read' | 'released' | 'rated' | 'community' | 'external'
 
 const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
   name: 'name',
@@ -41,20 +43,38 @@ const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
   updated_at: 'updated',
   book_count: 'books',
   date_read: 'read',
+  release_date: 'released',
+  year: 'released',
+  rating: 'rated',
+  user_rating: 'rated',
+  community_rating: 'community',
+  avg_rating: 'community',
+  external_rating: 'external',
 }
 
-const SERIES_ORDER: Record<Exclude<SeriesSortField, 'read'>, string> = {
+/** What to order by. All but the name may be missing, and then come last. */
+const SERIES_ORDER: Record<SeriesSortField, string> = {
   name: NAME,
   created: 'series.created_at',
   updated: 'series.updated_at',
   books: BOOK_COUNT,
+  read: `(SELECT max(p.updated_at) FROM read_progress p JOIN books ON books.id = p.book_id
+    WHERE p.user_id = ? AND books.series_id = series.id)`,
+  released: '(SELECT m.year FROM series_metadata m WHERE m.series_id = series.id)',
+  rated: '(SELECT r.rating FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
+  community: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)',
+  external: '(SELECT avg(r.rating) FROM series_external_ratings r WHERE r.series_id = series.id)',
 }
+/** Columns with an index, which knows its own order of what is missing. */
+const NEVER_NULL = new Set<SeriesSortField>(['name', 'created', 'updated', 'books'])
 
 export type SeriesSort = Sort<SeriesSortField>
 
-/** @throws invalid_request for an unknown field */
-export const readSeriesSort = (text: string | undefined): SeriesSort =>
-  readSort<SeriesSortField>(text, SERIES_SORT_NAMES, { field: 'name', direction: 'asc' })
+const DEFAULT_SORT: SeriesSort = { field: 'name', direction: 'asc' }
+
+/** Null when nothing is said. @throws invalid_request for an unknown field */
+export const readSeriesSort = (text: string | undefined): SeriesSort | null =>
+  text?.trim() ? readSort<SeriesSortField>(text, SERIES_SORT_NAMES, DEFAULT_SORT) : null
 
 export interface SeriesFilter {
   libraryId?: string | undefined
@@ -62,11 +82,28 @@ export interface SeriesFilter {
   inProgress?: boolean | undefined
   /** Only series that the caller wants to read. */
   wanted?: boolean | undefined
+  /** Names of genres and tags, all of which the series has. */
+  genres?: readonly string[] | undefined
+  tags?: readonly string[] | undefined
+  /** Of a list request; compiled. */
+  condition?: Fragment | undefined
+  /** Words that the series or its people must have. */
+  search?: string | null | undefined
 }
 
 function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.QueryBuilder) => void {
   return (query) => {
     if (filter.libraryId !== undefined) query.where('series.library_id', filter.libraryId)
+    if (filter.condition) query.whereRaw(filter.condition.sql, filter.condition.bindings as Knex.RawBinding[])
+    if (filter.search) query.modify(found('series', filter.search))
+    for (const kind of ['genre', 'tag'] as const) {
+      for (const name of filter[`${kind}s`] ?? []) {
+        query.whereRaw(
+          `EXISTS (SELECT 1 FROM series_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE x.series_id = series.id AND lower(n.name) = lower(?))`,
+          [name],
+        )
+      }
+    }
     if (filter.wanted) query.whereRaw('series.id IN (SELECT w.series_id FROM want_to_read w WHERE w.user_id = ?)', [caller.userId])
     if (filter.inProgress) {
       query
@@ -84,26 +121,55 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
   }
 }
 
-/** One page of the series the caller may see, and how many there are. */
+/**
+ * One page of the series the caller may see, and how many there are.
+ * @param list.sort null: the best match first when words are looked for, else by name
+ */
 export async function listSeries(
   database: Knex,
   caller: Caller,
-  list: { filter: SeriesFilter; sort: SeriesSort; offset: number; limit: number },
+  list: { filter: SeriesFilter; sort: SeriesSort | null; offset: number; limit: number },
 ): Promise<{ items: Series[]; total: number }> {
-  const direction = list.sort.direction === 'asc' ? 'ASC' : 'DESC'
-  const matching = database('series').modify(visibleTo(caller, 'series.id')).whereRaw(HAS_BOOKS)
-  matching.modify(matchesSeries(list.filter, caller))
-  const ordered = matching.select('series.id')
-  if (list.sort.field === 'read') {
-    ordered
-      .joinRaw(
-        `LEFT JOIN LATERAL (SELECT max(p.updated_at) AS read_at FROM read_progress p JOIN books ON books.id = p.book_id
-           WHERE p.user_id = ? AND books.series_id = series.id) AS reading ON true`,
-        [caller.userId],
-      )
-      .orderByRaw(`reading.read_at ${direction} NULLS LAST, series.id ${direction}`)
-  } else ordered.orderByRaw(`${SERIES_ORDER[list.sort.field]} ${direction}, series.id ${direction}`)
+  const { filter } = list
+  const ordered = database('series')
+    .modify(visibleTo(caller, 'series.id'))
+    .whereRaw(HAS_BOOKS)
+    .modify(matchesSeries(filter, caller))
+    .select('series.id')
+  if (list.sort === null && filter.search) ordered.modify(byRank('series', filter.search))
+  const { field, direction } = list.sort ?? DEFAULT_SORT
+  const turn = direction === 'asc' ? 'ASC' : 'DESC'
+  const expression = SERIES_ORDER[field]
+  ordered
+    .orderByRaw(`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, expression.includes('?') ? [caller.userId] : [])
+    .orderByRaw(`series.id ${turn}`)
   return await pageOfSeries(database, caller, { ordered, offset: list.offset, limit: list.limit })
+}
+
+/**
+ * How many series begin with each letter or digit, of those a list request would answer. What begins with anything else is under "#", accents
+ * aside; groups come in order, "#" first.
+ */
+export async function listAlphabeticalGroups(
+  database: Knex,
+  caller: Caller,
+  filter: SeriesFilter,
+): Promise<{ group: string; count: number }[]> {
+  const initials = database('series')
+    .modify(visibleTo(caller, 'series.id'))
+    .whereRaw(HAS_BOOKS)
+    .modify(matchesSeries(filter, caller))
+    .select(
+      database.raw(`substr(upper(carrel_fold(ltrim(coalesce(series.title_sort, series.title)))), 1, 1) COLLATE "und-x-icu" AS initial`),
+    )
+  const rows = await database
+    .from(initials.as('initials'))
+    .select(database.raw(`CASE WHEN initial ~ '[[:alpha:]]' THEN initial ELSE '#' END AS "group"`))
+    .count({ count: '*' })
+    .groupBy(1 as never)
+  return (rows as { group: string; count: string | number }[])
+    .map(({ group, count }) => ({ group, count: Number(count) }))
+    .sort((a, b) => (a.group === '#' ? -1 : b.group === '#' ? 1 : a.group.localeCompare(b.group)))
 }
 
 /**

@@ -95,10 +95,42 @@ t.test('lists of books', async (t) => {
   t.equal(posted.status, 200)
   t.same(checkList?.(posted.json) ?? [], [])
   t.match(posted.json, { page: 2, links: { next: '/api/v1/books/list?page=3&pageSize=5&sort=number%2Casc' } })
+  t.same(
+    (await list({ condition: { title: { operator: 'is', value: 'issue 7' } } })).json.data.map(({ title }) => title),
+    ['Issue 7'],
+  )
+  t.same(
+    (await list({ fullTextSearch: '7 run' })).json.data.map(({ title }) => title),
+    ['Issue 7'],
+  )
+  t.equal((await list({ fullTextSearch: 'x'.repeat(501) })).status, 422)
+  const listed = (path: string, body: unknown) =>
+    server.request<List<Series> & { group: string }[]>('POST', `/api/v1/series/${path}`, { token: server.adminToken, body })
+  t.equal((await listed('list?sort=release_date,desc', { condition: { name: { operator: 'is', value: 'run' } } })).json.total, 1)
+  t.equal((await listed('list', { condition: { name: { operator: 'eq', value: 'run' } } })).status, 400)
+  t.same((await listed('list/alphabetical-groups', {})).json, [
+    { group: 'R', count: 1 },
+    { group: 'S', count: 1 },
+  ])
+  t.equal((await listed('search', { query: 'secr' })).json.length, 1)
+  for (const sort of [
+    'name',
+    'date_added',
+    'date_updated',
+    'year',
+    'date_read',
+    'book_count',
+    'rating',
+    'community_rating',
+    'external_rating',
+  ])
+    t.equal((await get<List<Series>>(`/api/v1/series?sort=${sort},desc&genres=none`)).json.total, 0, sort)
   t.equal((await list({ condition: null, fullTextSearch: '  ', includeDeleted: true })).json.total, 13)
   for (const body of [
-    { condition: { title: { operator: 'is', value: 'x' } } },
-    { fullTextSearch: 'x' },
+    { condition: { titel: { operator: 'is', value: 'x' } } },
+    { condition: {} },
+    { condition: [] },
+    { fullTextSearch: 5 },
     { conditions: {} },
     { includeDeleted: 1 },
     [],

@@ -1,0 +1,240 @@
+import type { Caller } from '#core/account/caller.ts'
+import { BOOK_TYPES } from '#core/book/metadata.ts'
+import { refuse } from '#core/errors.ts'
+import { type Condition, type FilterField, type Operand, readCondition } from '#core/filter/condition.ts'
+import { SERIES_STATUSES } from '#core/series/metadata.ts'
+
+/** A piece of a WHERE clause. Every value is a binding; the text comes from this file alone. */
+export interface Fragment {
+  sql: string
+  bindings: unknown[]
+}
+
+/** A field in SQL: an expression to compare, a set of rows in which a name is looked for, or a test of its own. */
+type Column = FilterField & { only?: 'admin' } & (
+    | { expression: string; callerBinding?: true }
+    /** `FROM … WHERE …` of the rows that belong to the record, and the name in them. */
+    | { members: string; name: string; callerBinding?: true }
+    | { test: (value: string) => Fragment; needsCaller?: true }
+  )
+
+const READ_STATUS = ['unread', 'in_progress', 'read'] as const
+const seriesMetadata = (column: string) => `(SELECT m.${column} FROM series_metadata m WHERE m.series_id = series.id)`
+const bookMetadata = (column: string) => `(SELECT m.${column} FROM book_metadata m WHERE m.book_id = books.id)`
+const people = (table: 'book' | 'series', id: string) =>
+  `FROM ${table}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE m.${table}_id = ${id}`
+const SHARED = 'FROM series_sharing_tags x JOIN sharing_tags n ON n.id = x.sharing_tag_id WHERE x.series_id ='
+const present = 'FROM books b WHERE b.library_id = series.library_id AND b.series_id = series.id AND b.deleted_at IS NULL'
+const mine = (book: string, more = '') => `EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = ${book} AND p.user_id = ?${more})`
+
+const SERIES: Record<string, Column> = {
+  libraryId: { family: 'uuid', expression: 'series.library_id' },
+  genre: {
+    family: 'text',
+    members: 'FROM series_genres x JOIN genres n ON n.id = x.genre_id WHERE x.series_id = series.id',
+    name: 'n.name',
+  },
+  tag: { family: 'text', members: 'FROM series_tags x JOIN tags n ON n.id = x.tag_id WHERE x.series_id = series.id', name: 'n.name' },
+  sharingTag: { family: 'text', members: `${SHARED} series.id`, name: 'n.name', only: 'admin' },
+  author: { family: 'text', members: people('series', 'series.id'), name: "(person ->> 'name')" },
+  status: { family: 'text', expression: seriesMetadata('status'), words: SERIES_STATUSES },
+  publisher: { family: 'text', expression: seriesMetadata('publisher') },
+  language: { family: 'text', expression: seriesMetadata('language') },
+  summary: { family: 'text', expression: seriesMetadata('summary') },
+  name: { family: 'text', expression: 'series.title' },
+  title: { family: 'text', expression: 'series.title' },
+  titleSort: { family: 'text', expression: 'coalesce(series.title_sort, series.title)' },
+  path: { family: 'text', expression: 'series.path' },
+  year: { family: 'number', expression: seriesMetadata('year') },
+  userRating: {
+    family: 'number',
+    expression: '(SELECT r.rating FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
+    callerBinding: true,
+  },
+  communityRating: { family: 'number', expression: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)' },
+  dateAdded: { family: 'date', expression: 'series.created_at' },
+  readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true },
+  completion: {
+    family: 'bool',
+    // Null where the total is not known: such a series is neither.
+    expression: `((SELECT count(*) ${present}) >= ${seriesMetadata('total_volume_count')})`,
+  },
+  hasExternalSourceId: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM series_external_ids e WHERE e.series_id = series.id)' },
+  hasUserRating: {
+    family: 'bool',
+    expression: 'EXISTS (SELECT 1 FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
+    callerBinding: true,
+  },
+  inCollection: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM collection_series c WHERE c.series_id = series.id)' },
+  collectionId: { family: 'uuid', members: 'FROM collection_series c WHERE c.series_id = series.id', name: 'c.collection_id' },
+  wantToRead: {
+    family: 'bool',
+    expression: 'EXISTS (SELECT 1 FROM want_to_read w WHERE w.series_id = series.id AND w.user_id = ?)',
+    callerBinding: true,
+  },
+}
+
+/** Rows of the book's own and of its series' genres or tags. */
+const ofBookOrSeries = (kind: 'genre' | 'tag') =>
+  `FROM ${kind}s n WHERE (n.id IN (SELECT x.${kind}_id FROM book_${kind}s x WHERE x.book_id = books.id)
+    OR n.id IN (SELECT x.${kind}_id FROM series_${kind}s x WHERE x.series_id = books.series_id))`
+
+const BOOKS: Record<string, Column> = {
+  libraryId: { family: 'uuid', expression: 'books.library_id' },
+  seriesId: { family: 'uuid', expression: 'books.series_id' },
+  genre: { family: 'text', members: ofBookOrSeries('genre'), name: 'n.name' },
+  tag: { family: 'text', members: ofBookOrSeries('tag'), name: 'n.name' },
+  sharingTag: { family: 'text', members: `${SHARED} books.series_id`, name: 'n.name', only: 'admin' },
+  author: { family: 'text', members: people('book', 'books.id'), name: "(person ->> 'name')" },
+  title: { family: 'text', expression: 'books.title' },
+  titleSort: { family: 'text', expression: 'coalesce(books.title_sort, books.title)' },
+  summary: { family: 'text', expression: bookMetadata('summary') },
+  publisher: { family: 'text', expression: bookMetadata('publisher') },
+  language: { family: 'text', expression: bookMetadata('language_iso') },
+  bookType: { family: 'text', expression: bookMetadata('book_type'), words: BOOK_TYPES },
+  path: { family: 'text', expression: 'books.path' },
+  format: { family: 'text', expression: 'books.file_format' },
+  pageCount: { family: 'number', expression: 'books.page_count' },
+  number: { family: 'number', expression: 'books.number' },
+  year: { family: 'number', expression: bookMetadata('year') },
+  dateAdded: { family: 'date', expression: 'books.created_at' },
+  readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true },
+  hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
+  inReadList: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM read_list_books r WHERE r.book_id = books.id)' },
+  readListId: { family: 'uuid', members: 'FROM read_list_books r WHERE r.book_id = books.id', name: 'r.read_list_id' },
+}
+
+const COLUMNS = { books: BOOKS, series: SERIES }
+
+/**
+ * The WHERE clause of a condition over `books` or `series`: one statement, whatever its shape. Comparisons of text know no case; a value that
+ * is missing is not equal to anything, so `isNot`, `ne` and `doesNotContain` hold for it.
+ * @throws invalid_request as {@link readCondition}, forbidden for fields that only administrators may ask about
+ */
+export function compileFilter(given: unknown, target: keyof typeof COLUMNS, caller: Caller): Fragment {
+  const columns = COLUMNS[target]
+  // A list of words is what a person may say; what the operators of a text take beside them is any text.
+  const fields = Object.fromEntries(
+    Object.entries(columns).map(([name, { family, words }]) => [name, family === 'word' && words ? { family, words } : { family }]),
+  )
+  return compile(readCondition(given, fields))
+
+  function compile(condition: Condition): Fragment {
+    switch (condition.kind) {
+      case 'not': {
+        const { sql, bindings } = compile(condition.part)
+        return { sql: `((${sql}) IS NOT TRUE)`, bindings }
+      }
+      case 'leaf': {
+        const column = columns[condition.field] as Column
+        if (column.only === 'admin' && caller.role !== 'admin') refuse('forbidden', `Only administrators may filter by ${condition.field}.`)
+        return compileLeaf(column, condition.operand, caller)
+      }
+      default: {
+        const parts = condition.parts.map(compile)
+        if (parts.length === 0) return { sql: condition.kind === 'allOf' ? 'true' : 'false', bindings: [] }
+        const word = condition.kind === 'allOf' ? ' AND ' : ' OR '
+        return { sql: `(${parts.map(({ sql }) => sql).join(word)})`, bindings: parts.flatMap(({ bindings }) => bindings) }
+      }
+    }
+  }
+}
+
+function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment {
+  if ('test' in column) {
+    const { operator, value } = operand as { operator: string; value: string }
+    const { sql, bindings } = column.test(value)
+    const bound = bindings.map((binding) => (binding === CALLER ? caller.userId : binding))
+    return { sql: operator === 'isNot' ? `NOT (${sql})` : sql, bindings: bound }
+  }
+  const own = column.callerBinding ? [caller.userId] : []
+  if ('members' in column) {
+    const { operator } = operand
+    const negated = NEGATIONS[operator]
+    const { sql, bindings } = compare(column.name, negated ? ({ ...operand, operator: negated } as Operand) : operand)
+    // No name at all is what "is null" means of a set.
+    const inside = operator === 'isNull' || operator === 'isNotNull' ? '' : ` AND ${sql}`
+    const negative = negated !== undefined || operator === 'isNull'
+    return { sql: `${negative ? 'NOT ' : ''}EXISTS (SELECT 1 ${column.members}${inside})`, bindings: [...own, ...bindings] }
+  }
+  const { sql, bindings } = compare(column.expression, operand)
+  const times = sql.split(column.expression).length - 1
+  return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }
+}
+
+/** Of a set of names the opposite is asked of the whole set. */
+const NEGATIONS: Record<string, string | undefined> = { isNot: 'is', doesNotContain: 'contains', notIn: 'in' }
+
+/** One comparison; the expression stands before every binding. */
+function compare(expression: string, operand: Operand): Fragment {
+  const { operator } = operand
+  if (operator === 'isNull') return { sql: `${expression} IS NULL`, bindings: [] }
+  if (operator === 'isNotNull') return { sql: `${expression} IS NOT NULL`, bindings: [] }
+  switch (operand.family) {
+    case 'bool':
+      return { sql: `${expression} IS ${operator === 'isTrue' ? 'TRUE' : 'FALSE'}`, bindings: [] }
+    case 'uuid':
+      return operator === 'is' || operator === 'in'
+        ? { sql: `${expression} = ANY(CAST(? AS uuid[]))`, bindings: [operand.values] }
+        : { sql: `(${expression} = ANY(CAST(? AS uuid[]))) IS NOT TRUE`, bindings: [operand.values] }
+    case 'text':
+    case 'word': {
+      const value = operand.value as string
+      const like = value.replace(/[\\%_]/g, '\\$&')
+      const pattern = { contains: `%${like}%`, doesNotContain: `%${like}%`, beginsWith: `${like}%`, endsWith: `%${like}` }[operator]
+      if (pattern === undefined)
+        return { sql: `lower(${expression}) IS ${operator === 'is' ? 'NOT ' : ''}DISTINCT FROM lower(?)`, bindings: [value.trim()] }
+      return { sql: `(${expression} ILIKE ?)${operator === 'doesNotContain' ? ' IS NOT TRUE' : ''}`, bindings: [pattern] }
+    }
+    case 'number': {
+      const { low, high } = operand
+      if (operator === 'between')
+        return {
+          sql: `${expression} BETWEEN coalesce(CAST(? AS float8), '-Infinity') AND coalesce(CAST(? AS float8), 'Infinity')`,
+          bindings: [low, high],
+        }
+      const sign = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' }[operator]
+      return { sql: `${expression} ${sign ?? 'IS DISTINCT FROM'} CAST(? AS float8)`, bindings: [low] }
+    }
+    case 'date': {
+      const { low, high } = operand
+      if (operator === 'between')
+        return {
+          sql: `(${expression} <@ tstzrange(CAST(? AS timestamptz), CAST(? AS timestamptz), '[${high && high.from === high.until ? ']' : ')'}'))`,
+          bindings: [low?.from ?? null, high?.until ?? null],
+        }
+      const day = low as { from: string; until: string }
+      const isDay = day.from !== day.until
+      const [sign, at] = {
+        after: isDay ? ['>=', day.until] : ['>', day.from],
+        before: ['<', day.from],
+        onOrAfter: ['>=', day.from],
+        onOrBefore: isDay ? ['<', day.until] : ['<=', day.from],
+      }[operator] as [string, string]
+      return { sql: `${expression} ${sign} CAST(? AS timestamptz)`, bindings: [at] }
+    }
+  }
+}
+
+/** Stands in a test's bindings for the user who asks. */
+const CALLER = Symbol('caller')
+
+function bookReadStatus(value: string): Fragment {
+  const [sql, times] = {
+    read: [mine('books.id', ' AND p.completed'), 1],
+    in_progress: [mine('books.id', ' AND NOT p.completed'), 1],
+    unread: [`NOT ${mine('books.id')}`, 1],
+  }[value] as [string, number]
+  return { sql, bindings: Array.from({ length: times }, () => CALLER) }
+}
+
+function seriesReadStatus(value: string): Fragment {
+  const begun = `EXISTS (SELECT 1 ${present} AND ${mine('b.id')})`
+  const unfinished = `EXISTS (SELECT 1 ${present} AND NOT ${mine('b.id', ' AND p.completed')})`
+  const [sql, times] = {
+    read: [`(${begun} AND NOT ${unfinished})`, 2],
+    in_progress: [`(${begun} AND ${unfinished})`, 2],
+    unread: [`NOT ${begun}`, 1],
+  }[value] as [string, number]
+  return { sql, bindings: Array.from({ length: times }, () => CALLER) }
+}

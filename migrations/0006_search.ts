@@ -1,0 +1,145 @@
+import type { Knex } from 'knex'
+
+/**
+ * Full-text search over books and series. Triggers keep the documents, so that no writer can forget them; documents and queries are made
+ * by the same functions.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(String.raw`
+    -- Case, accents and compatibility forms folded. Recomposed at the end, for what is left apart (Hangul, kana with marks) belongs together.
+    CREATE FUNCTION carrel_fold(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT replace(replace(replace(translate(normalize(regexp_replace(
+        lower(normalize(coalesce(given, ''), NFKD) COLLATE "und-x-icu"), '[\u0300-\u036f]', '', 'g'), NFC),
+        'øłđıħŧ', 'oldiht'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe')
+    $$;
+
+    -- Words of a folded text. Runs of Chinese, Japanese and Korean have no spaces between words and stand alone.
+    CREATE FUNCTION carrel_words(given text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT array_remove(regexp_split_to_array(
+        regexp_replace(carrel_fold(given), '([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+)', ' \1 ', 'g')
+          COLLATE "und-x-icu", '[^[:alnum:]\u3005]+'), '')
+    $$;
+
+    -- What is indexed of a text, with a weight: words as they are, runs of CJK as pairs of neighbours and their last character.
+    -- Positions beyond 16383 are all the same to PostgreSQL; words beyond 500 characters are none.
+    CREATE FUNCTION carrel_document(given text, weight text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT coalesce(string_agg('''' || token || ''':' || least(place, 16383) || weight, ' '), '')::tsvector
+      FROM (
+        SELECT CASE WHEN word ~ '^[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]'
+          THEN substr(word, start, 2) ELSE word END AS token, place
+        FROM unnest(carrel_words(given)) WITH ORDINALITY AS w (word, place)
+        CROSS JOIN LATERAL generate_series(1, CASE WHEN word ~ '^[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]'
+          THEN length(word) ELSE 1 END) AS start
+      ) AS tokens WHERE length(token) <= 500
+    $$;
+
+    -- All words in any order; the beginning of a word will do. Null when nothing is left to look for.
+    CREATE FUNCTION carrel_search_query(given text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT string_agg(DISTINCT '''' || token || '''' || CASE WHEN paired THEN '' ELSE ':*' END, ' & ')::tsquery
+      FROM (
+        SELECT CASE WHEN run THEN substr(word, start, 2) ELSE word END AS token, run AND length(word) > 1 AS paired
+        FROM (SELECT word, word ~ '^[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]' AS run
+              FROM unnest(carrel_words(given)) AS word) AS words
+        CROSS JOIN LATERAL generate_series(1, CASE WHEN run THEN greatest(length(word) - 1, 1) ELSE 1 END) AS start
+      ) AS tokens WHERE length(token) <= 500
+    $$;
+
+    CREATE FUNCTION carrel_people(authors jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT string_agg(person ->> 'name', ' ') FROM jsonb_array_elements(CASE jsonb_typeof(authors) WHEN 'array' THEN authors END) AS person
+    $$;
+
+    CREATE TABLE book_search (book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE, document tsvector NOT NULL);
+    CREATE TABLE series_search (series_id uuid PRIMARY KEY REFERENCES series ON DELETE CASCADE, document tsvector NOT NULL);
+
+    CREATE FUNCTION carrel_refresh_books(ids uuid[]) RETURNS void LANGUAGE sql AS $$
+      INSERT INTO book_search (book_id, document)
+      SELECT b.id, carrel_document(concat_ws(' ', b.title, b.title_sort, m.original_title, m.subtitle), 'A')
+        || carrel_document(concat_ws(' ', s.title, (SELECT string_agg(t.title, ' ') FROM series_alternate_titles t WHERE t.series_id = s.id)), 'B')
+        || carrel_document(concat_ws(' ', carrel_people(m.authors), m.isbns, m.publisher), 'C')
+        || carrel_document(m.summary, 'D')
+      FROM books b JOIN series s ON s.id = b.series_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(ids)
+      ON CONFLICT (book_id) DO UPDATE SET document = excluded.document WHERE book_search.document <> excluded.document
+    $$;
+
+    CREATE FUNCTION carrel_refresh_series(ids uuid[]) RETURNS void LANGUAGE sql AS $$
+      INSERT INTO series_search (series_id, document)
+      SELECT s.id, carrel_document(concat_ws(' ', s.title, s.title_sort), 'A')
+        || carrel_document((SELECT string_agg(t.title, ' ') FROM series_alternate_titles t WHERE t.series_id = s.id), 'B')
+        || carrel_document(concat_ws(' ', carrel_people(m.authors), m.publisher), 'C')
+        || carrel_document(m.summary, 'D')
+      FROM series s LEFT JOIN series_metadata m ON m.series_id = s.id WHERE s.id = ANY(ids)
+      ON CONFLICT (series_id) DO UPDATE SET document = excluded.document WHERE series_search.document <> excluded.document
+    $$;
+
+    -- The scan adds books by the hundred: one refresh a statement.
+    CREATE FUNCTION carrel_books_added() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM carrel_refresh_books(array(SELECT id FROM added)); RETURN NULL; END $$;
+    CREATE TRIGGER books_search_added AFTER INSERT ON books REFERENCING NEW TABLE AS added
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_books_added();
+    CREATE FUNCTION carrel_book_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM carrel_refresh_books(ARRAY[NEW.id]); RETURN NULL; END $$;
+    CREATE TRIGGER books_search_changed AFTER UPDATE OF title, title_sort, series_id ON books FOR EACH ROW
+      WHEN ((OLD.title, OLD.title_sort, OLD.series_id) IS DISTINCT FROM (NEW.title, NEW.title_sort, NEW.series_id))
+      EXECUTE FUNCTION carrel_book_changed();
+    CREATE FUNCTION carrel_book_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM carrel_refresh_books(array(SELECT book_id FROM changed)); RETURN NULL; END $$;
+    CREATE TRIGGER book_metadata_search_added AFTER INSERT ON book_metadata REFERENCING NEW TABLE AS changed
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_metadata_changed();
+    CREATE TRIGGER book_metadata_search_changed AFTER UPDATE ON book_metadata REFERENCING NEW TABLE AS changed
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_metadata_changed();
+
+    CREATE FUNCTION carrel_series_added() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM carrel_refresh_series(array(SELECT id FROM added)); RETURN NULL; END $$;
+    CREATE TRIGGER series_search_added AFTER INSERT ON series REFERENCING NEW TABLE AS added
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_added();
+    CREATE FUNCTION carrel_series_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        PERFORM carrel_refresh_series(ARRAY[NEW.id]);
+        PERFORM carrel_refresh_books(array(SELECT id FROM books WHERE series_id = NEW.id));
+        RETURN NULL;
+      END $$;
+    CREATE TRIGGER series_search_changed AFTER UPDATE OF title, title_sort ON series FOR EACH ROW
+      WHEN ((OLD.title, OLD.title_sort) IS DISTINCT FROM (NEW.title, NEW.title_sort)) EXECUTE FUNCTION carrel_series_changed();
+    CREATE FUNCTION carrel_series_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM carrel_refresh_series(array(SELECT series_id FROM changed)); RETURN NULL; END $$;
+    CREATE TRIGGER series_metadata_search_added AFTER INSERT ON series_metadata REFERENCING NEW TABLE AS changed
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_metadata_changed();
+    CREATE TRIGGER series_metadata_search_changed AFTER UPDATE ON series_metadata REFERENCING NEW TABLE AS changed
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_metadata_changed();
+    CREATE FUNCTION carrel_alternate_title_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE changed uuid := coalesce(NEW.series_id, OLD.series_id);
+      BEGIN
+        -- Of a series that is being deleted nothing is left to index.
+        IF EXISTS (SELECT 1 FROM series WHERE id = changed) THEN
+          PERFORM carrel_refresh_series(ARRAY[changed]);
+          PERFORM carrel_refresh_books(array(SELECT id FROM books WHERE series_id = changed));
+        END IF;
+        RETURN NULL;
+      END $$;
+    CREATE TRIGGER series_alternate_titles_search AFTER INSERT OR UPDATE OR DELETE ON series_alternate_titles
+      FOR EACH ROW EXECUTE FUNCTION carrel_alternate_title_changed();
+
+    SELECT carrel_refresh_books(array(SELECT id FROM books));
+    SELECT carrel_refresh_series(array(SELECT id FROM series));
+    CREATE INDEX book_search_document ON book_search USING gin (document);
+    CREATE INDEX series_search_document ON series_search USING gin (document);
+  `)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw(`
+    DROP TRIGGER IF EXISTS series_alternate_titles_search ON series_alternate_titles;
+    DROP TRIGGER IF EXISTS series_metadata_search_changed ON series_metadata;
+    DROP TRIGGER IF EXISTS series_metadata_search_added ON series_metadata;
+    DROP TRIGGER IF EXISTS series_search_changed ON series;
+    DROP TRIGGER IF EXISTS series_search_added ON series;
+    DROP TRIGGER IF EXISTS book_metadata_search_changed ON book_metadata;
+    DROP TRIGGER IF EXISTS book_metadata_search_added ON book_metadata;
+    DROP TRIGGER IF EXISTS books_search_changed ON books;
+    DROP TRIGGER IF EXISTS books_search_added ON books;
+    DROP TABLE IF EXISTS book_search, series_search;
+    DROP FUNCTION IF EXISTS carrel_alternate_title_changed, carrel_series_metadata_changed, carrel_series_changed, carrel_series_added,
+      carrel_book_metadata_changed, carrel_book_changed, carrel_books_added, carrel_refresh_series, carrel_refresh_books, carrel_people,
+      carrel_search_query, carrel_document, carrel_words, carrel_fold;
+  `)
+}

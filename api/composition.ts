@@ -82,7 +82,18 @@ export async function openComposition(ground: Ground): Promise<Composition> {
       recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
     })
     return {
-      services: { settings, log, database, accounts, tasks, scans, pageReader, poolHealthy: () => pool.healthy() },
+      services: {
+        settings,
+        log,
+        database,
+        accounts,
+        tasks,
+        scans,
+        pageReader,
+        drawCover: pool.drawCover,
+        readReadingList: pool.readReadingList,
+        poolHealthy: () => pool.healthy(),
+      },
       async close() {
         await tasks.stop()
         await pageReader.close()

@@ -89,6 +89,21 @@ function describeRoute(route: Route<never>, schema: (given: TSchema) => Json): J
     ...(who !== 'public' && who !== 'user' && { description: `Needs the permission \`${who}\`.` }),
     security: describeSecurity(route),
     ...describeParameters(route, schema),
+    ...(route.kind === 'endpoint' &&
+      route.upload && {
+        requestBody: {
+          required: true,
+          content: {
+            'multipart/form-data': {
+              schema: {
+                type: 'object',
+                properties: { file: { type: 'string', format: 'binary', description: route.upload.description } },
+                required: ['file'],
+              },
+            },
+          },
+        },
+      }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: schema(closeObjects(body)) } } } }),
     responses: describeResponses(route, schema),
   }
@@ -128,7 +143,7 @@ function describeResponses(route: Route<never>, schema: (given: TSchema) => Json
   if (route.kind === 'stream') refusals.push(412, 416)
   if (route.params || route.query) refusals.push(400)
   if (route.params) refusals.push(404)
-  if (route.kind === 'endpoint' && route.body) refusals.push(400, 413, 415, 422)
+  if (route.kind === 'endpoint' && (route.body || route.upload)) refusals.push(400, 413, 415, 422)
   if (allow.who !== 'public') refusals.push(401)
   if (allow.who !== 'public' && allow.who !== 'user') refusals.push(403)
   const responses: Json = {}

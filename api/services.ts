@@ -1,9 +1,11 @@
 import type { Knex } from 'knex'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { PageReader } from '#core/book/read-page.ts'
+import type { DrawCover } from '#core/cover/cover.ts'
 import type { Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
+import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 
 /** Everything a route may call, put together once by main.ts. */
@@ -15,6 +17,10 @@ export interface Services {
   tasks: TaskQueue
   scans: Scans
   pageReader: PageReader
+  /** Makes covers of pictures that people give. */
+  drawCover: DrawCover
+  /** Reads the file of a reading list that people exchange. */
+  readReadingList: ReadReadingList
   /** Whether the worker pool takes work; for /health. */
   poolHealthy: () => boolean
 }

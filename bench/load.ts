@@ -11,17 +11,22 @@ export interface Load {
 }
 
 /**
- * Sends GET requests over `connections` keep-alive sockets for `seconds`, one at a time on each. Raw sockets, because a full
+ * Sends requests over `connections` keep-alive sockets for `seconds`, one at a time on each. Raw sockets, because a full
  * HTTP client would cost more than the server under test; it reads status and Content-Length and counts the rest.
  */
 export async function loadHttp(options: {
   port: number
   paths: readonly string[]
   headers: Record<string, string>
+  /** Sent as JSON by POST; without it the requests are GET. */
+  body?: unknown
   connections: number
   seconds: number
 }): Promise<Load> {
   const { port, paths, headers, connections, seconds } = options
+  const body = options.body === undefined ? '' : JSON.stringify(options.body)
+  const method = options.body === undefined ? 'GET' : 'POST'
+  const bodyLines = options.body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
   const headerLines = Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
@@ -47,7 +52,7 @@ export async function loadHttp(options: {
           }
           const path = paths[next++ % paths.length] as string
           sentAt = performance.now()
-          socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${headerLines}\r\n`)
+          socket.write(`${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${headerLines}${bodyLines}\r\n${body}`)
         }
         const finish = () => {
           latencies.push(performance.now() - sentAt)
@@ -70,9 +75,9 @@ export async function loadHttp(options: {
           if (end < 0) return
           if (!head.startsWith('HTTP/1.1 200')) failures += 1
           const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
-          const body = chunk.length - end - 4
-          bytes += body
-          remaining = length - body
+          const arrived = chunk.length - end - 4
+          bytes += arrived
+          remaining = length - arrived
           if (remaining <= 0) finish()
         })
       })

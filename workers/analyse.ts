@@ -5,6 +5,7 @@ import { detectContainer } from './detect.ts'
 import { BookFault } from './fault.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
+import { withSidecars } from './sidecars.ts'
 import { openZip, type ZipArchive } from './zip.ts'
 
 /**
@@ -41,7 +42,8 @@ async function analyseContents(request: AnalysisRequest, open: { fd: number; byt
   let format: BookFormat | null = null
   const as = async (found: BookFormat, contents: Promise<Contents>): Promise<Analysis> => {
     format = found
-    return { file, format, ...(await contents) }
+    const said = await contents
+    return { file, format, ...said, ...withSidecars(request.path, said) }
   }
   try {
     const container = detectContainer(open.fd, open.bytes)

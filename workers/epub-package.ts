@@ -1,6 +1,9 @@
+import type { Embedded, Problem } from '#core/book/analysis.ts'
 import { BookFault } from './fault.ts'
+import { openRemarks } from './metadata-values.ts'
+import { readOpfMetadata } from './opf-metadata.ts'
 import type { XmlDocument, XmlElement } from './xml.ts'
-import { childrenNamed, descendantsNamed, findDescendant, foldSpace, parseXml, textOf, XML_BYTES_MAX, XmlError } from './xml.ts'
+import { childrenNamed, descendantsNamed, findDescendant, parseXml, textOf, XML_BYTES_MAX, XmlError } from './xml.ts'
 import type { ZipArchive, ZipEntry } from './zip.ts'
 
 /** A resource of the book as the manifest lists it. `path` is the archive path; `entry` is undefined when the archive lacks it. */
@@ -14,8 +17,9 @@ export interface ManifestItem {
 
 /** What the package document says, resolved against the archive. */
 export interface EpubPackage {
-  /** First non-empty dc:title, white space folded. */
-  title: string | undefined
+  embedded: Embedded
+  /** What of the metadata could not be used. */
+  metadataProblem: Problem | null
   /** Names of undeclared or DTD-declared entities, left as written. */
   unknownEntities: readonly string[]
   fixedLayout: boolean
@@ -46,11 +50,13 @@ export function openPackage(archive: ZipArchive): EpubPackage {
   const document = readXml(archive, opfEntry, 'metadata', 'The package document of this EPUB cannot be read')
   const manifest = readManifest(document.root, (href) => resolve(href, opfEntry.name))
   const metadata = findDescendant(document.root, 'metadata')
+  const remarks = openRemarks()
   const references = childrenNamed(findDescendant(document.root, 'spine') ?? document.root, 'itemref')
   const byId = new Map(manifest.map((item) => [item.id, item]))
   const spine = references.map((reference) => byId.get(reference.attributes.get('idref') ?? '')).filter((item) => item !== undefined)
   return {
-    title: findTitle(metadata, document.unknownEntities),
+    embedded: readOpfMetadata(document.root, document.unknownEntities, remarks),
+    metadataProblem: remarks.problem(`The package document "${opfPath}"`),
     unknownEntities: document.unknownEntities,
     fixedLayout: saysFixedLayout(metadata) || optionFileSaysFixedLayout(archive, find),
     manifest,
@@ -106,16 +112,6 @@ function readManifest(
       entry: found?.entry,
     }
   })
-}
-
-function findTitle(metadata: XmlElement | undefined, unknownEntities: readonly string[]): string | undefined {
-  if (metadata === undefined) return undefined
-  for (const element of descendantsNamed(metadata, 'title')) {
-    const title = foldSpace(textOf(element))
-    // "&t;" is no title: what it stood for is exactly what is not looked up.
-    if (title !== '' && !unknownEntities.some((name) => title.includes(`&${name};`))) return title
-  }
-  return undefined
 }
 
 function metas(metadata: XmlElement | undefined): XmlElement[] {

@@ -31,6 +31,7 @@ async function analysePackage(archive: ZipArchive, book: EpubPackage, verifyPage
   const { cover, problem: coverProblem } = await makeEpubCover(archive, book, encrypted)
   const problems = [
     entityProblem(book),
+    book.metadataProblem,
     spineProblem(book),
     encryptionProblem(book, images ?? [], encrypted),
     verifyPages && images === null ? textProblem(archive, book, encrypted) : null,
@@ -41,7 +42,7 @@ async function analysePackage(archive: ZipArchive, book: EpubPackage, verifyPage
     pageCount: images !== null || book.fixedLayout ? book.spine.length : countPositions(book),
     pageSource: images === null ? 'none' : 'zip',
     pages,
-    embedded: book.title === undefined ? {} : { title: book.title },
+    embedded: book.embedded,
     cover,
     problems: oneOfEachType(problems.filter((problem) => problem !== null)),
   }

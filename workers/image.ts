@@ -1,6 +1,7 @@
 import { disableTypes, imageSize } from 'image-size'
 import sharp, { type Sharp } from 'sharp'
 import type { Cover, PageOutcome } from '#core/book/analysis.ts'
+import type { DrawCover } from '#core/cover/cover.ts'
 import { decodeBmp } from './bmp.ts'
 import { BookFault } from './fault.ts'
 import { DECODE_SECONDS_MAX, HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
@@ -97,6 +98,30 @@ export async function makeThumbnail(bytes: Uint8Array): Promise<Cover> {
       .toBuffer({ resolveWithObject: true })
     return { jpeg: data, width: info.width, height: info.height }
   })
+}
+
+/** The kinds of picture that people may give as a cover; all of them are shown everywhere once they are JPEG. */
+const COVER_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/avif', 'image/gif']
+/** Fills a tablet held upright; what is larger costs disk and nobody sees it. */
+const COVER_LONGEST_SIDE = 1600
+
+/** Makes of a picture that somebody gave the two sizes of a cover; of a moving one the first frame. */
+export const drawCover: DrawCover = async (bytes) => {
+  const mediaType = measurePicture(bytes)?.mediaType
+  if (mediaType === undefined || !COVER_TYPES.includes(mediaType)) return { refused: 'kind' }
+  try {
+    const { data, info } = await decoding(bytes, (picture) =>
+      picture
+        .resize({ width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, fit: 'inside', withoutEnlargement: true })
+        .flatten({ background: 'white' })
+        .jpeg({ quality: JPEG_QUALITY })
+        .toBuffer({ resolveWithObject: true }),
+    )
+    return { large: { jpeg: data, width: info.width, height: info.height }, small: await makeThumbnail(data) }
+  } catch (error) {
+    if (!(error instanceof BookFault)) throw error
+    return { refused: 'damaged' }
+  }
 }
 
 /** A copy no wider than `width`, never enlarged; `format` null keeps jpeg, png and webp, and turns the rest into jpeg. */

@@ -4,6 +4,7 @@ import { BookFault } from './fault.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { NAMES_IN_PROBLEM_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
 import { openPdf, type PDFDocumentProxy, type PdfHandle, withPdf } from './pdf-document.ts'
+import { readPdfMetadata } from './pdf-metadata.ts'
 import { renderPage } from './pdf-render.ts'
 
 /** The resolution that page sizes are given in, and what a page is worth on a screen. */
@@ -41,15 +42,15 @@ async function analyseDocument({ document, miscounted }: PdfHandle): Promise<Omi
     throw new BookFault('parser', `This PDF claims to have ${pageCount} pages, which cannot be.`, { pageCount, pagesMax: PAGES_MAX })
   }
   const { pages, problem: pageProblem } = await listPages(document, pageCount, miscounted)
-  const { title, problem: titleProblem } = await readTitle(document)
+  const { embedded, problem: metadataProblem } = await readPdfMetadata(document)
   const { cover, problem: coverProblem } = await makeCover(document)
   return {
     pageCount,
     pageSource: 'pdf',
     pages,
-    embedded: title === undefined ? {} : { title },
+    embedded,
     cover,
-    problems: [pageProblem, titleProblem, coverProblem].filter((problem) => problem !== null),
+    problems: [pageProblem, metadataProblem, coverProblem].filter((problem) => problem !== null),
   }
 }
 
@@ -97,24 +98,6 @@ function sizeOf(page: { view: number[]; rotate: number }): { width: number; heig
   const [across, up] = [right - left, top - bottom].map((points) => Math.round((Math.abs(points) * DPI) / POINTS_PER_INCH))
   if (!across || !up || !Number.isSafeInteger(across) || !Number.isSafeInteger(up)) return undefined
   return page.rotate % 180 === 0 ? { width: across, height: up } : { width: up, height: across }
-}
-
-async function readTitle(document: PDFDocumentProxy): Promise<{ title: string | undefined; problem: Problem | null }> {
-  try {
-    const { info } = await document.getMetadata()
-    const written = 'Title' in info ? info.Title : undefined
-    // PostgreSQL refuses NUL, and titles padded with it are common.
-    const title = typeof written === 'string' ? written.replace(/[\0\s]+/g, ' ').trim() : ''
-    return { title: title === '' ? undefined : title, problem: null }
-  } catch (error) {
-    const problem: Problem = {
-      type: 'metadata',
-      message: 'The document information of this PDF is damaged, so its title is not known.',
-      details: { reason: String(error) },
-      fatal: false,
-    }
-    return { title: undefined, problem }
-  }
 }
 
 async function makeCover(document: PDFDocumentProxy): Promise<{ cover: Cover | null; problem: Problem | null }> {

@@ -13,10 +13,13 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/book/analysis.ts'
+import type { DrawCover } from '#core/cover/cover.ts'
 import { refuse } from '#core/errors.ts'
+import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import { openGate } from './gate.ts'
-import { resizePicture } from './image.ts'
+import { drawCover, resizePicture } from './image.ts'
 import { openFiles } from './open-files.ts'
+import { readReadingList } from './reading-list.ts'
 import { openZipPages } from './zip-page.ts'
 
 export interface PoolOptions {
@@ -35,6 +38,9 @@ export interface Pool {
   extractRar: ExtractRar
   renderPdfPage: RenderPdfPage
   resizeImage: ResizeImage
+  drawCover: DrawCover
+  /** In this process: reading lists are small. */
+  readReadingList: ReadReadingList
   /** False once closed, and while threads die before they can do anything. */
   healthy(): boolean
   /** Lets running work end, for at most two seconds, then ends it. */
@@ -117,6 +123,8 @@ export function openPool(options: PoolOptions): Pool {
     renderPdfPage: (request, { signal } = {}) => reads.pass(() => run('renderPdfPage', request, signal, pageRefusal), signal),
     // In this process: libvips works in threads of its own, and no picture is copied to another heap and back.
     resizeImage: (request) => resizes.pass(() => resizePicture(request)),
+    drawCover: (bytes) => resizes.pass(() => drawCover(bytes)),
+    readReadingList,
     healthy: () => !closed && losses < LOSSES_UNHEALTHY,
     async close() {
       if (closed) return

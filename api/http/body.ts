@@ -31,6 +31,16 @@ export async function readJsonBody(request: IncomingMessage, limits: { bytesMax:
   return bytes.length === 0 ? undefined : parse(bytes)
 }
 
+/** Reads a body of any kind whole. @throws payload_too_large, unsupported_media_type, invalid_request (too slow, broken off) */
+export async function readBytesBody(request: IncomingMessage, limits: { bytesMax: number; deadlineMs: number }): Promise<Buffer> {
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    refuse('unsupported_media_type', `Compressed bodies ("${encoding.slice(0, 40)}") are not read; send it plain.`)
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limits.bytesMax) refuseSize(limits.bytesMax)
+  return await collect(request, limits)
+}
+
 /** Reads on for a while what nobody wants, then hangs up. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { Upload } from '#api/http/upload.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
 
@@ -56,9 +57,11 @@ export interface Endpoint<
   body?: B
   /** Largest request body in bytes; 1 MB unless said. */
   bodyBytesMax?: number
+  /** Takes a form with one file in it instead of JSON: `run` is given it as `upload`. The body is at most `bodyBytesMax`. */
+  upload?: { /** What the file is, for OpenAPI. */ description: string }
   /** Schema of the success body, for OpenAPI and for the contract tests. */
   reply?: R
-  run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q>; body: Read<B> }) => Promise<Read<R> | undefined>
+  run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>
 }
 
 /** What a stream route answers with. The sender in api/http/send.ts does ranges, conditional requests and HEAD. */

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { BODY_BYTES_MAX, readJsonBody, refuseBadText } from '#api/http/body.ts'
+import { BODY_BYTES_MAX, readBytesBody, readJsonBody, refuseBadText } from '#api/http/body.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { readParameters } from '#api/http/query.ts'
+import { readUpload, type Upload } from '#api/http/upload.ts'
 import { refuse } from '#core/errors.ts'
 
 /** A wrong request has one or two faults; a hostile one may have a million. */
@@ -31,6 +32,9 @@ const RULES = new Set([
   'not',
 ])
 
+/** What routes that take no file are given. */
+const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
+
 export interface Fault {
   /** JSON pointer to the member. */
   path: string
@@ -44,6 +48,7 @@ export interface Input {
   params: unknown
   query: unknown
   body: unknown
+  upload: Upload
 }
 
 /** Compiles the schemas of a route once. */
@@ -54,10 +59,14 @@ export function compileInput(route: Route<never>, limits: { bodyDeadlineMs: numb
   const body = bodySchema ? compileBody(bodySchema) : null
   const bytesMax = (route.kind === 'endpoint' ? route.bodyBytesMax : undefined) ?? BODY_BYTES_MAX
 
+  const takesFile = route.kind === 'endpoint' && route.upload !== undefined
+  const { bodyDeadlineMs: deadlineMs } = limits
+
   return async (request, pathParams, rawQuery) => ({
     params: params?.(new URLSearchParams(pathParams)),
     query: query?.(new URLSearchParams(rawQuery)),
-    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs: limits.bodyDeadlineMs })),
+    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs })),
+    upload: takesFile ? readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs })) : NO_UPLOAD,
   })
 }
 

@@ -1,8 +1,9 @@
 import Type from 'typebox'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { BookPage } from '#core/book/book.ts'
-import { BOOK_MEDIA_TYPES, findBookFile, findCover } from '#core/book/book-file.ts'
+import { BOOK_MEDIA_TYPES, findBookFile } from '#core/book/book-file.ts'
 import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/book/page-variant.ts'
+import { getBookThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
 
@@ -79,8 +80,7 @@ export const bookContentRoutes = [
     params: BookId,
     mediaTypes: ['image/jpeg'],
     run: async (call, { params }) => {
-      const { dataFolder } = call.services.settings
-      const cover = await findCover(call.services.database, call.caller ?? refuse('unauthorized'), { ...params, dataFolder })
+      const cover = await getBookThumbnail(call.services, call.caller ?? refuse('unauthorized'), params.bookId)
       return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED }
     },
   }),

@@ -35,7 +35,7 @@ async function answerBooks({ call, query, filter }: ListAsk) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit }
   const { items, total } = await listBooks(services.database, call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call, page, pageSize, total, data: await shownBooks(services, items, query) })
+  return paginate({ call, page, pageSize, total, data: await shownBooks(call, items, query) })
 }
 
 export const bookRoutes = [
@@ -125,7 +125,7 @@ export const bookRoutes = [
       const { services } = call
       const caller = call.caller ?? refuse('unauthorized')
       const book = await getBook(services.database, caller, params.bookId)
-      if (query.full) return shownBook(services, (await fullBooks(services.database, [book]))[0] as FullBookValue)
+      if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
       const held = await getHeldBook(services.database, caller, params.bookId)
       return { book: shownBook(services, book), metadata: bookMetadataOf(book.id, held, false) }
     },

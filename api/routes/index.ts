@@ -1,18 +1,26 @@
 import type { Route } from '#api/http/endpoint.ts'
 import { openApiRoute } from '#api/openapi.ts'
+import { analysisRoutes } from '#api/routes/analyses.ts'
 import { apiKeyRoutes } from '#api/routes/api-keys.ts'
 import { authRoutes } from '#api/routes/auth.ts'
 import { bookContentRoutes } from '#api/routes/book-content.ts'
 import { bookMetadataRoutes } from '#api/routes/book-metadata.ts'
 import { bookRoutes } from '#api/routes/books.ts'
+import { collectionRoutes } from '#api/routes/collections.ts'
+import { coverRoutes } from '#api/routes/covers.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
 import { libraryRoutes } from '#api/routes/libraries.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
+import { readListRoutes } from '#api/routes/read-lists.ts'
 import { readingListRoutes } from '#api/routes/reading-lists.ts'
 import { seriesRoutes } from '#api/routes/series.ts'
+import { seriesFactRoutes } from '#api/routes/series-facts.ts'
+import { seriesMetadataRoutes } from '#api/routes/series-metadata.ts'
 import { setupRoutes } from '#api/routes/setup.ts'
+import { sharingTagRoutes } from '#api/routes/sharing-tags.ts'
 import { taskRoutes } from '#api/routes/tasks.ts'
+import { taxonomyRoutes } from '#api/routes/taxonomy.ts'
 import { userRoutes } from '#api/routes/users.ts'
 import type { Services } from '#api/services.ts'
 
@@ -29,8 +37,16 @@ export const routes: readonly Route<Services>[] = [
   ...bookMetadataRoutes,
   ...bookContentRoutes,
   ...seriesRoutes,
+  ...seriesMetadataRoutes,
+  ...seriesFactRoutes,
+  ...taxonomyRoutes,
   ...progressRoutes,
   ...readingListRoutes,
   ...taskRoutes,
+  ...analysisRoutes,
+  ...coverRoutes,
+  ...collectionRoutes,
+  ...readListRoutes,
+  ...sharingTagRoutes,
   openApiRoute(() => routes),
 ]

@@ -5,21 +5,14 @@ import { endpoint, stream } from '#api/routes/route.ts'
 import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { findCover } from '#core/book/book-file.ts'
 import { checkLibrary, listSeriesBooks } from '#core/book/book-query.ts'
+import { getSeriesThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
 import { readSearch } from '#core/search/search-query.ts'
 import { Series } from '#core/series/series.ts'
-import {
-  findSeriesCoverBook,
-  getSeries,
-  listAlphabeticalGroups,
-  listSeries,
-  readSeriesSort,
-  type SeriesFilter,
-} from '#core/series/series-query.ts'
+import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/series/series-query.ts'
 
 /** Nobody combines more by hand. */
 const NAMES_MAX = 20
@@ -169,22 +162,18 @@ export const seriesRoutes = [
     run: async (call, { params, query }) => {
       const series = { seriesId: params.seriesId, includeDeleted: query.includeDeleted === true }
       const books = await listSeriesBooks(call.services.database, call.caller ?? refuse('unauthorized'), series)
-      return await shownBooks(call.services, books, query)
+      return await shownBooks(call, books, query)
     },
   }),
   stream({
     path: '/api/v1/series/:seriesId/thumbnail',
-    summary: 'The cover of the first book of a series, small',
+    summary: 'The cover of a series, small: the chosen one, else that of its first book',
     tag: 'series',
     allow: { who: 'series-read', cookie: true },
     params: SeriesId,
     mediaTypes: ['image/jpeg'],
     run: async (call, { params }) => {
-      const { database, settings } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
-      const bookId = await findSeriesCoverBook(database, caller, params.seriesId)
-      if (bookId === null) refuse('not_found', 'No book of this series has a cover yet.')
-      const cover = await findCover(database, caller, { bookId, dataFolder: settings.dataFolder })
+      const cover = await getSeriesThumbnail(call.services, call.caller ?? refuse('unauthorized'), params.seriesId)
       return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: 'private, max-age=600' }
     },
   }),

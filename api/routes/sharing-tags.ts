@@ -2,7 +2,15 @@ import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
-import { NewGrant, NewSharingTag, SeriesSharingTags, SharingGrants, SharingTag, SharingTagEdit, SharingTagSummary } from '#core/account/sharing.ts'
+import {
+  NewGrant,
+  NewSharingTag,
+  SeriesSharingTags,
+  SharingGrants,
+  SharingTag,
+  SharingTagEdit,
+  SharingTagSummary,
+} from '#core/account/sharing.ts'
 import {
   addSeriesTag,
   addSharingTag,
@@ -105,8 +113,7 @@ export const sharingTagRoutes = [
     params: SeriesId,
     body: SeriesSharingTags,
     reply: Type.Array(SharingTagSummary),
-    run: (call, { params, body }) =>
-      setSeriesTags(call.services.database, signedInCaller(call), { ...params, tagIds: body.sharingTagIds }),
+    run: (call, { params, body }) => setSeriesTags(call.services.database, signedInCaller(call), { ...params, tagIds: body.sharingTagIds }),
   }),
   endpoint({
     method: 'POST',

@@ -1,12 +1,14 @@
 import Type from 'typebox'
 import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/book/book.ts'
 import { fullBooks } from '#core/book/metadata-query.ts'
 import { BookMetadata, FullBookMetadata } from '#core/book/metadata-shape.ts'
+import { refuse } from '#core/errors.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 /** A genre or a tag. */
-const Named = Type.Object({
+export const NamedShape = Type.Object({
   id: Uuid,
   name: Type.String(),
   createdAt: Timestamp,
@@ -16,8 +18,8 @@ const Named = Type.Object({
 /** A book with everything that is known of it (spec 2.2). */
 export const FullBook = Type.Object({
   ...Book.properties,
-  genres: Type.Array(Named),
-  tags: Type.Array(Named),
+  genres: Type.Array(NamedShape),
+  tags: Type.Array(NamedShape),
   metadata: FullBookMetadata,
 })
 
@@ -35,7 +37,11 @@ export function shownBook<B extends Book>(services: Services, book: B): B {
 }
 
 /** Books as a list answers them. */
-export async function shownBooks(services: Services, books: readonly Book[], { full }: { full?: boolean | undefined }): Promise<Book[]> {
-  const shown = full ? await fullBooks(services.database, books) : books
+export async function shownBooks(
+  { services, caller }: { services: Services; caller: Caller | null },
+  books: readonly Book[],
+  { full }: { full?: boolean | undefined },
+): Promise<Book[]> {
+  const shown = full ? await fullBooks(services.database, caller ?? refuse('unauthorized'), books) : books
   return shown.map((book) => shownBook(services, book))
 }

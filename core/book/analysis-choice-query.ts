@@ -37,7 +37,9 @@ export async function getAnalysableBooksOfSeries(database: Knex, caller: Caller,
     .modify(visibleTo(caller, 'series.id'))
     .select('series.id')
   refuseMissing('series', seriesIds, series)
-  return await selectBooks(database, caller).whereRaw('books.series_id = ANY(?::uuid[])', [[...seriesIds]]).whereNull('books.deleted_at')
+  return await selectBooks(database, caller)
+    .whereRaw('books.series_id = ANY(?::uuid[])', [[...seriesIds]])
+    .whereNull('books.deleted_at')
 }
 
 /** Types of the errors of one book. */

@@ -3,10 +3,11 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/book/book.ts'
+import { type OrderTerm, pageOfIds } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 import type { Fragment } from '#core/filter/filter-query.ts'
 import { type ProgressRow, progressOf } from '#core/progress/progress.ts'
-import { byRank, found } from '#core/search/search-query.ts'
+import { found, rankedOrder } from '#core/search/search-query.ts'
 import { readSort, type Sort } from '#core/sort.ts'
 
 /** A book with what its series and library add, as {@link selectBooks} reads it. Numbers wider than a double's integers come as text. */
@@ -41,7 +42,14 @@ const TITLE = 'coalesce(books.title_sort, books.title) COLLATE carrel_natural'
 const SERIES_TITLE = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
 
 /** Reading order inside a series: number, then title, then file name. */
-export const READING_ORDER = `books.number ASC NULLS LAST, ${TITLE}, books.title COLLATE carrel_natural, books.file_name COLLATE carrel_natural, books.id`
+const READING_TERMS = [
+  'books.number ASC NULLS LAST',
+  TITLE,
+  'books.title COLLATE carrel_natural',
+  'books.file_name COLLATE carrel_natural',
+  'books.id',
+]
+export const READING_ORDER = READING_TERMS.join(', ')
 
 type BookSortField = 'title' | 'series' | 'created' | 'released' | 'number' | 'size' | 'file' | 'pages' | 'read'
 
@@ -62,17 +70,17 @@ const BOOK_SORT_NAMES: Record<string, BookSortField> = {
 }
 
 /** ORDER BY of each field. All end with the id, turned with the rest so that one index serves both directions. */
-const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => string> = {
-  title: (d) => `${TITLE} ${d}, books.id ${d}`,
+const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => OrderTerm[]> = {
+  title: (d) => [`${TITLE} ${d}`, `books.id ${d}`],
   // The series' own id keeps two series of one name apart; inside a series the reading order never turns round.
-  series: (d) => `${SERIES_TITLE} ${d}, series.id ${d}, ${READING_ORDER}`,
-  created: (d) => `books.created_at ${d}, books.id ${d}`,
-  released: (d) => ['year', 'month', 'day'].map((part) => `book_metadata.${part} ${d} NULLS LAST, `).join('') + `books.id ${d}`,
-  number: (d) => `books.number ${d} NULLS LAST, books.id ${d}`,
-  size: (d) => `books.file_size ${d}, books.id ${d}`,
-  file: (d) => `books.file_name COLLATE carrel_natural ${d}, books.id ${d}`,
-  pages: (d) => `books.page_count ${d}, books.id ${d}`,
-  read: (d) => `read_progress.updated_at ${d} NULLS LAST, books.id ${d}`,
+  series: (d) => [`${SERIES_TITLE} ${d}`, `series.id ${d}`, ...READING_TERMS],
+  created: (d) => [`books.created_at ${d}`, `books.id ${d}`],
+  released: (d) => [...['year', 'month', 'day'].map((part) => `book_metadata.${part} ${d} NULLS LAST`), `books.id ${d}`],
+  number: (d) => [`books.number ${d} NULLS LAST`, `books.id ${d}`],
+  size: (d) => [`books.file_size ${d}`, `books.id ${d}`],
+  file: (d) => [`books.file_name COLLATE carrel_natural ${d}`, `books.id ${d}`],
+  pages: (d) => [`books.page_count ${d}`, `books.id ${d}`],
+  read: (d) => [`read_progress.updated_at ${d} NULLS LAST`, `books.id ${d}`],
 }
 
 /** What a sort field needs besides the books themselves. */
@@ -114,35 +122,26 @@ export async function listBooks(
   list: { filter: BookFilter; sort: BookSort | null; offset: number; limit: number },
 ): Promise<{ items: Book[]; total: number }> {
   const { filter } = list
-  const ordered = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(filter, caller)).select('books.id')
-  if (list.sort === null && filter.search) ordered.modify(byRank('book', filter.search))
+  const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(filter, caller)).select('books.id')
   const sort = list.sort ?? DEFAULT_SORT
-  joinForSort(ordered, sort.field, caller)
-  ordered.orderByRaw(BOOK_ORDER[sort.field](sort.direction === 'asc' ? 'ASC' : 'DESC'))
-  return await pageOfBooks(database, caller, { ordered, offset: list.offset, limit: list.limit })
+  joinForSort(matching, sort.field, caller)
+  const terms = BOOK_ORDER[sort.field](sort.direction === 'asc' ? 'ASC' : 'DESC')
+  const order = list.sort === null && filter.search ? await rankedOrder('book', { search: filter.search, matching, terms }) : { terms }
+  return await pageOfBooks(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }
 
 /**
  * One page of any list of books.
- * @param list.ordered selects `id` of the books, already visible to the caller, in order
+ * @param list.matching selects `id` of the books, all visible to the caller
  */
 export async function pageOfBooks(
   database: Knex,
   caller: Caller,
-  list: { ordered: Knex.QueryBuilder; offset: number; limit: number },
+  list: Parameters<typeof pageOfIds>[1],
 ): Promise<{ items: Book[]; total: number }> {
-  // The window is cut on narrow rows, so a deep offset does not join and carry what it throws away.
-  const cut = list.ordered.clone().offset(list.offset).limit(list.limit)
-  const numbered = database.from(cut.as('cut')).select('cut.id', database.raw('row_number() OVER () AS place'))
-  const [rows, counted] = await Promise.all([
-    selectBooks(database, caller).join(numbered.as('page_window'), 'page_window.id', 'books.id').orderBy('page_window.place') as Promise<
-      BookRow[]
-    >,
-    database.from(list.ordered.clone().clearOrder().as('all_matching')).count({ total: '*' }).first() as unknown as Promise<{
-      total: string | number
-    }>,
-  ])
-  return { items: rows.map(bookOf), total: Number(counted.total) }
+  const { ids, total } = await pageOfIds(database, list)
+  const books = await listBooksByIds(database, caller, ids)
+  return { items: ids.flatMap((id) => books.get(id) ?? []), total }
 }
 
 /**
@@ -162,7 +161,7 @@ export async function listOnDeck(
     .groupBy('books.series_id')
     .havingRaw('bool_and(p.completed)')
     .select('books.series_id', database.raw('max(p.updated_at) AS read_at'))
-  const ordered = database
+  const matching = database
     .from(touched.as('touched'))
     .joinRaw(
       `CROSS JOIN LATERAL (SELECT books.id FROM books WHERE books.series_id = touched.series_id AND books.deleted_at IS NULL
@@ -171,8 +170,8 @@ export async function listOnDeck(
       [caller.userId],
     )
     .select('following.id')
-    .orderByRaw('touched.read_at DESC, following.id')
-  return await pageOfBooks(database, caller, { ordered, offset: list.offset, limit: list.limit })
+  const order = { terms: ['touched.read_at DESC', 'following.id'] }
+  return await pageOfBooks(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }
 
 /** @throws not_found for an unknown library: an empty list of books would hide the mistake */

@@ -16,6 +16,10 @@ export interface BookToAnalyse {
   deleted: boolean
   library_path: string
   book_strategy: string
+  /** Whether metadata is kept that an analysis has to compare with. */
+  described: boolean
+  /** Whether the extracted cover must stay as it is. */
+  cover_locked: boolean
 }
 
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
@@ -23,7 +27,8 @@ const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_si
 
 export async function findBookToAnalyse(database: Knex, bookId: string): Promise<BookToAnalyse | undefined> {
   const { rows } = await database.raw(
-    `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy FROM books b JOIN libraries l ON l.id = b.library_id WHERE b.id = ?`,
+    `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked
+     FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ?`,
     [bookId],
   )
   return rows[0]
@@ -77,9 +82,13 @@ export async function takePlace(trx: Knex.Transaction, found: BookToAnalyse, twi
     `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, title, number, volume, chapter, file_format`,
     [fresh.id],
   )
+  const { title, number, volume, chapter, ...place } = taken[0]
+  // Where metadata is kept it says by whom the title was given; the analysis compares it with the new name.
+  const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
+  const named = described ? {} : { title, number, volume, chapter }
   await trx('books')
     .where('id', old.id)
-    .update({ ...taken[0], deleted_at: null, updated_at: trx.fn.now() })
+    .update({ ...place, ...named, deleted_at: null, updated_at: trx.fn.now() })
   // Should the file come back to where it was, it must be looked at there.
   await trx('scanned_folders')
     .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
@@ -133,16 +142,18 @@ export interface AnalysedBook {
   pageSource: Analysis['pageSource']
   pageCount: number
   pages: Page[]
+  /** Counts for a book without metadata of its own; with it, its title is compared source by source. */
   title: string
-  coverHash: string | null
+  /** `keep` leaves the cover that there is. */
+  coverHash: string | null | 'keep'
   state: 'analyzed' | 'failed'
   problems: Problem[]
   /** Error types whose step went well, or is no longer of this file. */
   cleared: BookErrorType[]
 }
 
-/** Writes an analysis in one statement: everything or nothing. False when the book is gone. */
-export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<boolean> {
+/** Writes an analysis in one statement: everything or nothing. Answers the series of the book, null when the book is gone. */
+export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<string | null> {
   const { problems } = book
   const { rows } = await database.raw(
     `WITH updated AS (
@@ -150,9 +161,10 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
          file_hash = coalesce(CAST(:sha256 AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN file_hash END),
          reader_hash = coalesce(CAST(:readerHash AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN reader_hash END),
          file_size = CAST(:bytes AS bigint), file_mtime_ns = CAST(:storedMtimeNs AS bigint),
-         file_format = coalesce(CAST(:format AS text), file_format), page_source = :pageSource, page_count = :pageCount, title = :title,
-         cover_hash = :coverHash, state = :state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
-       WHERE id = :bookId RETURNING id
+         file_format = coalesce(CAST(:format AS text), file_format), page_source = :pageSource, page_count = :pageCount,
+         title = CASE WHEN EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = books.id) THEN title ELSE :title END,
+         cover_hash = CASE WHEN :keepCover THEN cover_hash ELSE :coverHash END, state = :state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
+       WHERE id = :bookId RETURNING id, series_id
      ), paged AS (
        INSERT INTO book_pages (book_id, pages) SELECT id, CAST(:pages AS jsonb) FROM updated
        ON CONFLICT (book_id) DO UPDATE SET pages = excluded.pages
@@ -165,7 +177,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
        ON CONFLICT (book_id, error_type) DO UPDATE
          SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
      )
-     SELECT id FROM updated`,
+     SELECT series_id FROM updated`,
     {
       bookId: book.bookId,
       bytes: book.bytes,
@@ -177,6 +189,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
       pageSource: book.pageSource,
       pageCount: book.pageCount,
       title: book.title,
+      keepCover: book.coverHash === 'keep',
       coverHash: book.coverHash,
       state: book.state,
       pages: JSON.stringify(book.pages.map((page) => ({ ...page, name: storable(page.name) }))),
@@ -188,7 +201,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
       fatals: problems.map((problem) => problem.fatal),
     },
   )
-  return rows.length > 0
+  return rows[0]?.series_id ?? null
 }
 
 /**

@@ -2,19 +2,13 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { listVisibleBookIds } from '#core/book/metadata-query.ts'
-import { refuse } from '#core/errors.ts'
 import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
+import { applyLocks, editHoldings, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
-import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
+import { addNames, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
-
-/** What a bulk call did to one book. */
-export interface BookOutcome {
-  id: string
-  outcomes: Outcome[]
-}
 
 /**
  * A person's change of one or many books: all of them or, when one is unknown or hidden, none.
@@ -24,7 +18,7 @@ export async function patchBooks(
   database: Knex,
   caller: Caller,
   change: { bookIds: readonly string[]; patch: Readonly<Record<string, unknown>> },
-): Promise<BookOutcome[]> {
+): Promise<RecordOutcome[]> {
   const patch = checkPatchRules(change.patch)
   return await changeBooks(database, caller, change.bookIds, (holding) => applyPatch(fields, holding, patch, 'user'))
 }
@@ -46,36 +40,34 @@ export async function lockBooks(
   database: Knex,
   caller: Caller,
   change: { bookIds: readonly string[]; locks: Readonly<Record<string, boolean | null | undefined>> },
-): Promise<BookOutcome[]> {
-  return await changeBooks(database, caller, change.bookIds, (holding) => {
-    const locks = new Set(holding.locks)
-    for (const name of BOOK_LOCKS) {
-      const locked = change.locks[bookLockName(name)]
-      if (locked === true) locks.add(name)
-      else if (locked === false) locks.delete(name)
-    }
-    return { next: { ...holding, locks }, outcomes: [] }
-  })
+): Promise<RecordOutcome[]> {
+  return await changeBooks(database, caller, change.bookIds, (holding) => applyLocks(holding, BOOK_LOCKS, bookLockName, change.locks))
 }
 
 async function changeBooks(
   database: Knex,
   caller: Caller,
-  bookIds: readonly string[],
+  ids: readonly string[],
   change: (holding: Holding) => { next: Holding; outcomes: Outcome[] },
-): Promise<BookOutcome[]> {
-  const ids = [...new Set(bookIds.map((id) => id.toLowerCase()))]
+): Promise<RecordOutcome[]> {
+  const listVisible = (trx: Knex, ids: readonly string[]) => listVisibleBookIds(trx, caller, ids)
+  return await editHoldings(database, { kind: 'book', ids, listVisible, change })
+}
+
+/** Adds and removes genres or tags of many books; answers how many changed. Genres are locked with the field `genre`, for a person has spoken. */
+export async function changeBookNames(
+  database: Knex,
+  caller: Caller,
+  change: { bookIds: readonly string[]; taxonomy: Taxonomy; add: readonly string[]; remove: readonly string[] },
+): Promise<number> {
   return await database.transaction(async (trx) => {
-    const visible = await listVisibleBookIds(trx, caller, ids)
-    const holdings = await loadHoldings(
-      trx,
-      'book',
-      ids.filter((id) => visible.has(id)),
-    )
-    const missing = ids.find((id) => !holdings.has(id))
-    if (missing) refuse('not_found', `There is no book ${missing}, or you may not see it. Nothing was changed.`)
-    const done = ids.map((id) => ({ id, ...change(holdings.get(id) as Holding) }))
-    await storeHoldings(trx, 'book', new Map(done.map(({ id, next }) => [id, next])))
-    return done.map(({ id, outcomes }) => ({ id, outcomes }))
+    const done = await changeBooks(trx, caller, change.bookIds, (holding) => ({
+      next: change.taxonomy === 'genre' ? { ...holding, locks: new Set([...holding.locks, 'genre']) } : holding,
+      outcomes: [],
+    }))
+    const of = { taxonomy: change.taxonomy, bearer: 'book' as const, bearerIds: done.map(({ id }) => id) }
+    const removed = await removeNames(trx, { ...of, names: change.remove })
+    const added = await addNames(trx, { ...of, names: change.add })
+    return new Set([...removed, ...added]).size
   })
 }

@@ -1,9 +1,11 @@
 import { lstat, readdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Knex } from 'knex'
 import { adoptMoved, listGoneTwins } from '#core/book/adopt-moved.ts'
 import type { Analyse, Analysis, BookErrorType, Problem } from '#core/book/analysis.ts'
 import { BOOK_ERROR_TYPES } from '#core/book/analysis.ts'
 import {
+  type AnalysedBook,
   type BookToAnalyse,
   findBookToAnalyse,
   forgetFolder,
@@ -15,8 +17,11 @@ import {
   storable,
 } from '#core/book/book-store.ts'
 import { removeCovers, writeCover } from '#core/book/cover-store.ts'
+import type { Embedded } from '#core/book/embedded.ts'
+import { recordEmbedded, saysSomething } from '#core/book/record-embedded.ts'
 import { chooseTitle } from '#core/book/title.ts'
 import type { Log } from '#core/log.ts'
+import { seedSeries } from '#core/series/seed-series.ts'
 import type { TaskHandler } from '#core/task/task.ts'
 
 /** Disks that wake up, shares that come back and descriptors that are closed again: worth another try within seconds. */
@@ -173,7 +178,10 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
   for (const twin of await listGoneTwins(parts.database, book, file.sha256)) {
     const adopted = await parts.database.transaction(async (trx) => {
       if (!(await adoptMoved(trx, book, twin))) return false
-      await write(parts, trx, { ...done, book, bookId: twin.id, unread: false })
+      // What is known of the book came with its row, and so did the locks.
+      const known = await findBookToAnalyse(trx, twin.id)
+      const { described = true, cover_locked = false } = known ?? {}
+      await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
       return true
     })
     if (adopted) return true
@@ -186,7 +194,7 @@ async function write(parts: Parts, database: Knex, what: Done & { book: BookToAn
   const { book, bookId, facts, analysis, unread } = what
   const problems = uniqueByType(analysis.problems)
   let coverHash: string | null = null
-  if (analysis.cover) {
+  if (analysis.cover && !book.cover_locked) {
     try {
       coverHash = await writeCover(dataFolder, bookId, analysis.cover.jpeg)
     } catch (error) {
@@ -197,7 +205,7 @@ async function write(parts: Parts, database: Knex, what: Done & { book: BookToAn
       }
     }
   }
-  const written = await recordAnalysed(database, {
+  const row: AnalysedBook = {
     bookId,
     ...facts,
     unread,
@@ -208,12 +216,38 @@ async function write(parts: Parts, database: Knex, what: Done & { book: BookToAn
     pageCount: analysis.pageCount,
     pages: analysis.pages,
     title: storable(chooseTitle({ strategy: book.book_strategy, fileName: book.file_name, embedded: analysis.embedded.title })),
-    coverHash,
+    coverHash: book.cover_locked ? 'keep' : coverHash,
     state: problems.some((problem) => problem.fatal) ? 'failed' : 'analyzed',
     problems,
     cleared: clearedBy(analysis),
-  })
-  if (coverHash === null || !written) await removeCovers(dataFolder, [bookId])
+  }
+  const written = isToCompare(book, analysis)
+    ? await database.transaction((trx) => writeWithMetadata(trx, book, row, analysis.embedded))
+    : await recordAnalysed(database, row)
+  if (written === null || (coverHash === null && !book.cover_locked)) await removeCovers(dataFolder, [bookId])
+}
+
+/**
+ * Books without any metadata, most of a large library, cost one statement and no transaction. A file whose metadata cannot be read now does not
+ * say that there is none: what is known of it stays.
+ */
+function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boolean {
+  if (problems.some(({ fatal }) => fatal)) return false
+  if (saysSomething(embedded, book.book_strategy)) return true
+  return book.described && !problems.some(({ type }) => type === 'metadata')
+}
+
+async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBook, embedded: Embedded): Promise<string | null> {
+  const seriesId = await recordAnalysed(trx, row)
+  if (seriesId === null) return null
+  // A series beside nothing but the library itself is made of one book: what lies there speaks of them all.
+  const { seriesSidecar, ...own } = embedded
+  const said = seriesSidecar && dirname(book.path) !== book.library_path ? { ...own, seriesSidecar } : own
+  const record = { bookId: row.bookId, fileName: book.file_name, bookStrategy: book.book_strategy, embedded: said }
+  const changed = await recordEmbedded(trx, record)
+  // A book that was moved speaks for another series now.
+  if (changed || row.bookId !== book.id) await seedSeries(trx, [seriesId])
+  return seriesId
 }
 
 /** One row per type: the fatal one if there is one, else the first. */

@@ -7,8 +7,14 @@ const TITLE_MAX = 500
 
 /** The title by the library's strategy: what is embedded in the file, or the name of the file. */
 export function chooseTitle(book: { strategy: string; fileName: string; embedded: string | undefined }): string {
+  return embeddedTitle(book) ?? cut(stemOf(book.fileName))
+}
+
+/** The title in the file, where the strategy lets it count; undefined when the name of the file has to do. */
+export function embeddedTitle(book: { strategy: string; embedded: string | undefined }): string | undefined {
   const embedded = book.embedded?.replaceAll(/\s+/g, ' ').trim() ?? ''
   const takes = book.strategy === 'metadata_first' || (book.strategy === 'smart' && !GENERIC.test(embedded))
-  const title = takes && embedded !== '' ? embedded : stemOf(book.fileName)
-  return [...title].slice(0, TITLE_MAX).join('')
+  return takes && embedded !== '' ? cut(embedded) : undefined
 }
+
+const cut = (title: string) => [...title].slice(0, TITLE_MAX).join('')

@@ -13,17 +13,24 @@ export interface Fragment {
 /** A field in SQL: an expression to compare, a set of rows in which a name is looked for, or a test of its own. */
 type Column = FilterField & { only?: 'admin' } & (
     | { expression: string; callerBinding?: true }
-    /** `FROM … WHERE …` of the rows that belong to the record, and the name in them. */
-    | { members: string; name: string; callerBinding?: true }
+    /** Where names are looked for: the column of the record, and `SELECT id FROM … WHERE` of the rows that belong to it. */
+    | { sets: [column: string, select: string][]; name: string }
     | { test: (value: string) => Fragment; needsCaller?: true }
   )
 
 const READ_STATUS = ['unread', 'in_progress', 'read'] as const
 const seriesMetadata = (column: string) => `(SELECT m.${column} FROM series_metadata m WHERE m.series_id = series.id)`
 const bookMetadata = (column: string) => `(SELECT m.${column} FROM book_metadata m WHERE m.book_id = books.id)`
-const people = (table: 'book' | 'series', id: string) =>
-  `FROM ${table}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE m.${table}_id = ${id}`
-const SHARED = 'FROM series_sharing_tags x JOIN sharing_tags n ON n.id = x.sharing_tag_id WHERE x.series_id ='
+const people = (table: 'book' | 'series') =>
+  `SELECT m.${table}_id FROM ${table}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE true`
+const namesOf = (bearer: 'book' | 'series', kind: 'genre' | 'tag') =>
+  `SELECT x.${bearer}_id FROM ${bearer}_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE true`
+const BOOK_SETS = { genre: namesOf('book', 'genre'), tag: namesOf('book', 'tag') }
+const SERIES_SETS = {
+  genre: namesOf('series', 'genre'),
+  tag: namesOf('series', 'tag'),
+  sharingTag: 'SELECT x.series_id FROM series_sharing_tags x JOIN sharing_tags n ON n.id = x.sharing_tag_id WHERE true',
+}
 const present = 'FROM books b WHERE b.library_id = series.library_id AND b.series_id = series.id AND b.deleted_at IS NULL'
 const mine = (book: string, more = '') => `EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = ${book} AND p.user_id = ?${more})`
 
@@ -31,12 +38,12 @@ const SERIES: Record<string, Column> = {
   libraryId: { family: 'uuid', expression: 'series.library_id' },
   genre: {
     family: 'text',
-    members: 'FROM series_genres x JOIN genres n ON n.id = x.genre_id WHERE x.series_id = series.id',
+    sets: [['series.id', SERIES_SETS.genre]],
     name: 'n.name',
   },
-  tag: { family: 'text', members: 'FROM series_tags x JOIN tags n ON n.id = x.tag_id WHERE x.series_id = series.id', name: 'n.name' },
-  sharingTag: { family: 'text', members: `${SHARED} series.id`, name: 'n.name', only: 'admin' },
-  author: { family: 'text', members: people('series', 'series.id'), name: "(person ->> 'name')" },
+  tag: { family: 'text', sets: [['series.id', SERIES_SETS.tag]], name: 'n.name' },
+  sharingTag: { family: 'text', sets: [['series.id', SERIES_SETS.sharingTag]], name: 'n.name', only: 'admin' },
+  author: { family: 'text', sets: [['series.id', people('series')]], name: "(person ->> 'name')" },
   status: { family: 'text', expression: seriesMetadata('status'), words: SERIES_STATUSES },
   publisher: { family: 'text', expression: seriesMetadata('publisher') },
   language: { family: 'text', expression: seriesMetadata('language') },
@@ -66,7 +73,11 @@ const SERIES: Record<string, Column> = {
     callerBinding: true,
   },
   inCollection: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM collection_series c WHERE c.series_id = series.id)' },
-  collectionId: { family: 'uuid', members: 'FROM collection_series c WHERE c.series_id = series.id', name: 'c.collection_id' },
+  collectionId: {
+    family: 'uuid',
+    sets: [['series.id', 'SELECT c.series_id FROM collection_series c WHERE true']],
+    name: 'c.collection_id',
+  },
   wantToRead: {
     family: 'bool',
     expression: 'EXISTS (SELECT 1 FROM want_to_read w WHERE w.series_id = series.id AND w.user_id = ?)',
@@ -74,18 +85,27 @@ const SERIES: Record<string, Column> = {
   },
 }
 
-/** Rows of the book's own and of its series' genres or tags. */
-const ofBookOrSeries = (kind: 'genre' | 'tag') =>
-  `FROM ${kind}s n WHERE (n.id IN (SELECT x.${kind}_id FROM book_${kind}s x WHERE x.book_id = books.id)
-    OR n.id IN (SELECT x.${kind}_id FROM series_${kind}s x WHERE x.series_id = books.series_id))`
-
 const BOOKS: Record<string, Column> = {
   libraryId: { family: 'uuid', expression: 'books.library_id' },
   seriesId: { family: 'uuid', expression: 'books.series_id' },
-  genre: { family: 'text', members: ofBookOrSeries('genre'), name: 'n.name' },
-  tag: { family: 'text', members: ofBookOrSeries('tag'), name: 'n.name' },
-  sharingTag: { family: 'text', members: `${SHARED} books.series_id`, name: 'n.name', only: 'admin' },
-  author: { family: 'text', members: people('book', 'books.id'), name: "(person ->> 'name')" },
+  genre: {
+    family: 'text',
+    sets: [
+      ['books.id', BOOK_SETS.genre],
+      ['books.series_id', SERIES_SETS.genre],
+    ],
+    name: 'n.name',
+  },
+  tag: {
+    family: 'text',
+    sets: [
+      ['books.id', BOOK_SETS.tag],
+      ['books.series_id', SERIES_SETS.tag],
+    ],
+    name: 'n.name',
+  },
+  sharingTag: { family: 'text', sets: [['books.series_id', SERIES_SETS.sharingTag]], name: 'n.name', only: 'admin' },
+  author: { family: 'text', sets: [['books.id', people('book')]], name: "(person ->> 'name')" },
   title: { family: 'text', expression: 'books.title' },
   titleSort: { family: 'text', expression: 'coalesce(books.title_sort, books.title)' },
   summary: { family: 'text', expression: bookMetadata('summary') },
@@ -101,7 +121,7 @@ const BOOKS: Record<string, Column> = {
   readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true },
   hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
   inReadList: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM read_list_books r WHERE r.book_id = books.id)' },
-  readListId: { family: 'uuid', members: 'FROM read_list_books r WHERE r.book_id = books.id', name: 'r.read_list_id' },
+  readListId: { family: 'uuid', sets: [['books.id', 'SELECT r.book_id FROM read_list_books r WHERE true']], name: 'r.read_list_id' },
 }
 
 const COLUMNS = { books: BOOKS, series: SERIES }
@@ -147,16 +167,17 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
     const bound = bindings.map((binding) => (binding === CALLER ? caller.userId : binding))
     return { sql: operator === 'isNot' ? `NOT (${sql})` : sql, bindings: bound }
   }
-  const own = column.callerBinding ? [caller.userId] : []
-  if ('members' in column) {
+  if ('sets' in column) {
     const { operator } = operand
     const negated = NEGATIONS[operator]
     const { sql, bindings } = compare(column.name, negated ? ({ ...operand, operator: negated } as Operand) : operand)
     // No name at all is what "is null" means of a set.
-    const inside = operator === 'isNull' || operator === 'isNotNull' ? '' : ` AND ${sql}`
+    const isBare = operator === 'isNull' || operator === 'isNotNull'
+    const within = column.sets.map(([of, select]) => `${of} IN (${select}${isBare ? '' : ` AND ${sql}`})`)
     const negative = negated !== undefined || operator === 'isNull'
-    return { sql: `${negative ? 'NOT ' : ''}EXISTS (SELECT 1 ${column.members}${inside})`, bindings: [...own, ...bindings] }
+    return { sql: `${negative ? 'NOT ' : ''}(${within.join(' OR ')})`, bindings: isBare ? [] : column.sets.flatMap(() => bindings) }
   }
+  const own = column.callerBinding ? [caller.userId] : []
   const { sql, bindings } = compare(column.expression, operand)
   const times = sql.split(column.expression).length - 1
   return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }

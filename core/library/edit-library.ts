@@ -2,6 +2,7 @@ import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
 import { removeCovers } from '#core/book/cover-store.ts'
+import { removeChosenCovers } from '#core/cover/choose-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { compileExcludes } from '#core/library/glob.ts'
 import {
@@ -74,6 +75,7 @@ export async function removeLibrary(parts: { database: Knex; scans: Scans; dataF
   const bookIds = await deleteLibraryRows(database, libraryId)
   if (bookIds === null) refuse('not_found', `There is no library ${libraryId}.`)
   await removeCovers(dataFolder, bookIds)
+  await removeChosenCovers(dataFolder, 'book', bookIds)
 }
 
 const nameOf = (name: string) => name.trim() || refuse('invalid_value', 'A library needs a name.', { details: { member: 'name' } })

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { removeCovers } from '#core/book/cover-store.ts'
+import { removeChosenCovers } from '#core/cover/choose-cover.ts'
 import { deleteEmptySeries, deleteMarkedBooks } from '#core/library/library-store.ts'
 
 /** Books of one step, so that no single statement holds its locks for long. */
@@ -22,6 +23,7 @@ export async function purgeDeleted(
     signal?.throwIfAborted()
     const ids = await deleteMarkedBooks(database, libraryId, { limit: STEP, ...options })
     await removeCovers(dataFolder, ids)
+    await removeChosenCovers(dataFolder, 'book', ids)
     purged += ids.length
     if (ids.length < STEP) break
   }

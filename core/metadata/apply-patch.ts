@@ -100,8 +100,12 @@ function givenAuthors(fields: readonly Field[], patch: Readonly<Record<string, u
   return uniqueAuthors(authors)
 }
 
-/** The people of a comma-separated string; who is known in that role keeps a sort name. */
+/**
+ * The people of a comma-separated string; who is known in that role keeps a sort name. The string as it is shown means the people as they are:
+ * a form that sends it back does not tear "King, Jr." in two.
+ */
 function namedAuthors(known: readonly Author[], role: AuthorRole, value: unknown): Author[] {
+  if (value === joinNames(known, role)) return known.filter((author) => author.role === role)
   const names = splitNames((value as string | null) ?? '')
   return uniqueAuthors(names.map((name) => known.find((author) => author.role === role && author.name === name) ?? { name, role }))
 }

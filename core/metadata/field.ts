@@ -1,5 +1,8 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
+import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
+
+export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /** Who gave a field its value, from the strongest to the weakest. A weaker source never overwrites a stronger one. */
 export const SOURCES = ['user', 'plugin', 'embedded', 'file_name'] as const
@@ -38,17 +41,6 @@ export const AUTHOR_ROLES = [
   'cover_artist',
 ] as const
 export type AuthorRole = (typeof AUTHOR_ROLES)[number]
-
-/** The longest real names and titles have some hundred characters; lists of contributors in one string some thousand. */
-export const NAME_LENGTH_MAX = 500
-export const TEXT_LENGTH_MAX = 4_000
-/** Summaries are paragraphs; ten pages of them are somebody's mistake. */
-export const SUMMARY_LENGTH_MAX = 40_000
-/** The largest anthologies name some two hundred people. */
-export const AUTHORS_MAX = 500
-export const LIST_MAX = 500
-/** JSON text of `customMetadata`: a page of facts, not a file. */
-export const CUSTOM_BYTES_MAX = 64 * 1024
 
 const INT32_MAX = 2_147_483_647
 export const Name = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX })

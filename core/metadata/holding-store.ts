@@ -34,15 +34,15 @@ function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column:
  * changes never wait for each other in a circle. Ids that do not exist are missing from the answer.
  */
 export async function loadHoldings(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
-  return await selectHoldings(trx, kind, ids, 'FOR NO KEY UPDATE OF r')
+  if (ids.length === 0) return new Map()
+  // Locked first and read after, in two statements: one that waits for a lock and reads at once sees the new record beside the metadata as it
+  // was before the wait, and the other's change would be lost.
+  await trx.raw(`SELECT id FROM ${TABLES[kind].record} WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE`, [[...ids]])
+  return await readHoldings(trx, kind, ids)
 }
 
 /** As {@link loadHoldings}, for reading only. */
 export async function readHoldings(database: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
-  return await selectHoldings(database, kind, ids, '')
-}
-
-async function selectHoldings(database: Knex, kind: Kind, ids: readonly string[], locking: string): Promise<Map<string, Held>> {
   if (ids.length === 0) return new Map()
   const tables = TABLES[kind]
   const columns = [
@@ -52,7 +52,7 @@ async function selectHoldings(database: Knex, kind: Kind, ids: readonly string[]
   const { rows } = await database.raw(
     `SELECT r.id, m.sources, m.locks, coalesce(m.created_at, r.created_at) AS held_created, greatest(m.updated_at, r.updated_at) AS held_updated,
        ${columns.join(', ')} FROM ${tables.record} r LEFT JOIN ${tables.metadata} m ON m.${tables.key} = r.id
-     WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id ${locking}`,
+     WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id`,
     [[...ids]],
   )
   return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, holdingOf(tables, row)]))

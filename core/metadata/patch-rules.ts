@@ -1,11 +1,15 @@
+import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
-import { CUSTOM_BYTES_MAX } from '#core/metadata/field.ts'
+import { splitNames } from '#core/metadata/apply-patch.ts'
+import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 
 /** Deeper than anybody writes by hand, far from where a recursive reader gives up. */
 const CUSTOM_DEPTH_MAX = 16
 /** A BCP 47 tag: a language of two or three letters, then script, region and the rest. */
-const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i
+const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
+/** Strings of several people; a series has none. */
+const PEOPLE = (BOOK_FIELDS as readonly Field[]).filter(({ role }) => role !== undefined).map(({ name }) => name)
 
 /**
  * What the schemas of a person's patch cannot say; answers the patch with ISBNs as they are stored.
@@ -19,6 +23,7 @@ export function checkPatchRules(patch: Readonly<Record<string, unknown>>, at = '
     if (invalid.length > 0) refuseMember(`${at}/isbns`, `holds ${invalid.slice(0, 3).join(', ')}, whose length or check digit is wrong`)
     checked.isbns = valid.join(',')
   }
+  checkNames(patch, at)
   for (const name of ['languageIso', 'language']) {
     const language = patch[name]
     if (typeof language === 'string' && language !== '' && !LANGUAGE.test(language))
@@ -39,6 +44,24 @@ export function checkPatchRules(patch: Readonly<Record<string, unknown>>, at = '
 
 export function refuseMember(path: string, message: string): never {
   refuse('invalid_value', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })
+}
+
+/** Whitespace is no name, and what a string of people may hold is what the list of them may. */
+function checkNames(patch: Readonly<Record<string, unknown>>, at: string): void {
+  const blank = (value: unknown) => typeof value === 'string' && value.trim() === ''
+  if (blank(patch.title)) refuseMember(`${at}/title`, 'must not be blank')
+  for (const list of ['authors', 'awards', 'subjects']) {
+    for (const [index, entry] of ((patch[list] ?? []) as ({ name: unknown } | string)[]).entries()) {
+      const [path, name] = typeof entry === 'string' ? [`${at}/${list}/${index}`, entry] : [`${at}/${list}/${index}/name`, entry.name]
+      if (blank(name)) refuseMember(path, 'must not be blank')
+    }
+  }
+  for (const member of PEOPLE) {
+    const names = splitNames((patch[member] as string | null | undefined) ?? '')
+    if (names.length > AUTHORS_MAX) refuseMember(`${at}/${member}`, `must not name more than ${AUTHORS_MAX} people`)
+    if (names.some((name) => name.length > NAME_LENGTH_MAX))
+      refuseMember(`${at}/${member}`, `holds a name longer than ${NAME_LENGTH_MAX} characters; separate people by commas`)
+  }
 }
 
 function daysOf(month: number, year: unknown): number {

@@ -1,8 +1,11 @@
 import type { Knex } from 'knex'
+import type { OrderTerm } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 
 /** Longer than any title with its author; every word costs a look into the index. */
 export const SEARCH_LENGTH_MAX = 500
+/** More matches than this are not put in order of rank: whoever sees thousands looks for another word. */
+const RANKED_MAX = 2_000
 /** Of summary, people, series and the title itself. */
 const WEIGHTS = '{0.05, 0.2, 0.5, 1}'
 
@@ -29,9 +32,16 @@ export function found(kind: Searched, search: string): (query: Knex.QueryBuilder
   }
 }
 
-/** The best match first. Adds an order to a query that {@link found} was applied to. */
-export function byRank(kind: Searched, search: string): (query: Knex.QueryBuilder) => void {
-  return (query) => {
-    query.orderByRaw(`ts_rank('${WEIGHTS}', ${kind}_search.document, carrel_search_query(?)) DESC`, [search])
-  }
+/**
+ * The best match first, then the given order. Where thousands match, their rank is not worth what it costs to tell: then the given order alone.
+ * @param of.matching a query that {@link found} was applied to
+ */
+export async function rankedOrder(
+  kind: Searched,
+  of: { search: string; matching: Knex.QueryBuilder; terms: readonly OrderTerm[] },
+): Promise<{ terms: OrderTerm[]; bindings: string[] }> {
+  const some = await of.matching.clone().limit(1).offset(RANKED_MAX)
+  if (some.length > 0) return { terms: [...of.terms], bindings: [] }
+  const rank = `ts_rank('${WEIGHTS}', ${kind}_search.document, carrel_search_query(?)) DESC`
+  return { terms: [rank, ...of.terms], bindings: [of.search] }
 }

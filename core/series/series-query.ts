@@ -2,9 +2,10 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { READING_ORDER } from '#core/book/book-query.ts'
+import { pageOfIds } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 import type { Fragment } from '#core/filter/filter-query.ts'
-import { byRank, found } from '#core/search/search-query.ts'
+import { found, rankedOrder } from '#core/search/search-query.ts'
 import { type Series, seriesFolder } from '#core/series/series.ts'
 import { readSort, type Sort } from '#core/sort.ts'
 
@@ -131,19 +132,35 @@ export async function listSeries(
   list: { filter: SeriesFilter; sort: SeriesSort | null; offset: number; limit: number },
 ): Promise<{ items: Series[]; total: number }> {
   const { filter } = list
-  const ordered = database('series')
+  const matching = database('series')
     .modify(visibleTo(caller, 'series.id'))
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
     .select('series.id')
-  if (list.sort === null && filter.search) ordered.modify(byRank('series', filter.search))
   const { field, direction } = list.sort ?? DEFAULT_SORT
   const turn = direction === 'asc' ? 'ASC' : 'DESC'
   const expression = SERIES_ORDER[field]
-  ordered
-    .orderByRaw(`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, expression.includes('?') ? [caller.userId] : [])
-    .orderByRaw(`series.id ${turn}`)
-  return await pageOfSeries(database, caller, { ordered, offset: list.offset, limit: list.limit })
+  const terms = [`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, `series.id ${turn}`]
+  const order =
+    list.sort === null && filter.search
+      ? await rankedOrder('series', { search: filter.search, matching, terms })
+      : { terms, bindings: expression.includes('?') ? [caller.userId] : [] }
+  return await pageOfSeries(database, caller, { matching, order, offset: list.offset, limit: list.limit })
+}
+
+/**
+ * One page of any list of series.
+ * @param list.matching selects `id` of the series, all visible to the caller
+ */
+export async function pageOfSeries(
+  database: Knex,
+  caller: Caller,
+  list: Parameters<typeof pageOfIds>[1],
+): Promise<{ items: Series[]; total: number }> {
+  const { ids, total } = await pageOfIds(database, list)
+  const rows = (await selectSeries(database, caller).whereRaw('series.id = ANY(CAST(? AS uuid[]))', [ids])) as SeriesRow[]
+  const series = new Map(rows.map((row) => [row.id, seriesOf(row)]))
+  return { items: ids.flatMap((id) => series.get(id) ?? []), total }
 }
 
 /**
@@ -170,28 +187,6 @@ export async function listAlphabeticalGroups(
   return (rows as { group: string; count: string | number }[])
     .map(({ group, count }) => ({ group, count: Number(count) }))
     .sort((a, b) => (a.group === '#' ? -1 : b.group === '#' ? 1 : a.group.localeCompare(b.group)))
-}
-
-/**
- * One page of any list of series.
- * @param list.ordered selects `id` of the series, already visible to the caller, in order
- */
-export async function pageOfSeries(
-  database: Knex,
-  caller: Caller,
-  list: { ordered: Knex.QueryBuilder; offset: number; limit: number },
-): Promise<{ items: Series[]; total: number }> {
-  const cut = list.ordered.clone().offset(list.offset).limit(list.limit)
-  const numbered = database.from(cut.as('cut')).select('cut.id', database.raw('row_number() OVER () AS place'))
-  const [rows, counted] = await Promise.all([
-    selectSeries(database, caller).join(numbered.as('page_window'), 'page_window.id', 'series.id').orderBy('page_window.place') as Promise<
-      SeriesRow[]
-    >,
-    database.from(list.ordered.clone().clearOrder().as('all_matching')).count({ total: '*' }).first() as unknown as Promise<{
-      total: string | number
-    }>,
-  ])
-  return { items: rows.map(seriesOf), total: Number(counted.total) }
 }
 
 /** A series by id, also one whose books have all gone. @throws not_found when there is none or the caller may not see it */

@@ -36,6 +36,9 @@ export interface ExpectedBook {
 
 const folder = fileURLToPath(new URL('../../../shared/corpus/', import.meta.url))
 
+/** What the tools do not mind and Carrel remarks: an ISBN of nine digits. */
+const REMARKED = new Set(['epub/epublib-testbook1.epub'])
+
 /** The corpus that lies beside the repository on some machines; null, and loudly so, where it does not. */
 export function findCorpus(): { folder: string; files: ExpectedBook[] } | null {
   if (!existsSync(`${folder}expected.json`)) {
@@ -43,5 +46,6 @@ export function findCorpus(): { folder: string; files: ExpectedBook[] } | null {
     return null
   }
   const { files } = JSON.parse(readFileSync(`${folder}expected.json`, 'utf8')) as { files: ExpectedBook[] }
+  for (const file of files) if (REMARKED.has(file.path)) file.acceptableErrorTypes = ['metadata']
   return { folder: `${folder}open/`, files }
 }

@@ -76,16 +76,17 @@ t.test('only pages are pages', async (t) => {
 t.test('the title of ComicInfo.xml', async (t) => {
   const info = (name: string, content: string) => ({ name, data: Buffer.from(content) })
   const title = (text: string) => `<?xml version="1.0"?><ComicInfo><Series>S</Series><Title>${text}</Title></ComicInfo>`
+  const series = { series: { fields: { title: 'S' } } }
   const cases: [label: string, parts: ZipPart[], expected: object, problems: string[]][] = [
     ['none', [], {}, []],
     [
       'at the root',
       [info('a/ComicInfo.xml', title('inner')), info('ComicInfo.xml', title(' The  Beginning &amp; End '))],
-      { title: 'The Beginning & End' },
+      { title: 'The Beginning & End', ...series },
       [],
     ],
-    ['in a folder, lower case', [info('a/comicinfo.XML', title('inner'))], { title: 'inner' }, []],
-    ['empty title', [info('ComicInfo.xml', title(' '))], {}, []],
+    ['in a folder, lower case', [info('a/comicinfo.XML', title('inner'))], { title: 'inner', ...series }, []],
+    ['empty title', [info('ComicInfo.xml', title(' '))], series, []],
     ['another root', [info('ComicInfo.xml', '<html/>')], {}, ['metadata']],
     ['cut off', [info('ComicInfo.xml', '<ComicInfo><Title>x')], {}, ['metadata']],
     ['damaged', [{ ...info('ComicInfo.xml', title('x')), crc32: 1 }], {}, ['metadata']],

@@ -183,6 +183,11 @@ t.test('bad input is refused with the path of the member, and nothing is written
     ['NUL in custom', { customMetadata: { a: ['\0'] } }, 422, /./],
     ['deep custom', { customMetadata: JSON.parse(`${'{"a":'.repeat(20)}1${'}'.repeat(20)}`) }, 422, /customMetadata/],
     ['large custom', { customMetadata: { a: 'x'.repeat(70_000) } }, 422, /customMetadata/],
+    ['NUL in a name of custom', { customMetadata: { 'a\0': 1 } }, 400, /customMetadata/],
+    ['nested to the bottom', { customMetadata: JSON.parse(`${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`) }, 400, /deeper/],
+    ['a name of every object', { constructor: 'x' }, 400, /constructor/],
+    ['blank name', { authors: [author, { name: ' ', role: 'inker' }] }, 422, /authors\/1\/name/],
+    ['2,000 people in a string', { writer: Array.from({ length: 1_900 }, (_, index) => index % 10).join(',') }, 422, /writer/],
     ['custom that is a list', { customMetadata: [] }, 400, /customMetadata/],
   ]
   for (const [name, patch, status, message] of cases) {
@@ -195,7 +200,21 @@ t.test('bad input is refused with the path of the member, and nothing is written
       t.match(answer.text, message, name)
     }
   }
+  t.equal((await ask('PATCH', bookId, { title: ' ' })).status, 422)
   t.equal((await ask('GET', `${bookId}/metadata`)).json.publisher, null)
   const twice = await ask('PATCH', `${bookId}/metadata`, { authors: [author, author] })
   t.equal((twice.json.authors as Json[]).length, 1, 'the same person is there once')
+})
+
+t.test('changes at the same time are all kept, and odd names in custom metadata come back', async (t) => {
+  const { ask, bookId } = await openShelf(t)
+  const patches = Object.entries({ publisher: 'DC', summary: 'Long', year: 1986, imprint: 'Vertigo', writer: 'Ann', inker: 'Bob' })
+  const answers = await Promise.all(patches.map(([name, value]) => ask('PATCH', `${bookId}/metadata`, { [name]: value })))
+  t.ok(answers.every(({ status }) => status === 200))
+  t.match((await ask('GET', `${bookId}/metadata`)).json, Object.fromEntries(patches))
+
+  const customMetadata = JSON.parse('{"__proto__":{"a":1},"constructor":"x","":[],"%_\'\\"":1e308,"small":-0.1}')
+  await ask('PATCH', `${bookId}/metadata`, { customMetadata })
+  const read = (await ask('GET', `${bookId}/metadata`)).json.customMetadata as Json
+  t.same(Object.entries(read).sort(), Object.entries(customMetadata).sort())
 })

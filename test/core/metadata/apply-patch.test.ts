@@ -144,6 +144,24 @@ t.test('people are one list', async (t) => {
   t.notOk('authors' in apply(named, { authors: null }, 'user').next.values)
 })
 
+t.test('a string of people sent back as it was shown changes nobody', async (t) => {
+  const authors = [
+    { name: 'King, Jr.', role: 'writer', sortName: 'King' },
+    { name: 'Ann', role: 'inker' },
+  ]
+  const before = apply(NOTHING, { authors }, 'embedded').next
+  const { next, outcomes } = apply(before, { writer: joinNames(before.values.authors as Author[], 'writer') }, 'user')
+  t.same(outcomes, [{ field: 'writer', result: 'unchanged' }])
+  t.same(next.values.authors, authors)
+  t.same(apply(NOTHING, { authors, writer: 'King, Jr.' }, 'user').next.values.authors, authors, 'nor beside the list it shows')
+  const changed = apply(before, { writer: 'King, Jr., Bob' }, 'user').next.values.authors as Author[]
+  t.same(
+    changed.filter(({ role }) => role === 'writer').map(({ name }) => name),
+    ['King', 'Jr.', 'Bob'],
+    'a comma that somebody typed separates people',
+  )
+})
+
 t.test('what a person cleared may be filled again unless it is locked', async (t) => {
   const set = apply(NOTHING, { summary: 'mine', publisher: 'mine' }, 'user').next
   const cleared = apply({ ...set, locks: new Set(['summary']) }, { summary: null, publisher: null }, 'user').next

@@ -1,0 +1,60 @@
+import { refuse } from '#core/errors.ts'
+
+/** A form has a file and perhaps some words beside it; whoever sends more parts means no good. */
+const PARTS_MAX = 20
+/** Of one part: a name, a file name, a media type. */
+const HEADER_BYTES_MAX = 8_192
+/** RFC 2046, 5.1.1: 1 to 70 of these characters. */
+const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i
+
+/** One file that came with a form. The name and the media type are the sender's words. */
+export interface Upload {
+  fileName: string
+  bytes: Buffer
+}
+
+/**
+ * Reads the one file of a `multipart/form-data` body (RFC 7578); other fields are passed over. The bytes are views of `body`, not copies.
+ * @throws unsupported_media_type, invalid_request (no form, no file or several)
+ */
+export function readUpload(contentType: string | undefined, body: Buffer): Upload {
+  if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
+    refuse('unsupported_media_type', 'Send the file as a form: Content-Type multipart/form-data with one file in it.')
+  }
+  const found = BOUNDARY.exec(contentType ?? '')
+  const boundary = found?.[1] ?? found?.[2]
+  if (boundary === undefined) refuse('invalid_request', 'The Content-Type names no boundary between the parts of the form.')
+  const files = [...partsOf(body, boundary)].filter((part) => part.fileName !== null)
+  const [file] = files
+  if (!file) refuse('invalid_request', 'The form holds no file.')
+  if (files.length > 1) refuse('invalid_request', `The form holds ${files.length} files; send one.`)
+  return { fileName: file.fileName ?? '', bytes: file.bytes }
+}
+
+function* partsOf(body: Buffer, boundary: string): Generator<{ fileName: string | null; bytes: Buffer }> {
+  const mark = Buffer.from(`--${boundary}`, 'latin1')
+  const nextMark = Buffer.from(`\r\n--${boundary}`, 'latin1')
+  // Before the first mark a preamble may stand, which means nothing.
+  let at = body.subarray(0, mark.length).equals(mark) ? mark.length : body.indexOf(nextMark) + nextMark.length
+  if (at < mark.length) refuse('invalid_request', 'The form does not hold the boundary that its Content-Type names.')
+  for (let count = 0; ; count++) {
+    const after = body.toString('latin1', at, at + 2)
+    if (after === '--') return
+    if (count === PARTS_MAX) refuse('invalid_request', `The form has more than ${PARTS_MAX} parts.`)
+    const end = body.indexOf(nextMark, at)
+    if (after !== '\r\n' || end < 0) refuse('invalid_request', 'The form ends early, or its parts are not separated by its boundary.')
+    yield readPart(body.subarray(at, end))
+    at = end + nextMark.length
+  }
+}
+
+/** @param part from the line break after the boundary on */
+function readPart(part: Buffer): { fileName: string | null; bytes: Buffer } {
+  const headEnd = part.subarray(0, HEADER_BYTES_MAX).indexOf('\r\n\r\n')
+  if (headEnd < 0) refuse('invalid_request', 'A part of the form has no headers, or too many.')
+  const head = part.toString('utf8', 0, headEnd)
+  const disposition = /\r\ncontent-disposition:\s*form-data\s*;([^\r\n]*)/i.exec(head)?.[1]
+  if (disposition === undefined) refuse('invalid_request', 'A part of the form lacks its Content-Disposition.')
+  const name = /(?:^|;)\s*filename\*?=(?:"([^"]*)"|([^;\s]*))/i.exec(disposition)
+  return { fileName: name ? (name[1] ?? name[2] ?? '') : null, bytes: part.subarray(headEnd + 4) }
+}

@@ -1,0 +1,185 @@
+import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint, stream } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import { getSeriesThumbnail } from '#core/cover/shown-cover.ts'
+import { refuse } from '#core/errors.ts'
+import { Uuid } from '#core/schema.ts'
+import { Series } from '#core/series/series.ts'
+import { getSeries } from '#core/series/series-query.ts'
+import { Collection, NewCollection, SeriesIds, type Shelf, ShelfEdit } from '#core/shelf/shelf.ts'
+import { findShelf, listCollectionSeries, listShelves } from '#core/shelf/shelf-query.ts'
+import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelf/shelf-store.ts'
+
+const params = Type.Object({ collectionId: Uuid })
+const kind = 'collection'
+const tag = 'collections'
+const read = { who: 'series-read' } as const
+const write = { who: 'series-write' } as const
+
+const shown = ({ count, ...shelf }: Shelf) => ({ ...shelf, seriesCount: count })
+
+async function getShelf(call: Call<Services>, id: string): Promise<Shelf> {
+  const found = await findShelf(call.services.database, signedInCaller(call), kind, id)
+  return found ?? refuse('not_found', `There is no collection ${id}, or you may not see it.`)
+}
+
+export const collectionRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/collections',
+    summary: 'List collections by name',
+    tag,
+    allow: read,
+    query: Type.Object(pageQuery),
+    reply: Paginated(Collection),
+    run: async (call, { query }) => {
+      const { page, pageSize, ...window } = readPage(query)
+      const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, window)
+      return paginate({ call, page, pageSize, total, data: items.map(shown) })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/collections',
+    summary: 'Make a collection',
+    tag,
+    allow: write,
+    status: 201,
+    body: NewCollection,
+    reply: Collection,
+    run: async (call, { body: { seriesIds = [], ...shelf } }) =>
+      shown(await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: seriesIds })),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/collections/:collectionId',
+    summary: 'One collection',
+    tag,
+    allow: read,
+    params,
+    reply: Collection,
+    run: async (call, { params }) => shown(await getShelf(call, params.collectionId)),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/collections/:collectionId',
+    summary: 'Change the name, summary or ordering of a collection',
+    tag,
+    allow: write,
+    params,
+    body: ShelfEdit,
+    reply: Collection,
+    run: async (call, { params, body }) =>
+      shown(await editShelf(call.services.database, signedInCaller(call), kind, { id: params.collectionId, edit: body })),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/collections/:collectionId',
+    summary: 'Delete a collection; what stood on it stays',
+    tag,
+    allow: write,
+    status: 204,
+    params,
+    run: async (call, { params }) => {
+      await removeShelf(call.services.database, signedInCaller(call), kind, params.collectionId)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/collections/:collectionId/series',
+    summary: 'The series of a collection, in its order',
+    tag,
+    allow: read,
+    params,
+    query: Type.Object(pageQuery),
+    reply: Paginated(Series),
+    run: async (call, { params, query }) => {
+      const { page, pageSize, ...window } = readPage(query)
+      const list = { ...window, shelf: await getShelf(call, params.collectionId) }
+      const { items, total } = await listCollectionSeries(call.services.database, signedInCaller(call), list)
+      return paginate({ call, page, pageSize, total, data: items })
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/collections/:collectionId/series',
+    summary: 'Set the series of a collection and their order',
+    tag,
+    allow: write,
+    params,
+    body: SeriesIds,
+    reply: Collection,
+    run: async (call, { params, body }) => {
+      const change = { id: params.collectionId, how: 'replace', memberIds: body.seriesIds } as const
+      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/collections/:collectionId/series',
+    summary: 'Add series at the end of a collection',
+    tag,
+    allow: write,
+    params,
+    body: SeriesIds,
+    reply: Collection,
+    run: async (call, { params, body }) => {
+      const change = { id: params.collectionId, how: 'append', memberIds: body.seriesIds } as const
+      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/collections/:collectionId/series/:seriesId',
+    summary: 'Take one of the series from a collection',
+    tag,
+    allow: write,
+    status: 204,
+    params: Type.Object({ collectionId: Uuid, seriesId: Uuid }),
+    run: async (call, { params }) => {
+      const change = { id: params.collectionId, how: 'remove', memberIds: [params.seriesId] } as const
+      await editMembers(call.services.database, signedInCaller(call), kind, change)
+      return undefined
+    },
+  }),
+  stream({
+    path: '/api/v1/collections/:collectionId/thumbnail',
+    summary: 'The cover of the first of the series of a collection, small',
+    tag,
+    allow: { ...read, cookie: true },
+    params,
+    mediaTypes: ['image/jpeg'],
+    run: async (call, { params }) => {
+      const caller = signedInCaller(call)
+      const list = { offset: 0, limit: 1, shelf: await getShelf(call, params.collectionId) }
+      const { items } = await listCollectionSeries(call.services.database, caller, list)
+      const cover = await getSeriesThumbnail(
+        call.services,
+        caller,
+        items[0]?.id ?? refuse('not_found', 'Nothing stands on this collection.'),
+      )
+      return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: 'private, max-age=600' }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/collections',
+    summary: 'The collections that hold one of the series',
+    tag,
+    allow: read,
+    params: Type.Object({ seriesId: Uuid }),
+    query: Type.Object(pageQuery),
+    reply: Paginated(Collection),
+    run: async (call, { params, query }) => {
+      const { page, pageSize, ...window } = readPage(query)
+      const caller = signedInCaller(call)
+      await getSeries(call.services.database, caller, params.seriesId)
+      const { items, total } = await listShelves(call.services.database, caller, kind, { ...window, memberId: params.seriesId })
+      return paginate({ call, page, pageSize, total, data: items.map(shown) })
+    },
+  }),
+]

@@ -1,0 +1,197 @@
+import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint, stream } from '#api/routes/route.ts'
+import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
+import type { Services } from '#api/services.ts'
+import { getBook } from '#core/book/book-query.ts'
+import { getBookThumbnail } from '#core/cover/shown-cover.ts'
+import { refuse } from '#core/errors.ts'
+import { Uuid } from '#core/schema.ts'
+import { importReadingList, READING_LIST_BYTES_MAX } from '#core/shelf/import-reading-list.ts'
+import { BookIds, NewReadList, ReadList, ReadListImport, type Shelf, ShelfEdit } from '#core/shelf/shelf.ts'
+import { findShelf, listReadListBooks, listShelves } from '#core/shelf/shelf-query.ts'
+import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelf/shelf-store.ts'
+
+const params = Type.Object({ readListId: Uuid })
+const kind = 'read_list'
+const tag = 'read-lists'
+const read = { who: 'books-read' } as const
+const write = { who: 'books-write' } as const
+
+const shown = ({ count, ...shelf }: Shelf) => ({ ...shelf, bookCount: count })
+
+async function getShelf(call: Call<Services>, id: string): Promise<Shelf> {
+  const found = await findShelf(call.services.database, signedInCaller(call), kind, id)
+  return found ?? refuse('not_found', `There is no read list ${id}, or you may not see it.`)
+}
+
+export const readListRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/read-lists',
+    summary: 'List read lists by name',
+    tag,
+    allow: read,
+    query: Type.Object(pageQuery),
+    reply: Paginated(ReadList),
+    run: async (call, { query }) => {
+      const { page, pageSize, ...window } = readPage(query)
+      const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, window)
+      return paginate({ call, page, pageSize, total, data: items.map(shown) })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/read-lists',
+    summary: 'Make a read list',
+    tag,
+    allow: write,
+    status: 201,
+    body: NewReadList,
+    reply: ReadList,
+    run: async (call, { body: { bookIds = [], ...shelf } }) =>
+      shown(await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: bookIds })),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/read-lists/import',
+    summary: 'Make a read list from a CBL file',
+    tag,
+    allow: write,
+    status: 201,
+    upload: { description: 'A reading list in the CBL form.' },
+    bodyBytesMax: READING_LIST_BYTES_MAX + 65_536,
+    reply: ReadListImport,
+    run: async (call, { upload }) => {
+      const { shelf, ...outcome } = await importReadingList(call.services, signedInCaller(call), upload)
+      return { readList: shown(shelf), ...outcome }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/read-lists/:readListId',
+    summary: 'One read list',
+    tag,
+    allow: read,
+    params,
+    reply: ReadList,
+    run: async (call, { params }) => shown(await getShelf(call, params.readListId)),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/read-lists/:readListId',
+    summary: 'Change the name, summary or ordering of a read list',
+    tag,
+    allow: write,
+    params,
+    body: ShelfEdit,
+    reply: ReadList,
+    run: async (call, { params, body }) =>
+      shown(await editShelf(call.services.database, signedInCaller(call), kind, { id: params.readListId, edit: body })),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/read-lists/:readListId',
+    summary: 'Delete a read list; what stood on it stays',
+    tag,
+    allow: write,
+    status: 204,
+    params,
+    run: async (call, { params }) => {
+      await removeShelf(call.services.database, signedInCaller(call), kind, params.readListId)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/read-lists/:readListId/books',
+    summary: 'The books of a read list, in its order',
+    tag,
+    allow: read,
+    params,
+    query: Type.Object({ ...pageQuery, full: FULL }),
+    reply: Paginated(ShownBook),
+    run: async (call, { params, query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const list = { offset, limit, shelf: await getShelf(call, params.readListId) }
+      const { items, total } = await listReadListBooks(call.services.database, signedInCaller(call), list)
+      return paginate({ call, page, pageSize, total, data: await shownBooks(call, items, query) })
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/read-lists/:readListId/books',
+    summary: 'Set the books of a read list and their order',
+    tag,
+    allow: write,
+    params,
+    body: BookIds,
+    reply: ReadList,
+    run: async (call, { params, body }) => {
+      const change = { id: params.readListId, how: 'replace', memberIds: body.bookIds } as const
+      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/read-lists/:readListId/books',
+    summary: 'Add books at the end of a read list',
+    tag,
+    allow: write,
+    params,
+    body: BookIds,
+    reply: ReadList,
+    run: async (call, { params, body }) => {
+      const change = { id: params.readListId, how: 'append', memberIds: body.bookIds } as const
+      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/read-lists/:readListId/books/:bookId',
+    summary: 'Take one of the books from a read list',
+    tag,
+    allow: write,
+    status: 204,
+    params: Type.Object({ readListId: Uuid, bookId: Uuid }),
+    run: async (call, { params }) => {
+      const change = { id: params.readListId, how: 'remove', memberIds: [params.bookId] } as const
+      await editMembers(call.services.database, signedInCaller(call), kind, change)
+      return undefined
+    },
+  }),
+  stream({
+    path: '/api/v1/read-lists/:readListId/thumbnail',
+    summary: 'The cover of the first of the books of a read list, small',
+    tag,
+    allow: { ...read, cookie: true },
+    params,
+    mediaTypes: ['image/jpeg'],
+    run: async (call, { params }) => {
+      const caller = signedInCaller(call)
+      const list = { offset: 0, limit: 1, shelf: await getShelf(call, params.readListId) }
+      const { items } = await listReadListBooks(call.services.database, caller, list)
+      const cover = await getBookThumbnail(call.services, caller, items[0]?.id ?? refuse('not_found', 'Nothing stands on this read list.'))
+      return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: 'private, max-age=600' }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/read-lists',
+    summary: 'The read lists that hold one of the books',
+    tag,
+    allow: read,
+    params: Type.Object({ bookId: Uuid }),
+    query: Type.Object(pageQuery),
+    reply: Paginated(ReadList),
+    run: async (call, { params, query }) => {
+      const { page, pageSize, ...window } = readPage(query)
+      const caller = signedInCaller(call)
+      await getBook(call.services.database, caller, params.bookId)
+      const { items, total } = await listShelves(call.services.database, caller, kind, { ...window, memberId: params.bookId })
+      return paginate({ call, page, pageSize, total, data: items.map(shown) })
+    },
+  }),
+]

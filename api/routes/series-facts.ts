@@ -1,0 +1,283 @@
+import type { TSchema } from 'typebox'
+import Type from 'typebox'
+import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { getHeldBook } from '#core/book/metadata-query.ts'
+import { refuse } from '#core/errors.ts'
+import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import {
+  averageRating,
+  deleteFact,
+  deleteUserRating,
+  type Facts,
+  listFacts,
+  listUserRatings,
+  saveFact,
+  saveUserRating,
+  updateFact,
+} from '#core/series/facts-store.ts'
+import { checkSeries, listVisibleSeriesIds } from '#core/series/metadata-query.ts'
+import { AlternateTitle, ExternalId, ExternalLink, ExternalRating } from '#core/series/metadata-shape.ts'
+
+/** Services have short names; identifiers and addresses are lines. */
+const Source = Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
+const Line = Type.String({ minLength: 1, maxLength: 500 })
+const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
+/** More than a series has in all languages of the world. */
+const FACTS_MAX = 200
+
+const SeriesId = Type.Object({ seriesId: Uuid })
+const BookId = Type.Object({ bookId: Uuid })
+const Rating = Type.Object({
+  id: Uuid,
+  seriesId: Uuid,
+  rating: Type.Integer({ minimum: 1, maximum: 100 }),
+  notes: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+type Call = { caller: Caller | null; services: Services }
+
+/** The id of the owner as the database writes it. @throws not_found for what the caller may not see */
+async function checkOwner(call: Call, owner: 'series' | 'books', id: string): Promise<string> {
+  const caller = call.caller ?? refuse('unauthorized')
+  if (owner === 'series') return await checkSeries(call.services.database, caller, id)
+  await getHeldBook(call.services.database, caller, id)
+  return id.toLowerCase()
+}
+
+interface Kind {
+  owner: 'series' | 'books'
+  path: string
+  /** Member of the list's answer. */
+  list: string
+  facts: Facts
+  what: string
+  shape: TSchema
+  body: Record<string, TSchema>
+  /** Columns of a body. */
+  rowOf: (body: Record<string, unknown>) => Record<string, unknown>
+  /** How one is deleted: by id, or by the source of which there is one. */
+  by: 'id' | 'source'
+  status: 200 | 201
+}
+
+const ids = {
+  path: 'external-ids',
+  list: 'externalIds',
+  what: 'identifiers at other services',
+  shape: ExternalId,
+  body: { source: Source, externalId: Line, externalUrl: Type.Optional(Nullable(Url)), metadataHash: Type.Optional(Nullable(Line)) },
+  rowOf: (body: Record<string, unknown>) => ({
+    source: body.source,
+    external_id: body.externalId,
+    external_url: body.externalUrl ?? null,
+    metadata_hash: body.metadataHash ?? null,
+  }),
+  by: 'id' as const,
+  status: 200 as const,
+}
+const links = {
+  path: 'external-links',
+  list: 'links',
+  what: 'links to other services',
+  shape: ExternalLink,
+  body: { source: Source, url: Url, externalId: Type.Optional(Nullable(Line)) },
+  rowOf: (body: Record<string, unknown>) => ({ source: body.source, url: body.url, external_id: body.externalId ?? null }),
+  by: 'source' as const,
+  status: 200 as const,
+}
+
+const KINDS: Kind[] = [
+  {
+    owner: 'series',
+    path: 'alternate-titles',
+    list: 'titles',
+    facts: 'series_alternate_titles',
+    what: 'further titles',
+    shape: AlternateTitle,
+    body: { label: Line, title: Line },
+    rowOf: ({ label, title }) => ({ label, title }),
+    by: 'id',
+    status: 201,
+  },
+  { owner: 'series', facts: 'series_external_ids', ...ids },
+  { owner: 'books', facts: 'book_external_ids', ...ids },
+  { owner: 'series', facts: 'series_external_links', ...links },
+  { owner: 'books', facts: 'book_external_links', ...links },
+  {
+    owner: 'series',
+    path: 'external-ratings',
+    list: 'ratings',
+    facts: 'series_external_ratings',
+    what: 'ratings at other services',
+    shape: ExternalRating,
+    body: {
+      source: Source,
+      rating: Type.Number({ minimum: 0, maximum: 100 }),
+      voteCount: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }))),
+    },
+    rowOf: (body) => ({ source: body.source, rating: body.rating, vote_count: body.voteCount ?? null, fetched_at: new Date() }),
+    by: 'source',
+    status: 200,
+  },
+]
+
+function routesOf(kind: Kind) {
+  const { owner, facts, shape } = kind
+  const idName = owner === 'series' ? 'seriesId' : 'bookId'
+  const base = `/api/v1/${owner}/:${idName}/${kind.path}`
+  const ownerParams = owner === 'series' ? SeriesId : BookId
+  const oneName = kind.by === 'source' ? 'source' : kind.path === 'alternate-titles' ? 'titleId' : 'externalIdId'
+  const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? Source : Uuid })
+  const ownerOf = (call: Call, params: Record<string, unknown>) => checkOwner(call, owner, params[idName] as string)
+  const write = owner === 'series' ? ('series-write' as const) : ('books-write' as const)
+  const read = owner === 'series' ? ('series-read' as const) : ('books-read' as const)
+  const shown = ({ ownerId: _, ...fact }: Record<string, unknown>) => fact
+  return [
+    endpoint({
+      method: 'GET',
+      path: base,
+      summary: `The ${kind.what} of a ${owner === 'series' ? 'series' : 'book'}`,
+      tag: owner,
+      allow: { who: read },
+      params: ownerParams,
+      reply: Type.Object({ [kind.list]: Type.Array(shape) }),
+      run: async (call, { params }) => {
+        const id = await ownerOf(call, params)
+        return { [kind.list]: (await listFacts<Record<string, unknown>>(call.services.database, facts, [id])).map(shown) }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: base,
+      summary: `Add to the ${kind.what}${kind.by === 'source' || kind.path === 'external-ids' ? '; what is there of the same source is replaced' : ''}`,
+      tag: owner,
+      allow: { who: write },
+      params: ownerParams,
+      body: Type.Object(kind.body, { additionalProperties: false }),
+      reply: shape,
+      status: kind.status,
+      run: async (call, { params, body }) => {
+        const { database } = call.services
+        const id = await ownerOf(call, params)
+        if ((await listFacts(database, facts, [id])).length >= FACTS_MAX)
+          refuse('invalid_value', `There are ${FACTS_MAX} ${kind.what} already; delete some first.`)
+        const row = { [owner === 'series' ? 'series_id' : 'book_id']: id, ...kind.rowOf(body as Record<string, unknown>) }
+        return await saveFact(database, facts, row)
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: `${base}/:${oneName}`,
+      summary: `Remove one of the ${kind.what}`,
+      tag: owner,
+      allow: { who: write },
+      params: oneParams,
+      status: 204,
+      run: async (call, { params }) => {
+        const id = await ownerOf(call, params)
+        const one = (params as Record<string, string>)[oneName] as string
+        if (!(await deleteFact(call.services.database, facts, id, kind.by === 'source' ? { source: one } : { id: one })))
+          refuse('not_found', `There is no ${one} among the ${kind.what}.`)
+        return undefined
+      },
+    }),
+  ]
+}
+
+export const seriesFactRoutes = [
+  ...KINDS.flatMap(routesOf),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/series/:seriesId/alternate-titles/:titleId',
+    summary: 'Change a further title of a series',
+    tag: 'series',
+    allow: { who: 'series-write' },
+    params: Type.Object({ seriesId: Uuid, titleId: Uuid }),
+    body: Type.Object({ label: Type.Optional(Line), title: Type.Optional(Line) }, { additionalProperties: false }),
+    reply: AlternateTitle,
+    run: async (call, { params, body }) => {
+      const ownerId = await checkOwner(call, 'series', params.seriesId)
+      const where = { id: params.titleId, ownerId }
+      return (await updateFact(call.services.database, 'series_alternate_titles', where, body)) ?? refuse('not_found')
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user/ratings',
+    summary: 'What I think of series, the latest first',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    reply: Type.Object({ ratings: Type.Array(Rating) }),
+    run: async (call) => {
+      const caller = call.caller ?? refuse('unauthorized')
+      const { database } = call.services
+      const ratings = await listUserRatings(database, caller.userId)
+      const visible = await listVisibleSeriesIds(
+        database,
+        caller,
+        ratings.map(({ seriesId }) => seriesId as string),
+      )
+      return { ratings: ratings.filter(({ seriesId }) => visible.has(seriesId as string)) as never }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/rating',
+    summary: 'What I think of a series; null when I have not said',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    reply: Nullable(Rating),
+    run: async (call, { params }) => {
+      const id = await checkOwner(call, 'series', params.seriesId)
+      const [rating] = await listUserRatings(call.services.database, call.caller?.userId ?? refuse('unauthorized'), id)
+      return (rating ?? null) as never
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/series/:seriesId/rating',
+    summary: 'Say what I think of a series',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    body: Type.Object(
+      { rating: Type.Integer({ minimum: 1, maximum: 100 }), notes: Type.Optional(Nullable(Type.String({ maxLength: 4_000 }))) },
+      { additionalProperties: false },
+    ),
+    reply: Rating,
+    run: async (call, { params, body }) => {
+      const seriesId = await checkOwner(call, 'series', params.seriesId)
+      const userId = call.caller?.userId ?? refuse('unauthorized')
+      return (await saveUserRating(call.services.database, { userId, seriesId, rating: body.rating, notes: body.notes ?? null })) as never
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/rating',
+    summary: 'Take back what I think of a series',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    status: 204,
+    run: async (call, { params }) => {
+      const id = await checkOwner(call, 'series', params.seriesId)
+      await deleteUserRating(call.services.database, call.caller?.userId ?? refuse('unauthorized'), id)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/ratings/average',
+    summary: 'What all users together think of a series',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    reply: Type.Object({ average: Nullable(Type.Number()), count: Type.Integer({ minimum: 0 }) }),
+    run: async (call, { params }) => averageRating(call.services.database, await checkOwner(call, 'series', params.seriesId)),
+  }),
+]

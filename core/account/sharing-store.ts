@@ -1,0 +1,198 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import type { NewGrant, NewSharingTag, SharingTag, SharingTagEdit, SharingTagSummary } from '#core/account/sharing.ts'
+import type { SharingGrant } from '#core/account/user.ts'
+import { listSharingGrants } from '#core/account/user-store.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
+
+const UNIQUE_VIOLATION = '23505'
+
+interface TagRow {
+  id: string
+  name: string
+  description: string | null
+  series_count: string | number
+  user_count: string | number
+  created_at: Date
+  updated_at: Date
+}
+
+/** One page of all sharing tags by name. Series that the caller may not see are not counted. */
+export async function listSharingTags(
+  database: Knex,
+  caller: Caller,
+  window: { offset: number; limit: number },
+): Promise<{ items: SharingTag[]; total: number }> {
+  const [rows, counted] = await Promise.all([
+    selectTags(database, caller).orderByRaw('lower(t.name), t.id').offset(window.offset).limit(window.limit) as Promise<TagRow[]>,
+    database('sharing_tags').count({ total: '*' }).first() as unknown as Promise<{ total: string }>,
+  ])
+  return { items: rows.map(tagOf), total: Number(counted.total) }
+}
+
+/** @throws not_found */
+export async function getSharingTag(database: Knex, caller: Caller, tagId: string): Promise<SharingTag> {
+  const [row] = (await selectTags(database, caller).where('t.id', tagId)) as TagRow[]
+  return row ? tagOf(row) : refuseUnknown([tagId])
+}
+
+/** @throws conflict when the name is taken, whatever its case */
+export async function addSharingTag(database: Knex, caller: Caller, tag: NewSharingTag): Promise<SharingTag> {
+  const [row] = await database('sharing_tags')
+    .insert({ name: tag.name, description: tag.description ?? null }, 'id')
+    .catch(refuseTaken)
+  return await getSharingTag(database, caller, row.id)
+}
+
+/** Members that are not given stay. @throws not_found, conflict */
+export async function editSharingTag(database: Knex, caller: Caller, tagId: string, edit: SharingTagEdit): Promise<SharingTag> {
+  const change = {
+    ...(edit.name !== undefined && { name: edit.name }),
+    ...(edit.description !== undefined && { description: edit.description }),
+  }
+  if (Object.keys(change).length > 0) {
+    await database('sharing_tags')
+      .where('id', tagId)
+      .update({ ...change, updated_at: database.fn.now() })
+      .catch(refuseTaken)
+  }
+  return await getSharingTag(database, caller, tagId)
+}
+
+/** Removes the tag from every series and every user. @throws not_found */
+export async function removeSharingTag(database: Knex, tagId: string): Promise<void> {
+  const removed = await database('sharing_tags').where('id', tagId).delete()
+  if (removed === 0) refuseUnknown([tagId])
+}
+
+/** The tags of a series by name. @throws not_found also for a series that the caller may not see */
+export async function listSeriesTags(database: Knex, caller: Caller, seriesId: string): Promise<SharingTagSummary[]> {
+  await checkSeries(database, caller, seriesId)
+  return await readSeriesTags(database, seriesId)
+}
+
+/** Makes these the tags of the series. @throws not_found for the series or any of the tags; then nothing has changed */
+export async function setSeriesTags(
+  database: Knex,
+  caller: Caller,
+  series: { seriesId: string; tagIds: readonly string[] },
+): Promise<SharingTagSummary[]> {
+  const { seriesId, tagIds } = series
+  return await database.transaction(async (trx) => {
+    await checkSeries(trx, caller, seriesId)
+    await checkTags(trx, tagIds)
+    await trx('series_sharing_tags')
+      .where('series_id', seriesId)
+      .whereRaw('sharing_tag_id <> ALL(?::uuid[])', [[...tagIds]])
+      .delete()
+    await insertTags(trx, seriesId, tagIds)
+    return await readSeriesTags(trx, seriesId)
+  })
+}
+
+/** Adds one tag to a series; one that is there already stays. @throws not_found */
+export async function addSeriesTag(
+  database: Knex,
+  caller: Caller,
+  series: { seriesId: string; tagId: string },
+): Promise<SharingTagSummary[]> {
+  return await database.transaction(async (trx) => {
+    await checkSeries(trx, caller, series.seriesId)
+    await checkTags(trx, [series.tagId])
+    await insertTags(trx, series.seriesId, [series.tagId])
+    return await readSeriesTags(trx, series.seriesId)
+  })
+}
+
+/** @throws not_found also when the series does not carry the tag */
+export async function removeSeriesTag(database: Knex, caller: Caller, series: { seriesId: string; tagId: string }): Promise<void> {
+  await checkSeries(database, caller, series.seriesId)
+  const removed = await database('series_sharing_tags').where({ series_id: series.seriesId, sharing_tag_id: series.tagId }).delete()
+  if (removed === 0) refuse('not_found', `The series does not carry the sharing tag ${series.tagId}.`)
+}
+
+/** @throws not_found for an unknown user */
+export async function listGrants(database: Knex, userId: string): Promise<SharingGrant[]> {
+  await checkUser(database, userId)
+  return await listSharingGrants(database, userId)
+}
+
+/** Allows or denies a user what carries the tag; a grant for the same tag is replaced. @throws not_found */
+export async function setGrant(database: Knex, userId: string, grant: NewGrant): Promise<SharingGrant> {
+  await checkUser(database, userId)
+  await checkTags(database, [grant.sharingTagId])
+  await database('user_sharing_grants')
+    .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
+    .onConflict(['user_id', 'sharing_tag_id'])
+    .merge(['access_mode'])
+  const grants = await listSharingGrants(database, userId)
+  return grants.find(({ sharingTagId }) => sharingTagId === grant.sharingTagId) ?? refuseUnknown([grant.sharingTagId])
+}
+
+/** @throws not_found also when the user has no grant for the tag */
+export async function removeGrant(database: Knex, userId: string, tagId: string): Promise<void> {
+  const removed = await database('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
+  if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
+}
+
+function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder {
+  const series = database('series_sharing_tags AS s').whereRaw('s.sharing_tag_id = t.id').modify(visibleTo(caller, 's.series_id'))
+  const users = database('user_sharing_grants AS g').whereRaw('g.sharing_tag_id = t.id')
+  return database('sharing_tags AS t').select('t.*', series.count('*').as('series_count'), users.count('*').as('user_count'))
+}
+
+const tagOf = (row: TagRow): SharingTag => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  seriesCount: Number(row.series_count),
+  userCount: Number(row.user_count),
+  createdAt: row.created_at.toISOString(),
+  updatedAt: row.updated_at.toISOString(),
+})
+
+async function readSeriesTags(database: Knex, seriesId: string): Promise<SharingTagSummary[]> {
+  return await database('series_sharing_tags AS s')
+    .join('sharing_tags AS t', 't.id', 's.sharing_tag_id')
+    .where('s.series_id', seriesId)
+    .orderByRaw('lower(t.name), t.id')
+    .select('t.id', 't.name', 't.description')
+}
+
+async function insertTags(database: Knex, seriesId: string, tagIds: readonly string[]): Promise<void> {
+  if (tagIds.length === 0) return
+  const rows = [...new Set(tagIds.map((id) => id.toLowerCase()))].map((id) => ({ series_id: seriesId, sharing_tag_id: id }))
+  await database('series_sharing_tags').insert(rows).onConflict(['series_id', 'sharing_tag_id']).ignore()
+}
+
+async function checkSeries(database: Knex, caller: Caller, seriesId: string): Promise<void> {
+  const found = await database('series').where('series.id', seriesId).modify(visibleTo(caller, 'series.id')).first('id')
+  if (!found) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+}
+
+async function checkUser(database: Knex, userId: string): Promise<void> {
+  if (!(await database('users').where('id', userId).first('id'))) refuse('not_found', `There is no user ${userId}.`)
+}
+
+/** Locks the tags too, so that none goes before it is used. */
+async function checkTags(database: Knex, tagIds: readonly string[]): Promise<void> {
+  const found: string[] = await database('sharing_tags')
+    .whereRaw('id = ANY(?::uuid[])', [[...tagIds]])
+    .orderBy('id')
+    .forShare()
+    .pluck('id')
+  const missing = tagIds.filter((id) => !found.includes(id.toLowerCase()))
+  if (missing.length > 0) refuseUnknown(missing)
+}
+
+function refuseUnknown(tagIds: readonly string[]): never {
+  refuse('not_found', `There is no sharing tag ${tagIds.slice(0, 3).join(', ')}.`)
+}
+
+function refuseTaken(error: unknown): never {
+  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
+    throw new CarrelError('conflict', 'Another sharing tag has this name.', { cause: error })
+  }
+  throw error
+}

@@ -1,0 +1,50 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { SharingGrant } from '#core/account/user.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+/** Fits a list in a menu; begins and ends with something that can be seen. */
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^\\S(.*\\S)?$' })
+/** A note for administrators, not an essay. */
+const Description = Nullable(Type.String({ maxLength: 1_000 }))
+/** Each tag of a series is looked at by every query of every user with grants. */
+const TAGS_PER_SERIES_MAX = 100
+
+/** What a series is marked with so that users may be allowed or denied it. */
+export const SharingTagSummary = Type.Object(
+  { id: Uuid, name: Type.String(), description: Nullable(Type.String()) },
+  { title: 'SharingTagSummary' },
+)
+export type SharingTagSummary = Static<typeof SharingTagSummary>
+
+/** A sharing tag with how many series carry it and how many users have a grant for it. */
+export const SharingTag = Type.Object(
+  {
+    ...SharingTagSummary.properties,
+    seriesCount: Type.Integer({ minimum: 0 }),
+    userCount: Type.Integer({ minimum: 0 }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'SharingTag' },
+)
+export type SharingTag = Static<typeof SharingTag>
+
+export const NewSharingTag = Type.Object({ name: Name, description: Type.Optional(Description) }, { title: 'NewSharingTag' })
+export type NewSharingTag = Static<typeof NewSharingTag>
+
+export const SharingTagEdit = Type.Object(
+  { name: Type.Optional(Name), description: Type.Optional(Description) },
+  { title: 'SharingTagEdit' },
+)
+export type SharingTagEdit = Static<typeof SharingTagEdit>
+
+export const SeriesSharingTags = Type.Object(
+  { sharingTagIds: Type.Array(Uuid, { maxItems: TAGS_PER_SERIES_MAX }) },
+  { title: 'SeriesSharingTags' },
+)
+
+export const NewGrant = Type.Object({ sharingTagId: Uuid, accessMode: OneOf(['allow', 'deny']) }, { title: 'NewGrant' })
+export type NewGrant = Static<typeof NewGrant>
+
+export const SharingGrants = Type.Object({ userId: Uuid, grants: Type.Array(SharingGrant) }, { title: 'SharingGrants' })

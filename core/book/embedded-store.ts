@@ -1,0 +1,54 @@
+import type { Knex } from 'knex'
+import type { EmbeddedLink, KeptEmbedded } from '#core/book/embedded.ts'
+
+/** What the last analysis kept beside the fields of a book; null when it kept nothing. */
+export async function findKeptEmbedded(trx: Knex, bookId: string): Promise<KeptEmbedded | null> {
+  const row = await trx('book_metadata').where('book_id', bookId).first('embedded')
+  return row?.embedded ?? null
+}
+
+/** The row of metadata must be there. */
+export async function storeKeptEmbedded(trx: Knex, bookId: string, kept: KeptEmbedded | null): Promise<void> {
+  await trx('book_metadata')
+    .where('book_id', bookId)
+    .update({ embedded: kept === null ? null : JSON.stringify(kept) })
+}
+
+/** Links by source: new and changed ones are written, those of `removed` go. */
+export async function changeLinks(
+  trx: Knex,
+  change: { bookId: string; added: readonly EmbeddedLink[]; removed: readonly string[] },
+): Promise<void> {
+  const { bookId, added, removed } = change
+  if (removed.length > 0) {
+    await trx('book_external_links')
+      .where('book_id', bookId)
+      .whereIn('source', [...removed])
+      .delete()
+  }
+  if (added.length === 0) return
+  await trx('book_external_links')
+    .insert(added.map((link) => ({ book_id: bookId, ...link })))
+    .onConflict(['book_id', 'source'])
+    .merge({ url: trx.raw('excluded.url'), updated_at: trx.fn.now() })
+}
+
+/** Identifiers at other services by their source. */
+export async function changeExternalIds(
+  trx: Knex,
+  change: { bookId: string; added: Readonly<Record<string, string>>; removed: readonly string[] },
+): Promise<void> {
+  const { bookId, removed } = change
+  const added = Object.entries(change.added)
+  if (removed.length > 0) {
+    await trx('book_external_ids')
+      .where('book_id', bookId)
+      .whereIn('source', [...removed])
+      .delete()
+  }
+  if (added.length === 0) return
+  await trx('book_external_ids')
+    .insert(added.map(([source, id]) => ({ book_id: bookId, source, external_id: id })))
+    .onConflict(['book_id', 'source'])
+    .merge({ external_id: trx.raw('excluded.external_id'), updated_at: trx.fn.now() })
+}

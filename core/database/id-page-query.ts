@@ -1,0 +1,51 @@
+import type { Knex } from 'knex'
+
+/** One term of an ORDER BY, such as `books.number ASC NULLS LAST`. The last of a list is unique, so no page repeats or misses a row. */
+export type OrderTerm = string
+
+/** The same order from its end. */
+export function turned(terms: readonly OrderTerm[]): OrderTerm[] {
+  return terms.map((term) => {
+    const [, expression = term, direction = 'ASC', nulls] = /^(.*?)(?: (ASC|DESC))?(?: NULLS (FIRST|LAST))?$/s.exec(term) ?? []
+    const turnedNulls = nulls === undefined ? '' : ` NULLS ${nulls === 'LAST' ? 'FIRST' : 'LAST'}`
+    return `${expression} ${direction === 'DESC' ? 'ASC' : 'DESC'}${turnedNulls}`
+  })
+}
+
+export interface IdPage {
+  /** Of the records on the page, in order. */
+  ids: string[]
+  /** Of all that match. */
+  total: number
+}
+
+/**
+ * One page of the ids of a list, and how many there are. A page behind the middle is read from the end, so the last costs what the first does.
+ * @param list.matching selects `id` of what matches, without an order
+ */
+export async function pageOfIds(
+  database: Knex,
+  list: {
+    matching: Knex.QueryBuilder
+    order: { terms: readonly OrderTerm[]; bindings?: readonly Knex.RawBinding[] }
+    offset: number
+    limit: number
+  },
+): Promise<IdPage> {
+  const { matching, order, offset, limit } = list
+  const { rows } = (await database.raw('SELECT count(*) AS total FROM (?) AS matching', [matching])) as {
+    rows: { total: string | number }[]
+  }
+  const total = Number(rows[0]?.total ?? 0)
+  if (offset >= total) return { ids: [], total }
+  const backward = offset > total / 2
+  const size = Math.min(limit, total - offset)
+  const terms = backward ? turned(order.terms) : order.terms
+  const found = (await matching
+    .clone()
+    .orderByRaw(terms.join(', '), [...(order.bindings ?? [])])
+    .offset(backward ? total - offset - size : offset)
+    .limit(size)) as { id: string }[]
+  const ids = found.map(({ id }) => id)
+  return { ids: backward ? ids.reverse() : ids, total }
+}

@@ -1,0 +1,10 @@
+/** The longest real names and titles have some hundred characters; lists of contributors in one string some thousand. */
+export const NAME_LENGTH_MAX = 500
+export const TEXT_LENGTH_MAX = 4_000
+/** Summaries are paragraphs; ten pages of them are somebody's mistake. */
+export const SUMMARY_LENGTH_MAX = 40_000
+/** The largest anthologies name some two hundred people. */
+export const AUTHORS_MAX = 500
+export const LIST_MAX = 500
+/** JSON text of `customMetadata`: a page of facts, not a file. */
+export const CUSTOM_BYTES_MAX = 64 * 1024

@@ -1,0 +1,126 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
+import { applyLocks, editHoldings, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
+import type { Field, Holding } from '#core/metadata/field.ts'
+import { checkPatchRules } from '#core/metadata/patch-rules.ts'
+import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
+import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
+import { seedSeries } from '#core/series/seed-series.ts'
+import { addNames, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
+
+const fields: readonly Field[] = SERIES_FIELDS
+
+interface Change {
+  seriesIds: readonly string[]
+}
+
+/** A person's change of one or many series: all of them or none. @throws not_found, invalid_value */
+export async function patchSeries(
+  database: Knex,
+  caller: Caller,
+  change: Change & { patch: Readonly<Record<string, unknown>> },
+): Promise<RecordOutcome[]> {
+  const patch = checkPatchRules(change.patch)
+  return await changeSeries(database, caller, change.seriesIds, (holding) => applyPatch(fields, holding, patch, 'user'))
+}
+
+/** As a patch in which every member that is absent is null; the title stays when it is absent. */
+export async function replaceSeries(
+  database: Knex,
+  caller: Caller,
+  change: { seriesId: string; metadata: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  const cleared = Object.fromEntries(fields.filter(({ name }) => name !== 'title').map(({ name }) => [name, null]))
+  await patchSeries(database, caller, { seriesIds: [change.seriesId], patch: { ...cleared, ...change.metadata } })
+}
+
+/** @param locks by wire name; what is absent or null stays */
+export async function lockSeries(
+  database: Knex,
+  caller: Caller,
+  change: Change & { locks: Readonly<Record<string, boolean | null | undefined>> },
+): Promise<RecordOutcome[]> {
+  return await changeSeries(database, caller, change.seriesIds, (holding) =>
+    applyLocks(holding, SERIES_LOCKS, seriesLockName, change.locks),
+  )
+}
+
+/**
+ * Forgets all that people and machines have said of series, locks too, but for the title; then the books' files say again what they know.
+ */
+export async function resetSeries(database: Knex, caller: Caller, change: Change): Promise<RecordOutcome[]> {
+  return await database.transaction(async (trx) => {
+    const done = await changeSeries(trx, caller, change.seriesIds, ({ values }) => ({
+      next: {
+        values: { title: values.title },
+        // The title counts as the folder's, so that a file may give a better one.
+        sources: { title: 'file_name' },
+        locks: new Set(),
+      },
+      outcomes: [],
+    }))
+    const ids = done.map(({ id }) => id)
+    for (const taxonomy of ['genre', 'tag'] as const) {
+      for (const bearerId of ids) await setNames(trx, { taxonomy, bearer: 'series', bearerId, names: [] })
+    }
+    await seedSeries(trx, ids)
+    return done
+  })
+}
+
+/**
+ * Adds and removes genres or tags of many series; the field is locked, for a person has spoken.
+ * @returns how many series changed
+ */
+export async function changeSeriesNames(
+  database: Knex,
+  caller: Caller,
+  change: Change & { taxonomy: Taxonomy; add: readonly string[]; remove: readonly string[] },
+): Promise<number> {
+  return await namedTransaction(database, caller, change, async (trx, ids) => {
+    const of = { taxonomy: change.taxonomy, bearer: 'series' as const, bearerIds: ids }
+    const removed = await removeNames(trx, { ...of, names: change.remove })
+    const added = await addNames(trx, { ...of, names: change.add })
+    return new Set([...removed, ...added]).size
+  })
+}
+
+/** Makes these the genres or tags of a series, and no others. */
+export async function setSeriesNames(
+  database: Knex,
+  caller: Caller,
+  change: { seriesId: string; taxonomy: Taxonomy; names: readonly string[] },
+): Promise<void> {
+  await namedTransaction(database, caller, { ...change, seriesIds: [change.seriesId] }, async (trx, [bearerId]) => {
+    await setNames(trx, { taxonomy: change.taxonomy, bearer: 'series', bearerId: bearerId as string, names: change.names })
+  })
+}
+
+async function namedTransaction<Result>(
+  database: Knex,
+  caller: Caller,
+  { seriesIds, taxonomy }: Change & { taxonomy: Taxonomy },
+  work: (trx: Knex, ids: string[]) => Promise<Result>,
+): Promise<Result> {
+  return await database.transaction(async (trx) => {
+    const locked = await changeSeries(trx, caller, seriesIds, (holding) => ({
+      next: { ...holding, locks: new Set([...holding.locks, `${taxonomy}s`]) },
+      outcomes: [],
+    }))
+    return await work(
+      trx,
+      locked.map(({ id }) => id),
+    )
+  })
+}
+
+async function changeSeries(
+  database: Knex,
+  caller: Caller,
+  ids: readonly string[],
+  change: (holding: Holding) => { next: Holding; outcomes: Outcome[] },
+): Promise<RecordOutcome[]> {
+  const listVisible = (trx: Knex, ids: readonly string[]) => listVisibleSeriesIds(trx, caller, ids)
+  return await editHoldings(database, { kind: 'series', ids, listVisible, change })
+}

@@ -1,0 +1,91 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { refuse } from '#core/errors.ts'
+import { type Held, readHoldings } from '#core/metadata/holding-store.ts'
+import { listFacts } from '#core/series/facts-store.ts'
+import { shownSeriesFields, shownSeriesLocks } from '#core/series/metadata-shape.ts'
+import type { Series } from '#core/series/series.ts'
+import { listNamesOf } from '#core/taxonomy/taxonomy-query.ts'
+
+/** Those of the ids that are series the caller may see. */
+export async function listVisibleSeriesIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await database('series')
+    .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .modify(visibleTo(caller, 'series.id'))
+    .pluck('series.id')
+  return new Set(rows)
+}
+
+/** The id as the database writes it. @throws not_found for a hidden or unknown series */
+export async function checkSeries(database: Knex, caller: Caller, seriesId: string): Promise<string> {
+  const [id] = await listVisibleSeriesIds(database, caller, [seriesId])
+  return id ?? refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+}
+
+/** What is held of one series. @throws not_found */
+export async function getHeldSeries(database: Knex, caller: Caller, seriesId: string): Promise<Held> {
+  const id = await checkSeries(database, caller, seriesId)
+  return (await readHoldings(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
+}
+
+/** All that is known of series beside their records: seven statements, however many. The caller of this has decided that they are visible. */
+export async function fullSeriesMetadata(
+  database: Knex,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<Map<string, Record<string, unknown>>> {
+  const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'series', bearerIds: ids })
+  const facts = async (table: Parameters<typeof listFacts>[1]) =>
+    Map.groupBy(await listFacts<Record<string, unknown>>(database, table, ids), ({ ownerId }) => ownerId)
+  const [held, genres, tags, titles, externalIds, links, ratings] = await Promise.all([
+    readHoldings(database, 'series', ids),
+    names('genre'),
+    names('tag'),
+    facts('series_alternate_titles'),
+    facts('series_external_ids'),
+    facts('series_external_links'),
+    facts('series_external_ratings'),
+  ])
+  const shown = (found: typeof titles, id: string) => (found.get(id) ?? []).map(({ ownerId: _, ...fact }) => fact)
+  return new Map(
+    [...held].map(([id, holding]) => [
+      id,
+      {
+        seriesId: id,
+        ...shownSeriesFields(holding),
+        locks: shownSeriesLocks(holding),
+        genres: genres.get(id) ?? [],
+        tags: tags.get(id) ?? [],
+        alternateTitles: shown(titles, id),
+        externalIds: shown(externalIds, id),
+        externalLinks: shown(links, id),
+        externalRatings: shown(ratings, id),
+        createdAt: holding.createdAt,
+        updatedAt: holding.updatedAt,
+      },
+    ]),
+  )
+}
+
+/** Series with all that is known of them. */
+export async function fullSeries(database: Knex, caller: Caller, series: readonly Series[]): Promise<Record<string, unknown>[]> {
+  const full = await fullSeriesMetadata(
+    database,
+    caller,
+    series.map(({ id }) => id),
+  )
+  return series.map((record) => {
+    const {
+      seriesId: _,
+      genres,
+      tags,
+      alternateTitles,
+      externalIds,
+      externalLinks,
+      externalRatings,
+      ...metadata
+    } = full.get(record.id) ?? {}
+    return { ...record, metadata, genres, tags, alternateTitles, externalIds, externalLinks, externalRatings }
+  })
+}

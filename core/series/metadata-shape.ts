@@ -1,0 +1,115 @@
+import type { TSchema } from 'typebox'
+import Type from 'typebox'
+import type { Field } from '#core/metadata/field.ts'
+import { type Holding, SOURCES } from '#core/metadata/field.ts'
+import type { Held } from '#core/metadata/holding-store.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
+
+const fields: readonly Field[] = SERIES_FIELDS
+
+const members = (wrap: (schema: TSchema) => TSchema) =>
+  Object.fromEntries(fields.map(({ name, schema }) => [name, Type.Optional(name === 'title' ? schema : wrap(schema))])) as Record<
+    string,
+    TSchema
+  >
+
+/** Body of PATCH and PUT. A series always has a title. */
+export const SeriesMetadataPatch = Type.Object(members(Nullable), { additionalProperties: false })
+
+const lockNames = SERIES_LOCKS.map(seriesLockName)
+export const SeriesLocks = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
+export const SeriesLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
+  additionalProperties: false,
+})
+
+/** Metadata of a series by itself. */
+export const SeriesMetadata = Type.Object({
+  id: Uuid,
+  ...members(Nullable),
+  title: Type.String(),
+  updatedAt: Timestamp,
+})
+
+const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
+
+/** A further title of a series, such as the one in its own language. */
+export const AlternateTitle = Type.Object({
+  id: Uuid,
+  seriesId: Uuid,
+  label: Type.String(),
+  title: Type.String(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export const ExternalId = Type.Object({
+  id: Uuid,
+  seriesId: Type.Optional(Uuid),
+  bookId: Type.Optional(Uuid),
+  source: Type.String(),
+  externalId: Type.String(),
+  externalUrl: Nullable(Type.String()),
+  metadataHash: Nullable(Type.String()),
+  lastSyncedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export const ExternalLink = Type.Object({
+  id: Uuid,
+  seriesId: Type.Optional(Uuid),
+  bookId: Type.Optional(Uuid),
+  source: Type.String(),
+  url: Type.String(),
+  externalId: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export const ExternalRating = Type.Object({
+  id: Uuid,
+  seriesId: Uuid,
+  source: Type.String(),
+  rating: Type.Number({ minimum: 0, maximum: 100 }),
+  voteCount: Nullable(Type.Integer({ minimum: 0 })),
+  fetchedAt: Timestamp,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+const NamedShape = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  createdAt: Timestamp,
+  seriesCount: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+})
+
+/** All that is known of a series beside its record. */
+export const FullSeriesMetadata = Type.Object({
+  seriesId: Uuid,
+  ...members(Nullable),
+  title: Type.String(),
+  locks: SeriesLocks,
+  sources: Type.Optional(Sources),
+  genres: Type.Array(NamedShape),
+  tags: Type.Array(NamedShape),
+  alternateTitles: Type.Array(AlternateTitle),
+  externalIds: Type.Array(ExternalId),
+  externalLinks: Type.Array(ExternalLink),
+  externalRatings: Type.Array(ExternalRating),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export function shownSeriesFields({ values }: Holding): { title: string } & Record<string, unknown> {
+  return {
+    ...Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? (name === 'authors' ? [] : null)])),
+    title: values.title as string,
+  }
+}
+
+export function shownSeriesLocks({ locks }: Pick<Holding, 'locks'>): Record<string, boolean> {
+  return Object.fromEntries(SERIES_LOCKS.map((name) => [seriesLockName(name), locks.has(name)]))
+}
+
+export function seriesMetadataOf(id: string, held: Held) {
+  return { id, ...shownSeriesFields(held), updatedAt: held.updatedAt }
+}

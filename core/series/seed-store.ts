@@ -1,0 +1,45 @@
+import type { Knex } from 'knex'
+import type { KeptEmbedded } from '#core/book/embedded.ts'
+import type { Author } from '#core/metadata/field.ts'
+
+/** What one book has to say of its series; only what its file gave, for what a person entered for one book says nothing of the others. */
+export interface BookVoice {
+  seriesId: string
+  sources: Record<string, string>
+  publisher: string | null
+  imprint: string | null
+  languageIso: string | null
+  summary: string | null
+  year: number | null
+  manga: boolean | null
+  authors: Author[] | null
+  embedded: KeptEmbedded | null
+}
+
+/** The books of each series that say anything, in reading order. */
+export async function listVoices(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookVoice[]> {
+  const { rows } = await trx.raw(
+    `SELECT books.series_id AS "seriesId", m.sources, m.publisher, m.imprint, m.language_iso AS "languageIso", m.summary, m.year, m.manga,
+       m.authors, m.embedded
+     FROM books JOIN book_metadata m ON m.book_id = books.id
+     WHERE books.series_id = ANY(CAST(? AS uuid[])) AND books.deleted_at IS NULL ORDER BY ${readingOrder}`,
+    [[...seriesIds]],
+  )
+  return rows
+}
+
+/** Further titles that files gave: those of `titles` are there afterwards, what people entered stays. */
+export async function seedAlternateTitles(trx: Knex, seriesId: string, titles: readonly { label: string; title: string }[]): Promise<void> {
+  const known = await trx('series_alternate_titles').where('series_id', seriesId).select('label', 'title')
+  const fresh = titles.filter(({ label, title }) => !known.some((row) => row.label === label && row.title === title))
+  if (fresh.length > 0) await trx('series_alternate_titles').insert(fresh.map((row) => ({ series_id: seriesId, ...row })))
+}
+
+/** Links that files gave; a source that has one keeps it. */
+export async function seedLinks(trx: Knex, seriesId: string, links: readonly { source: string; url: string }[]): Promise<void> {
+  if (links.length === 0) return
+  await trx('series_external_links')
+    .insert(links.map((link) => ({ series_id: seriesId, ...link })))
+    .onConflict(['series_id', 'source'])
+    .ignore()
+}

@@ -1,0 +1,130 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
+import { SHELF_MEMBERS_MAX, type Shelf, type ShelfEdit, type ShelfKind } from '#core/shelf/shelf.ts'
+import { findShelf } from '#core/shelf/shelf-query.ts'
+import { SHELF_TABLES } from '#core/shelf/shelf-table.ts'
+
+const UNIQUE_VIOLATION = '23505'
+const IDS_TOLD_MAX = 5
+
+/** Makes a shelf with its members in this order. @throws conflict when the name is taken; not_found for a member unknown or hidden */
+export async function addShelf(
+  database: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  shelf: { name: string; summary?: string | null; ordered?: boolean; memberIds: readonly string[] },
+): Promise<Shelf> {
+  const { name, summary = null, ordered = kind === 'read_list' } = shelf
+  return await database
+    .transaction(async (trx) => {
+      const [row] = await trx(SHELF_TABLES[kind].shelves).insert({ name, summary, ordered }, 'id')
+      await writeMembers(trx, caller, kind, { id: row.id, memberIds: shelf.memberIds })
+      return (await findShelf(trx, caller, kind, row.id)) as Shelf
+    })
+    .catch(refuseTaken)
+}
+
+/** @throws not_found, conflict */
+export async function editShelf(database: Knex, caller: Caller, kind: ShelfKind, shelf: { id: string; edit: ShelfEdit }): Promise<Shelf> {
+  const { name, summary, ordered } = shelf.edit
+  const change = {
+    ...(name !== undefined && { name }),
+    ...(summary !== undefined && { summary }),
+    ...(ordered !== undefined && { ordered }),
+  }
+  return await database
+    .transaction(async (trx) => {
+      await lockShelf(trx, caller, kind, shelf.id)
+      await trx(SHELF_TABLES[kind].shelves)
+        .where('id', shelf.id)
+        .update({ ...change, updated_at: trx.fn.now() })
+      return (await findShelf(trx, caller, kind, shelf.id)) as Shelf
+    })
+    .catch(refuseTaken)
+}
+
+/** @throws not_found */
+export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<void> {
+  await database.transaction(async (trx) => {
+    await lockShelf(trx, caller, kind, id)
+    await trx(SHELF_TABLES[kind].shelves).where('id', id).delete()
+  })
+}
+
+/**
+ * Changes what stands on a shelf. `replace`: these and no others, in this order; `append`: these too, at the end; `remove`: not these.
+ * Members that the caller may not see stay, at the end. @throws not_found for the shelf or a member that is unknown or hidden
+ */
+export async function editMembers(
+  database: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  change: { id: string; how: 'replace' | 'append' | 'remove'; memberIds: readonly string[] },
+): Promise<Shelf> {
+  const { members, member, shelf } = SHELF_TABLES[kind]
+  const given = change.memberIds.map((id) => id.toLowerCase())
+  return await database.transaction(async (trx) => {
+    const before = await lockShelf(trx, caller, kind, change.id)
+    const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
+    const visible = new Set(await visibleIds(trx, caller, kind, present))
+    const shown = present.filter((id) => visible.has(id))
+    const absent = given.filter((id) => !visible.has(id))
+    if (change.how === 'remove' && absent.length > 0)
+      refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
+    const wanted =
+      change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
+    const hidden = present.filter((id) => !visible.has(id))
+    await trx(members).where(shelf, change.id).delete()
+    await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
+    await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
+    // With only hidden members left it is now hidden itself.
+    return (await findShelf(trx, caller, kind, change.id)) ?? { ...before, count: 0 }
+  })
+}
+
+/** Locks first and looks after: what another has just changed is seen. */
+async function lockShelf(trx: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<Shelf> {
+  await trx(SHELF_TABLES[kind].shelves).where('id', id).forUpdate().first('id')
+  const found = await findShelf(trx, caller, kind, id)
+  return found ?? refuse('not_found', `There is no ${SHELF_TABLES[kind].noun} ${id}, or you may not see it.`)
+}
+
+async function writeMembers(
+  trx: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  list: { id: string; memberIds: readonly string[]; hidden?: readonly string[] },
+): Promise<void> {
+  const { members, member, shelf, things } = SHELF_TABLES[kind]
+  const visible = new Set(await visibleIds(trx, caller, kind, list.memberIds))
+  const ids = [...new Set(list.memberIds.map((id) => id.toLowerCase()))]
+  const missing = ids.filter((id) => !visible.has(id))
+  if (missing.length > 0) refuse('not_found', `There is no ${things} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it.`)
+  const all = [...ids, ...(list.hidden ?? []).filter((id) => !visible.has(id))]
+  if (all.length > SHELF_MEMBERS_MAX) refuse('invalid_value', `A ${SHELF_TABLES[kind].noun} holds at most ${SHELF_MEMBERS_MAX} members.`)
+  if (all.length === 0) return
+  await trx.raw(
+    `INSERT INTO ?? (??, ??, position) SELECT ?::uuid, m.id, m.place - 1 FROM unnest(?::uuid[]) WITH ORDINALITY AS m (id, place)`,
+    [members, shelf, member, list.id, all],
+  )
+}
+
+/** Those of these ids that exist and that the caller may see. Shared lock: none goes before it stands on the shelf. */
+async function visibleIds(trx: Knex, caller: Caller, kind: ShelfKind, ids: readonly string[]): Promise<string[]> {
+  const { things, seriesOf } = SHELF_TABLES[kind]
+  return await trx(things)
+    .whereRaw('??.id = ANY(?::uuid[])', [things, [...ids]])
+    .modify(visibleTo(caller, seriesOf))
+    .orderBy(`${things}.id`)
+    .forKeyShare()
+    .pluck(`${things}.id`)
+}
+
+function refuseTaken(error: unknown): never {
+  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
+    throw new CarrelError('conflict', 'Another one has this name.', { cause: error })
+  }
+  throw error
+}

@@ -1,0 +1,32 @@
+import { refuseMember } from '#core/metadata/patch-rules.ts'
+
+/** Longer than any genre; a sentence is no tag. */
+export const NAME_LENGTH_MAX = 100
+/** A series with more than this has a keyword list, not tags. */
+export const NAMES_MAX = 200
+
+/** The name as it is shown: spaces at the ends gone, those inside single. */
+export function cleanName(name: string): string {
+  return name.normalize('NFC').trim().replaceAll(/\s+/g, ' ')
+}
+
+/** What makes two names one: case does not count, nor how spaces were typed. */
+export function nameKey(name: string): string {
+  return cleanName(name).toLowerCase()
+}
+
+/**
+ * Names of a request, each once, the first spelling standing.
+ * @param path of the list, for the refusal
+ * @throws invalid_value for an empty or overlong name
+ */
+export function readNames(names: readonly string[], path: string): string[] {
+  const read = new Map<string, string>()
+  names.forEach((given, index) => {
+    const name = cleanName(given)
+    if (name === '') refuseMember(`${path}/${index}`, 'is empty')
+    if (name.length > NAME_LENGTH_MAX) refuseMember(`${path}/${index}`, `is longer than ${NAME_LENGTH_MAX} characters`)
+    if (!read.has(nameKey(name))) read.set(nameKey(name), name)
+  })
+  return [...read.values()]
+}

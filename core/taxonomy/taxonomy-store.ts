@@ -1,0 +1,80 @@
+import type { Knex } from 'knex'
+import { cleanName, nameKey } from '#core/taxonomy/name.ts'
+
+/** Genres and tags are the same thing in two tables. */
+export type Taxonomy = 'genre' | 'tag'
+/** What carries them. */
+export type Bearer = 'series' | 'book'
+
+/** The ids of the names; those that were not known are made. The first spelling of a name stands. */
+export async function ensureNames(trx: Knex, taxonomy: Taxonomy, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return []
+  // In one order, so that two calls never wait for each other in a circle.
+  const entries = names.map((name) => ({ name: cleanName(name), name_key: nameKey(name) })).sort((a, b) => (a.name_key < b.name_key ? -1 : 1))
+  await trx(`${taxonomy}s`).insert(entries).onConflict('name_key').ignore()
+  return await trx(`${taxonomy}s`)
+    .whereIn(
+      'name_key',
+      entries.map(({ name_key }) => name_key),
+    )
+    .pluck('id')
+}
+
+/** Gives names to many bearers; what they have already stays. Answers whose names changed. */
+export async function addNames(
+  trx: Knex,
+  change: { taxonomy: Taxonomy; bearer: Bearer; bearerIds: readonly string[]; names: readonly string[] },
+): Promise<Set<string>> {
+  const { taxonomy, bearer } = change
+  const ids = await ensureNames(trx, taxonomy, change.names)
+  if (ids.length === 0) return new Set()
+  const { rows } = await trx.raw(
+    `INSERT INTO ${bearer}_${taxonomy}s (${bearer}_id, ${taxonomy}_id)
+     SELECT b, n FROM unnest(CAST(? AS uuid[])) AS b, unnest(CAST(? AS uuid[])) AS n ORDER BY b, n
+     ON CONFLICT DO NOTHING RETURNING ${bearer}_id AS id`,
+    [[...change.bearerIds], ids],
+  )
+  return new Set((rows as { id: string }[]).map(({ id }) => id))
+}
+
+/** Takes names from many bearers, by name. Answers whose names changed. */
+export async function removeNames(
+  trx: Knex,
+  change: { taxonomy: Taxonomy; bearer: Bearer; bearerIds: readonly string[]; names: readonly string[] },
+): Promise<Set<string>> {
+  const { taxonomy, bearer } = change
+  const { rows } = await trx.raw(
+    `DELETE FROM ${bearer}_${taxonomy}s j USING ${taxonomy}s n
+     WHERE n.id = j.${taxonomy}_id AND j.${bearer}_id = ANY(CAST(? AS uuid[])) AND n.name_key = ANY(CAST(? AS text[])) RETURNING j.${bearer}_id AS id`,
+    [[...change.bearerIds], change.names.map(nameKey)],
+  )
+  return new Set((rows as { id: string }[]).map(({ id }) => id))
+}
+
+/** Makes these the names of one bearer, and no others. */
+export async function setNames(
+  trx: Knex,
+  change: { taxonomy: Taxonomy; bearer: Bearer; bearerId: string; names: readonly string[] },
+): Promise<void> {
+  const { taxonomy, bearer, bearerId } = change
+  await trx.raw(
+    `DELETE FROM ${bearer}_${taxonomy}s j USING ${taxonomy}s n
+     WHERE n.id = j.${taxonomy}_id AND j.${bearer}_id = ? AND NOT n.name_key = ANY(CAST(? AS text[]))`,
+    [bearerId, change.names.map(nameKey)],
+  )
+  await addNames(trx, { ...change, bearerIds: [bearerId] })
+}
+
+/** Takes one genre or tag away everywhere. False when there is none. */
+export async function deleteName(database: Knex, taxonomy: Taxonomy, id: string): Promise<boolean> {
+  return (await database(`${taxonomy}s`).where({ id }).delete()) > 0
+}
+
+/** Deletes what nothing carries any more; answers the names. */
+export async function deleteUnused(database: Knex, taxonomy: Taxonomy): Promise<string[]> {
+  const { rows } = await database.raw(
+    `DELETE FROM ${taxonomy}s n WHERE NOT EXISTS (SELECT 1 FROM series_${taxonomy}s j WHERE j.${taxonomy}_id = n.id)
+       AND NOT EXISTS (SELECT 1 FROM book_${taxonomy}s j WHERE j.${taxonomy}_id = n.id) RETURNING name`,
+  )
+  return (rows as { name: string }[]).map(({ name }) => name).sort()
+}

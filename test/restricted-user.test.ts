@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'tap'
+import type { TSchema } from 'typebox'
+import { openComposition } from '#api/composition.ts'
+import type { Endpoint, Route } from '#api/http/endpoint.ts'
+import { routes } from '#api/routes/index.ts'
+import { openServer } from '#api/server.ts'
+import type { Services } from '#api/services.ts'
+import { ROLES } from '#core/account/permission.ts'
+import { coverPath } from '#core/book/book-file.ts'
+import { chosenCoverPath } from '#core/cover/cover.ts'
+import { silentLog } from '#core/log.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { comic } from '#test/support/house.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { ADMIN, testSettings } from '#test/support/server.ts'
+
+/**
+ * Every route, asked by users of every role from whom one series is kept. Whatever names a thing by id is given the id of what is hidden, and
+ * nothing that is hidden may come back: neither its id nor any of the words that only it holds.
+ */
+
+/** Stands in every text of the hidden series, its book and all that belongs to them, and nowhere else. */
+const SECRET = 'Zyxwvut'
+
+/** Routes that would end the walk itself, with why. */
+const LEFT_OUT: Record<string, string> = {
+  'POST /api/v1/auth/logout': 'ends the session that walks',
+}
+
+/** Routes that may answer 2xx though they were given a hidden id, with why that tells nothing. */
+const TELLS_NOTHING: Record<string, string> = {}
+
+/** Routes that refuse what the walk sends whatever it holds, with why that will do. */
+const REFUSED_BY_FORM: Record<string, string> = {
+  'POST /api/v1/libraries': 'its folder is not there, and a new library holds nothing hidden',
+  'POST /api/v1/read-lists/import': 'the one book that the list names is hidden, so nothing of it is here',
+}
+
+/** Values of parameters of which only the name says what they mean. */
+type Known = Record<string, string | number | boolean>
+
+test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-hidden-'))
+  const { database } = await openTestDatabase(t, { poolMax: 10 })
+  const settings = testSettings({ dataFolder: folder })
+  const { services, close } = await openComposition({ settings, log: silentLog, database })
+  const server = openServer(services)
+  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await server.close({ deadlineMs: 500 })
+    await close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
+
+  const libraryId = await addLibrary(database, { path: join(folder, 'library') })
+  const seriesId = await addSeries(database, { library_id: libraryId, title: `${SECRET} Saga` })
+  const openSeriesId = await addSeries(database, { library_id: libraryId, title: 'Open Saga' })
+  const path = join(folder, 'library', `${SECRET} 1.cbz`)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, comic('hidden'))
+  const book = { library_id: libraryId, page_count: 1, page_source: 'zip' }
+  const file = { path, file_name: `${SECRET} 1.cbz`, cover_hash: 'c0ffee', number: 1 }
+  const bookId = await addBook(database, { ...book, ...file, series_id: seriesId, title: `${SECRET} One` })
+  await addBook(database, { ...book, series_id: openSeriesId, title: 'Open One' })
+  await database('book_pages').insert({ book_id: bookId, pages: JSON.stringify([]) })
+  await database('book_errors').insert({ book_id: bookId, error_type: 'other', message: `${SECRET} is bad`, fatal: false })
+  const coverId = randomUUID()
+  const cover = { id: coverId, source: 'custom', hash: SECRET, width: 1, height: 1, is_selected: true }
+  await database('covers').insert({ ...cover, book_id: bookId })
+  for (const target of [
+    coverPath(folder, bookId),
+    chosenCoverPath(folder, { kind: 'book', id: bookId }, { id: coverId, size: 'large' }),
+    chosenCoverPath(folder, { kind: 'book', id: bookId }, { id: coverId, size: 'small' }),
+  ]) {
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, SECRET)
+  }
+  const [tag] = await database('sharing_tags').insert({ name: 'kept away' }, 'id')
+  await database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tag.id })
+  const [collection] = await database('collections').insert({ name: `${SECRET} collection` }, 'id')
+  await database('collection_series').insert({ collection_id: collection.id, series_id: seriesId, position: 0 })
+  const [readList] = await database('read_lists').insert({ name: `${SECRET} list` }, 'id')
+  await database('read_list_books').insert({ read_list_id: readList.id, book_id: bookId, position: 0 })
+  const hidden = [bookId, seriesId, coverId, collection.id, readList.id, SECRET]
+
+  const names: Known = {
+    bookId,
+    seriesId,
+    coverId,
+    collectionId: collection.id,
+    readListId: readList.id,
+    libraryId,
+    tagId: tag.id,
+    sharingTagId: tag.id,
+    pageNumber: 1,
+    page: 1,
+    // Things of their own, of no series: there are none by these ids.
+    taskId: randomUUID(),
+    keyId: randomUUID(),
+    apiKeyId: randomUUID(),
+    userId: randomUUID(),
+    genreId: randomUUID(),
+    titleId: randomUUID(),
+    altTitleId: randomUUID(),
+    alternateTitleId: randomUUID(),
+    externalIdId: randomUUID(),
+    externalId: 'x',
+    linkId: randomUUID(),
+    ratingId: randomUUID(),
+    source: 'mal',
+    id: randomUUID(),
+    name: 'x',
+  }
+
+  for (const role of ROLES) {
+    const user = { username: `walker-${role}`, email: `${role}@example.org`, password: 'a long enough password', role }
+    const { id: userId } = await services.accounts.createUser(user, null)
+    await database('user_sharing_grants').insert({ user_id: userId, sharing_tag_id: tag.id, access_mode: 'deny' })
+    await database('read_progress').insert({ user_id: userId, book_id: bookId, current_page: 1, percentage: 0.5 })
+    await database('want_to_read').insert({ user_id: userId, series_id: seriesId })
+    const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
+    for (const route of ordered(routes)) {
+      const label = `${route.method} ${route.path}`
+      if (label in LEFT_OUT) continue
+      const request = fill(route, names)
+      if ('unknown' in request) {
+        t.fail(`${label}: the walk does not know how to fill ${request.unknown}; give it a value by that name`)
+        continue
+      }
+      const answer = await fetch(url + request.path, {
+        method: route.method,
+        headers: { authorization: `Bearer ${accessToken}`, ...request.headers },
+        ...(request.body !== undefined && { body: request.body }),
+        redirect: 'manual',
+      })
+      const text = await answer.text()
+      const said = `${role} ${label} → ${answer.status} ${text.slice(0, 300)}`
+      // Whoever may do everything must get past the checks of form, or nothing was tried.
+      if (role === 'admin' && [400, 415, 422].includes(answer.status) && !(label in REFUSED_BY_FORM)) {
+        t.fail(`${said}: the walk does not know how to fill this so that it is taken`)
+      }
+      if (answer.status >= 500) t.fail(said)
+      // What the caller sent may be told back in the words of a refusal.
+      const telling = answer.status < 400 ? hidden : [SECRET]
+      // Links of lists repeat the query of the request, which told what was hidden before.
+      const whole = (text + [...answer.headers.values()].join()).replaceAll(/(bookId|seriesId)=[0-9a-f-]{36}/g, '')
+      const shown = telling.filter((word) => whole.includes(word))
+      if (answer.status < 400 && request.echoes && !(label in TELLS_NOTHING)) {
+        t.fail(`${said}: took the id of a hidden thing for a thing`)
+      } else t.same(shown, [], said)
+    }
+    t.equal(
+      await database('books')
+        .where({ id: bookId })
+        .count({ count: '*' })
+        .first()
+        .then((row) => Number(row?.['count'])),
+      1,
+    )
+    t.match(await database('series').where({ id: seriesId }).first('title'), { title: `${SECRET} Saga` }, 'nobody has changed it')
+  }
+
+  t.test('the walk bites: who may see it finds it', async (t) => {
+    for (const path of [
+      `/api/v1/books/${bookId}`,
+      `/api/v1/series/${seriesId}`,
+      `/api/v1/books/${bookId}/covers/${coverId}/image`,
+      '/api/v1/books',
+    ]) {
+      const answer = await fetch(url + path, { headers: { authorization: `Bearer ${adminToken}` } })
+      t.equal(answer.status, 200, path)
+      t.match(await answer.text(), SECRET)
+    }
+  })
+  t.test('the walk bites: an unknown parameter is told', async (t) => {
+    t.same(fill({ ...(routes[0] as Route<Services>), path: '/api/v1/things/:thingId' }, names), { unknown: 'the path parameter thingId' })
+  })
+})
+
+/** What reads comes first: a walk that deletes before it reads would find nothing. */
+function ordered(all: readonly Route<Services>[]): Route<Services>[] {
+  const rank = (route: Route<Services>) => (route.method === 'GET' ? 0 : route.method === 'DELETE' ? 2 : 1)
+  // The library is what everything stands in.
+  return all
+    .filter((route) => !(route.method === 'DELETE' && route.path === '/api/v1/libraries/:libraryId'))
+    .toSorted((a, b) => rank(a) - rank(b))
+}
+
+interface Filled {
+  path: string
+  headers: Record<string, string>
+  body?: string | FormData
+  /** Whether a hidden thing is named in path or body, so that success would mean it was found. */
+  echoes: boolean
+}
+
+const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId)$/
+
+function fill(route: Route<Services>, known: Known): Filled | { unknown: string } {
+  let echoes = false
+  let path = route.path
+  for (const [, name = ''] of route.path.matchAll(/:(\w+)/g)) {
+    const value = known[name]
+    if (value === undefined) return { unknown: `the path parameter ${name}` }
+    echoes ||= HIDDEN_NAMES.test(name)
+    path = path.replace(`:${name}`, encodeURIComponent(String(value)))
+  }
+  const query = new URLSearchParams()
+  for (const [name, schema] of Object.entries(propertiesOf(route.query))) {
+    if (HIDDEN_NAMES.test(name)) query.set(name, String(known[name]))
+    else if (requiredOf(route.query).includes(name)) {
+      const value = known[name] ?? sampleOf(schema, name, known)
+      if (value === undefined) return { unknown: `the query parameter ${name}` }
+      query.set(name, String(value))
+    }
+  }
+  if (query.size > 0) path += `?${query}`
+  const { body: schema, upload } = route as Endpoint<Services>
+  if (/\/read-lists\/import$/.test(path)) {
+    const form = new FormData()
+    form.set(
+      'file',
+      new Blob([`<ReadingList><Name>A list</Name><Books><Book Series="${SECRET} Saga" Number="1"/></Books></ReadingList>`]),
+      'x.cbl',
+    )
+    return { path, headers: {}, body: form, echoes }
+  }
+  if (upload) {
+    const form = new FormData()
+    form.set('file', new Blob(['GIF89a']), 'x.gif')
+    return { path, headers: {}, body: form, echoes }
+  }
+  if (!schema) return { path, headers: {}, echoes }
+  const body = sampleOf(schema as TSchema, 'body', known)
+  if (body === undefined) return { unknown: 'the body' }
+  const text = JSON.stringify(body)
+  echoes ||= text.includes(String(known['bookId'])) || text.includes(String(known['seriesId']))
+  return { path, headers: { 'content-type': 'application/json' }, body: text, echoes }
+}
+
+type Shape = { [key: string]: unknown }
+const propertiesOf = (schema: unknown): Record<string, Shape> =>
+  ((schema as Shape | undefined)?.['properties'] as Record<string, Shape>) ?? {}
+const requiredOf = (schema: unknown): string[] => ((schema as Shape | undefined)?.['required'] as string[]) ?? []
+
+/** A value that the schema takes, with the ids of hidden things wherever a name asks for one; undefined when none is known. */
+function sampleOf(given: unknown, name: string, known: Known): unknown {
+  const schema = given as Shape
+  if (name === 'bookIds') return [known['bookId']]
+  if (name === 'seriesIds') return [known['seriesId']]
+  if (name === 'sharingTagIds') return []
+  if (name === 'source' && schema['pattern'] !== undefined) return `book:${known['bookId']}`
+  if (HIDDEN_NAMES.test(name) && known[name] !== undefined) return known[name]
+  if (Array.isArray(schema['enum'])) return schema['enum'][0]
+  if (schema['const'] !== undefined) return schema['const']
+  for (const choice of ['anyOf', 'oneOf']) {
+    for (const branch of (schema[choice] as unknown[] | undefined) ?? []) {
+      const value = sampleOf(branch, name, known)
+      if (value !== undefined) return value
+    }
+  }
+  if (Array.isArray(schema['allOf'])) return Object.assign({}, ...schema['allOf'].map((part) => sampleOf(part, name, known)))
+  switch (schema['type']) {
+    case 'object': {
+      const members: Shape = {}
+      for (const [member, shape] of Object.entries(propertiesOf(schema))) {
+        const needed = requiredOf(schema).includes(member)
+        if (!needed && !/Ids?$/.test(member)) continue
+        const value = sampleOf(shape, member, known)
+        if (value === undefined && needed) return undefined
+        if (value !== undefined) members[member] = value
+      }
+      return members
+    }
+    case 'array': {
+      if (!schema['minItems'] && !/Ids$/.test(name)) return []
+      const item = sampleOf(schema['items'], name.replace(/s$/, ''), known)
+      return item === undefined ? undefined : [item]
+    }
+    case 'string':
+      if (known[name] !== undefined && /Id$/.test(name)) return known[name]
+      if (schema['format'] === 'uuid') return /Id$/.test(name) ? undefined : randomUUID()
+      if (schema['format'] === 'email') return `${randomUUID()}@example.org`
+      if (schema['format'] === 'date-time') return '2026-01-01T00:00:00Z'
+      if (name === 'url') return 'https://example.org/1'
+      if (name === 'path') return `/nowhere/${randomUUID()}`
+      return randomUUID().slice(0, 12)
+    case 'integer':
+    case 'number':
+      return Math.max(1, Number(schema['minimum'] ?? 1))
+    case 'boolean':
+      return false
+    case 'null':
+      return null
+    default:
+      // Any JSON.
+      return Object.keys(schema).some((key) => key === 'type') ? undefined : {}
+  }
+}

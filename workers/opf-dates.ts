@@ -1,0 +1,44 @@
+import { lineOf, monthAndDay, type Remarks } from './metadata-values.ts'
+import type { XmlElement } from './xml.ts'
+
+/** What calibre writes for "no date". */
+const UNDEFINED_YEAR = 101
+
+/**
+ * The day of publication among the dates of a package document: the one that says so, else the first that is a date and not of something else.
+ * `originalYear` is of the first edition, where the file tells the two apart.
+ */
+export function datesOf(
+  entries: readonly { element: XmlElement; text: string }[],
+  issued: string | undefined,
+  remarks: Remarks,
+): { year?: number; month?: number; day?: number; originalYear?: number } {
+  const dates = entries.map(({ element, text }) => ({ event: element.attributes.get('event')?.trim().toLowerCase(), text }))
+  const published =
+    dates.find(({ event }) => event !== undefined && /^((ops|epub)-)?publication$/.test(event)) ??
+    dates.find(({ event }) => event === undefined || event === 'issued') ??
+    dates.find(({ event }) => event === 'creation') ??
+    (issued === undefined ? undefined : { text: issued })
+  const original = dates.find(({ event }) => event === 'original-publication')
+  const originalYear = original && readDate(original.text)?.year
+  const date = published && readDate(published.text)
+  if (published && date === undefined) remarks.add('dc:date', lineOf(published.text) ?? '', 'is no date')
+  if (!date?.year) return originalYear ? { originalYear } : {}
+  return {
+    year: date.year,
+    ...monthAndDay({ year: date.year, month: date.month, day: date.day }, remarks),
+    ...(originalYear ? { originalYear } : {}),
+  }
+}
+
+/** ISO 8601, else any text with one year in it. Year 0 is none, and says so by being absent. */
+function readDate(text: string): { year?: number; month?: string; day?: string } | undefined {
+  const iso = /^(-?\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?![\d/])/.exec(text.trim())
+  if (iso) {
+    const year = Number(iso[1])
+    if (year === 0 || year === UNDEFINED_YEAR) return {}
+    return { year, ...(iso[2] ? { month: iso[2] } : {}), ...(iso[3] ? { day: iso[3] } : {}) }
+  }
+  const year = /(?<!\d)(1\d{3}|20\d\d)(?!\d)/.exec(text)?.[1]
+  return year === undefined ? undefined : { year: Number(year) }
+}

@@ -11,6 +11,8 @@ import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
 import { readSearch } from '#core/search/search-query.ts'
+import { fullSeries } from '#core/series/metadata-query.ts'
+import { FullSeries } from '#core/series/metadata-shape.ts'
 import { Series } from '#core/series/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/series/series-query.ts'
 
@@ -19,8 +21,15 @@ const NAMES_MAX = 20
 /** A page; this list knows no further ones. */
 const FOUND_MAX = 50
 const SeriesId = Type.Object({ seriesId: Uuid })
+/** A series as a list shows it: short, or with `full=true` full. */
+const ShownSeries = Type.Union([Series, FullSeries])
+/** Whether series shall come with all that is known of them. */
+const FULL_SERIES = Type.Optional(
+  Type.Boolean({ description: 'Each with its metadata, genres, tags, titles, identifiers, links and ratings.' }),
+)
 const seriesQuery = {
   ...pageQuery,
+  full: FULL_SERIES,
   sort: Type.Optional(
     Type.String({
       description:
@@ -31,7 +40,7 @@ const seriesQuery = {
 
 interface ListAsk {
   call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
-  query: { page?: number; pageSize?: number; sort?: string }
+  query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
   filter: SeriesFilter
 }
 
@@ -39,7 +48,12 @@ async function answerSeries({ call, query, filter }: ListAsk) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
   const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call, page, pageSize, total, data: items })
+  return paginate({ call, page, pageSize, total, data: await shownSeries(call, items, query.full) })
+}
+
+async function shownSeries({ services, caller }: Pick<ListAsk['call'], 'services' | 'caller'>, series: Series[], full?: boolean) {
+  // The shape of the full ones is made from the list of fields, which the compiler does not follow.
+  return full ? ((await fullSeries(services.database, caller ?? refuse('unauthorized'), series)) as never[]) : series
 }
 
 /** Comma-separated names, as a query takes them. */
@@ -74,7 +88,7 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }),
-    reply: Paginated(Series),
+    reply: Paginated(ShownSeries),
     run: (call, { query }) =>
       answerSeries({ call, query, filter: { libraryId: query.libraryId, genres: readNames(query.genres), tags: readNames(query.tags) } }),
   }),
@@ -86,7 +100,7 @@ export const seriesRoutes = [
     allow: { who: 'series-read' },
     query: Type.Object(seriesQuery),
     body: SeriesListRequest,
-    reply: Paginated(Series),
+    reply: Paginated(ShownSeries),
     run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller ?? refuse('unauthorized')) }),
   }),
   endpoint({
@@ -112,7 +126,7 @@ export const seriesRoutes = [
       { query: Type.String(), libraryId: Type.Optional(Nullable(Uuid)), full: Type.Optional(Type.Boolean()) },
       { additionalProperties: false },
     ),
-    reply: Type.Array(Series),
+    reply: Type.Array(ShownSeries),
     run: async (call, { body }) => {
       const search = readSearch(body.query)
       // Nothing looked for is nothing found, not everything.
@@ -123,7 +137,7 @@ export const seriesRoutes = [
         offset: 0,
         limit: FOUND_MAX,
       })
-      return items
+      return await shownSeries(call, items, body.full)
     },
   }),
   endpoint({
@@ -134,7 +148,7 @@ export const seriesRoutes = [
     allow: { who: 'series-read' },
     params: Type.Object({ libraryId: Uuid }),
     query: Type.Object(seriesQuery),
-    reply: Paginated(Series),
+    reply: Paginated(ShownSeries),
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
       return await answerSeries({ call, query, filter: params })
@@ -147,8 +161,13 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
-    reply: Series,
-    run: (call, { params }) => getSeries(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId),
+    query: Type.Object({ full: FULL_SERIES }),
+    reply: ShownSeries,
+    run: async (call, { params, query }) => {
+      const series = await getSeries(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)
+      const [shown] = await shownSeries(call, [series], query.full)
+      return shown ?? series
+    },
   }),
   endpoint({
     method: 'GET',

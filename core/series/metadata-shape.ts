@@ -5,6 +5,7 @@ import { type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
+import { Series } from '#core/series/series.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
 
@@ -97,6 +98,29 @@ export const FullSeriesMetadata = Type.Object({
   externalRatings: Type.Array(ExternalRating),
   createdAt: Timestamp,
   updatedAt: Timestamp,
+})
+
+const {
+  seriesId: _,
+  genres,
+  tags,
+  alternateTitles,
+  externalIds,
+  externalLinks,
+  externalRatings,
+  ...metadata
+} = FullSeriesMetadata.properties
+
+/** A series with all that is known of it. */
+export const FullSeries = Type.Object({
+  ...Series.properties,
+  metadata: Type.Object(metadata),
+  genres,
+  tags,
+  alternateTitles,
+  externalIds,
+  externalLinks,
+  externalRatings,
 })
 
 export function shownSeriesFields({ values }: Holding): { title: string } & Record<string, unknown> {

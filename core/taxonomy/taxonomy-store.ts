@@ -10,7 +10,9 @@ export type Bearer = 'series' | 'book'
 export async function ensureNames(trx: Knex, taxonomy: Taxonomy, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return []
   // In one order, so that two calls never wait for each other in a circle.
-  const entries = names.map((name) => ({ name: cleanName(name), name_key: nameKey(name) })).sort((a, b) => (a.name_key < b.name_key ? -1 : 1))
+  const entries = names
+    .map((name) => ({ name: cleanName(name), name_key: nameKey(name) }))
+    .sort((a, b) => (a.name_key < b.name_key ? -1 : 1))
   await trx(`${taxonomy}s`).insert(entries).onConflict('name_key').ignore()
   return await trx(`${taxonomy}s`)
     .whereIn(

@@ -199,6 +199,16 @@ t.test('what stands beside a series', async (t) => {
   t.equal((await ask('DELETE', `${at}/rating`)).status, 204)
 })
 
+t.test('lists carry full series', async (t) => {
+  const { ask, seriesId } = await openShelf(t)
+  await ask('PUT', `series/${seriesId}/tags`, { tags: ['Old'] })
+  const expected = { id: seriesId, title: 'Run', metadata: { title: 'Run', locks: { tags: true } }, tags: [{ name: 'Old' }], genres: [] }
+  t.match((await ask('GET', `series/${seriesId}?full=true`)).json, expected)
+  t.match((await ask('GET', 'series?full=true')).json.data, [expected])
+  t.match((await ask('POST', 'series/list?full=true', {})).json.data, [expected])
+  t.match((await ask('POST', 'series/search', { query: 'run', full: true })).json, [expected])
+})
+
 t.test('many at once, all or none', async (t) => {
   const { ask, seriesId, other } = await openShelf(t)
   t.match((await ask('PATCH', 'series/bulk/metadata', { seriesIds: [seriesId, other], publisher: 'DC' })).json, { updatedCount: 2 })

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { seriesFactRoutes } from '#api/routes/series-facts.ts'
+import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+type Json = Record<string, unknown>
+
+t.test('identifiers and links of a book: one of each source, seen and changed only by who may', async (t) => {
+  const server = await openTestServer(t, { routes: [...seriesFactRoutes] })
+  const { database } = server
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Run' })
+  const bookId = await addBook(database, { library_id, series_id, title: 'One' })
+  const other = await addBook(database, { library_id, series_id, title: 'Two' })
+  const ask = (method: string, path: string, body?: unknown, token = server.adminToken) =>
+    server.request<Json>(method, `/api/v1/books/${path}`, { token, ...(body !== undefined && { body }) })
+
+  t.same((await ask('GET', `${bookId}/external-ids`)).json, { externalIds: [] })
+  t.same((await ask('GET', `${bookId}/external-links`)).json, { links: [] })
+  const id = await ask('POST', `${bookId}/external-ids`, { source: 'plugin:x', externalId: '漫/1', externalUrl: 'https://x.example/1' })
+  t.match([id.status, id.json], [200, { bookId, source: 'plugin:x', externalId: '漫/1', metadataHash: null, lastSyncedAt: null }])
+  const again = await ask('POST', `${bookId}/external-ids`, { source: 'plugin:x', externalId: '2' })
+  t.match(again.json, { id: id.json.id, externalId: '2', externalUrl: null }, 'there is one of a source')
+  const link = await ask('POST', `${bookId}/external-links`, { source: 'comicinfo', url: 'https://x.example/a?b=1&c=%20' })
+  t.match([link.status, link.json], [200, { bookId, source: 'comicinfo', url: 'https://x.example/a?b=1&c=%20', externalId: null }])
+  t.match((await ask('GET', `${bookId.toUpperCase()}/external-ids`)).json, { externalIds: [again.json] })
+  t.match((await ask('GET', `${bookId}/external-links`)).json, { links: [link.json] })
+  t.same((await ask('GET', `${other}/external-links`)).json, { links: [] }, 'of this book alone')
+
+  const bad: [string, Json, number][] = [
+    ['external-ids', { externalId: '1' }, 400],
+    ['external-ids', { source: 'a', externalId: 1 }, 400],
+    ['external-ids', { source: 'a', externalId: '1', more: 1 }, 400],
+    ['external-ids', { source: '', externalId: '1' }, 422],
+    ['external-ids', { source: 'a/b', externalId: '1' }, 422],
+    ['external-ids', { source: 'a', externalId: '' }, 422],
+    ['external-ids', { source: 'a', externalId: '1', externalUrl: 'javascript:alert(1)' }, 422],
+    ['external-links', { source: 'a', url: 'ftp://x' }, 422],
+    ['external-links', { source: 'a', url: `https://${'x'.repeat(2_000)}` }, 422],
+    ['external-links', { source: 'a', url: 'https://x\0' }, 400],
+  ]
+  for (const [path, body, status] of bad) {
+    const answer = await ask('POST', `${bookId}/${path}`, body)
+    t.equal(answer.status, status, answer.text)
+  }
+
+  const { id: userId, token } = await server.signUp({ username: 'mia', role: 'reader' })
+  t.equal((await ask('GET', `${bookId}/external-ids`, undefined, token)).status, 200)
+  t.equal((await ask('POST', `${bookId}/external-ids`, { source: 'a', externalId: '1' }, token)).status, 403)
+  t.equal((await ask('DELETE', `${bookId}/external-links/comicinfo`, undefined, token)).status, 403)
+  await shareSeries(database, { seriesId: series_id, caller: { userId }, mode: 'deny' })
+  for (const path of ['external-ids', 'external-links']) t.equal((await ask('GET', `${bookId}/${path}`, undefined, token)).status, 404)
+
+  t.equal((await ask('DELETE', `${other}/external-ids/${id.json.id}`)).status, 404, 'of another book')
+  t.equal((await ask('DELETE', `${bookId}/external-ids/${id.json.id}`)).status, 204)
+  t.equal((await ask('DELETE', `${bookId}/external-ids/${id.json.id}`)).status, 404)
+  t.equal((await ask('DELETE', `${bookId}/external-links/comicinfo`)).status, 204)
+  t.same((await ask('GET', `${bookId}/external-links`)).json, { links: [] })
+})

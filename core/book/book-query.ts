@@ -126,7 +126,7 @@ export async function listBooks(
   const sort = list.sort ?? DEFAULT_SORT
   joinForSort(matching, sort.field, caller)
   const terms = BOOK_ORDER[sort.field](sort.direction === 'asc' ? 'ASC' : 'DESC')
-  const order = list.sort === null && filter.search ? await rankedOrder('book', { search: filter.search, matching, terms }) : { terms }
+  const order = list.sort === null && filter.search ? rankedOrder('book', filter.search, terms) : { terms }
   return await pageOfBooks(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }
 

@@ -12,6 +12,12 @@ export function turned(terms: readonly OrderTerm[]): OrderTerm[] {
   })
 }
 
+/** Bindings are for the terms in their order. */
+export interface Order {
+  terms: readonly OrderTerm[]
+  bindings?: readonly Knex.RawBinding[]
+}
+
 export interface IdPage {
   /** Of the records on the page, in order. */
   ids: string[]
@@ -22,22 +28,19 @@ export interface IdPage {
 /**
  * One page of the ids of a list, and how many there are. A page behind the middle is read from the end, so the last costs what the first does.
  * @param list.matching selects `id` of what matches, without an order
+ * @param list.order may depend on how many match
  */
 export async function pageOfIds(
   database: Knex,
-  list: {
-    matching: Knex.QueryBuilder
-    order: { terms: readonly OrderTerm[]; bindings?: readonly Knex.RawBinding[] }
-    offset: number
-    limit: number
-  },
+  list: { matching: Knex.QueryBuilder; order: Order | ((total: number) => Order); offset: number; limit: number },
 ): Promise<IdPage> {
-  const { matching, order, offset, limit } = list
+  const { matching, offset, limit } = list
   const { rows } = (await database.raw('SELECT count(*) AS total FROM (?) AS matching', [matching])) as {
     rows: { total: string | number }[]
   }
   const total = Number(rows[0]?.total ?? 0)
   if (offset >= total) return { ids: [], total }
+  const order = typeof list.order === 'function' ? list.order(total) : list.order
   const backward = offset > total / 2
   const size = Math.min(limit, total - offset)
   const terms = backward ? turned(order.terms) : order.terms

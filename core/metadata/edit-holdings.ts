@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
@@ -33,9 +34,15 @@ export async function editHoldings(
       const holding = holdings.get(id) ?? refuse('not_found', `There is no ${edit.kind} ${id}, or you may not see it. Nothing was changed.`)
       return { id, ...edit.change(holding) }
     })
-    await storeHoldings(trx, edit.kind, new Map(done.map(({ id, next }) => [id, next])))
+    // What is as it was keeps its time of change.
+    const changed = done.filter(({ id, next }) => !isSameHolding(holdings.get(id) as Holding, next))
+    await storeHoldings(trx, edit.kind, new Map(changed.map(({ id, next }) => [id, next])))
     return done.map(({ id, outcomes }) => ({ id, outcomes }))
   })
+}
+
+export function isSameHolding(one: Holding, other: Holding): boolean {
+  return isDeepStrictEqual([one.values, one.sources, one.locks], [other.values, other.sources, other.locks])
 }
 
 /** Sets and unsets locks. @param locks by the names that `lockName` gives; what is absent or null stays */

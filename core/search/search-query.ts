@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { OrderTerm } from '#core/database/id-page-query.ts'
+import type { Order, OrderTerm } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 
 /** Longer than any title with its author; every word costs a look into the index. */
@@ -34,14 +34,9 @@ export function found(kind: Searched, search: string): (query: Knex.QueryBuilder
 
 /**
  * The best match first, then the given order. Where thousands match, their rank is not worth what it costs to tell: then the given order alone.
- * @param of.matching a query that {@link found} was applied to
+ * For a query that {@link found} was applied to.
  */
-export async function rankedOrder(
-  kind: Searched,
-  of: { search: string; matching: Knex.QueryBuilder; terms: readonly OrderTerm[] },
-): Promise<{ terms: OrderTerm[]; bindings: string[] }> {
-  const some = await of.matching.clone().limit(1).offset(RANKED_MAX)
-  if (some.length > 0) return { terms: [...of.terms], bindings: [] }
+export function rankedOrder(kind: Searched, search: string, terms: readonly OrderTerm[]): (total: number) => Order {
   const rank = `ts_rank('${WEIGHTS}', ${kind}_search.document, carrel_search_query(?)) DESC`
-  return { terms: [rank, ...of.terms], bindings: [of.search] }
+  return (total) => (total > RANKED_MAX ? { terms } : { terms: [rank, ...terms], bindings: [search] })
 }

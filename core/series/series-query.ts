@@ -143,7 +143,7 @@ export async function listSeries(
   const terms = [`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, `series.id ${turn}`]
   const order =
     list.sort === null && filter.search
-      ? await rankedOrder('series', { search: filter.search, matching, terms })
+      ? rankedOrder('series', filter.search, terms)
       : { terms, bindings: expression.includes('?') ? [caller.userId] : [] }
   return await pageOfSeries(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }

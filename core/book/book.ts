@@ -3,8 +3,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { BOOK_ERROR_TYPES, BOOK_FORMATS } from '#core/book/analysis.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
-
-export const READING_DIRECTIONS = ['ltr', 'rtl', 'ttb', 'webtoon'] as const
+import { READING_DIRECTIONS } from '#core/series/metadata.ts'
 
 const INT32 = { minimum: -2147483648, maximum: 2147483647 }
 const Int32 = Type.Integer(INT32)

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { BOOK_FORMATS } from '#core/book/analysis.ts'
-import { READING_DIRECTIONS } from '#core/book/book.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { READING_DIRECTIONS } from '#core/series/metadata.ts'
 
 /** How files become series. The interface knows more ways; those that are not built are refused rather than taken and ignored. */
 export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const

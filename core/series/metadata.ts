@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { READING_DIRECTIONS } from '#core/book/book.ts'
 import { Authors, CustomMetadata, type Field, Name, Natural, Position, Summary, Text, Year } from '#core/metadata/field.ts'
 
+export const READING_DIRECTIONS = ['ltr', 'rtl', 'ttb', 'webtoon'] as const
 export const SERIES_STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
 
 /** The one list of a series' metadata fields (spec 2.8). Genres, tags and alternate titles are tables of their own and only have locks here. */

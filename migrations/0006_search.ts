@@ -62,13 +62,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE book_search (book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE, document tsvector NOT NULL);
     CREATE TABLE series_search (series_id uuid PRIMARY KEY REFERENCES series ON DELETE CASCADE, document tsvector NOT NULL);
 
+    -- In the order of ids, so that two changes never wait for each other's documents in a circle.
     CREATE FUNCTION carrel_refresh_books(ids uuid[]) RETURNS void LANGUAGE sql AS $$
       INSERT INTO book_search (book_id, document)
       SELECT b.id, carrel_document(concat_ws(' ', b.title, b.title_sort, m.original_title, m.subtitle), 'A')
         || carrel_document(concat_ws(' ', s.title, (SELECT string_agg(t.title, ' ') FROM series_alternate_titles t WHERE t.series_id = s.id)), 'B')
         || carrel_document(concat_ws(' ', carrel_people(m.authors), m.isbns, m.publisher), 'C')
         || carrel_document(m.summary, 'D')
-      FROM books b JOIN series s ON s.id = b.series_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(ids)
+      FROM books b JOIN series s ON s.id = b.series_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(ids) ORDER BY b.id
       ON CONFLICT (book_id) DO UPDATE SET document = excluded.document WHERE book_search.document <> excluded.document
     $$;
 
@@ -78,7 +79,7 @@ export async function up(knex: Knex): Promise<void> {
         || carrel_document((SELECT string_agg(t.title, ' ') FROM series_alternate_titles t WHERE t.series_id = s.id), 'B')
         || carrel_document(concat_ws(' ', carrel_people(m.authors), m.publisher), 'C')
         || carrel_document(m.summary, 'D')
-      FROM series s LEFT JOIN series_metadata m ON m.series_id = s.id WHERE s.id = ANY(ids)
+      FROM series s LEFT JOIN series_metadata m ON m.series_id = s.id WHERE s.id = ANY(ids) ORDER BY s.id
       ON CONFLICT (series_id) DO UPDATE SET document = excluded.document WHERE series_search.document <> excluded.document
     $$;
 

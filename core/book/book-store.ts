@@ -128,6 +128,11 @@ export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPa
   await trx('series').where('id', old.id).update({ path: fresh.path, title: fresh.title, updated_at: trx.fn.now() })
 }
 
+/** Has whoever else changes the series of a book wait until the transaction ends. */
+export async function lockSeriesOf(trx: Knex, bookId: string): Promise<void> {
+  await trx.raw('SELECT 1 FROM series WHERE id = (SELECT series_id FROM books WHERE id = ?) FOR NO KEY UPDATE', [bookId])
+}
+
 /** What one analysis writes into the row of a book. */
 export interface AnalysedBook {
   bookId: string

@@ -10,6 +10,7 @@ import {
   findBookToAnalyse,
   forgetFolder,
   isMarkedUnread,
+  lockSeriesOf,
   markUnread,
   markVanished,
   recordAnalysed,
@@ -238,6 +239,8 @@ function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boo
 }
 
 async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBook, embedded: Embedded): Promise<string | null> {
+  // Before the book: a change of the series goes on to its books, and the two would wait for each other.
+  await lockSeriesOf(trx, row.bookId)
   const seriesId = await recordAnalysed(trx, row)
   if (seriesId === null) return null
   // A series beside nothing but the library itself is made of one book: what lies there speaks of them all.

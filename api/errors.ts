@@ -42,8 +42,27 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   }
 }
 
+/** What PostgreSQL says when two changes meet; nothing was written. */
+const CLASHES: Readonly<Record<string, { code: ErrorCode; message: string; retryAfterSeconds?: number }>> = {
+  // deadlock_detected, serialization_failure
+  '40P01': {
+    code: 'unavailable',
+    message: 'Another change was made at the same moment. Nothing was changed; try again.',
+    retryAfterSeconds: 1,
+  },
+  '40001': {
+    code: 'unavailable',
+    message: 'Another change was made at the same moment. Nothing was changed; try again.',
+    retryAfterSeconds: 1,
+  },
+  // foreign_key_violation
+  '23503': { code: 'conflict', message: 'Something this refers to was deleted at the same moment. Nothing was changed.' },
+}
+
 function readError(error: unknown): { code: ErrorCode; message: string; details?: unknown; retryAfterSeconds?: number | undefined } {
   if (error instanceof CarrelError && error.code !== 'internal') return error
+  const clash = error instanceof Error && 'code' in error ? CLASHES[String(error.code)] : undefined
+  if (clash) return clash
   // The router's own refusals.
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
   if (status === 404) return { code: 'not_found', message: 'There is nothing at this address.' }

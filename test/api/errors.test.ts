@@ -1,0 +1,39 @@
+import t from 'tap'
+import { answerOf } from '#api/errors.ts'
+import { CarrelError } from '#core/errors.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+
+t.test('two changes that meet are no fault of the server', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const { userId } = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Run' })
+  const ids = [
+    await addBook(database, { library_id, series_id, title: 'A' }),
+    await addBook(database, { library_id, series_id, title: 'B' }),
+  ]
+  const locks = await Promise.allSettled(
+    [ids, ids.toReversed()].map((order) =>
+      database.transaction(async (trx) => {
+        for (const id of order) {
+          await trx('books').where({ id }).update({ number: 1 })
+          await new Promise((resolve) => setTimeout(resolve, 200))
+        }
+      }),
+    ),
+  )
+  const lost = locks.find(({ status }) => status === 'rejected') as PromiseRejectedResult
+  t.match(answerOf(lost.reason, 'r1'), { status: 503, body: { error: 'unavailable', requestId: 'r1' }, retryAfterSeconds: 1 })
+
+  const gone = await database('read_progress')
+    .insert({ user_id: userId, book_id: '00000000-0000-4000-8000-000000000000', current_page: 1 })
+    .catch((error) => error)
+  t.match(answerOf(gone, 'r2'), { status: 409, body: { error: 'conflict' } })
+})
+
+t.test('what nobody foresaw tells nothing', async (t) => {
+  t.same(answerOf(new Error('secret'), 'r3').status, 500)
+  t.notMatch(JSON.stringify(answerOf(new Error('secret'), 'r3')), /secret/)
+  t.match(answerOf(new CarrelError('not_found', 'There is no book.'), 'r4'), { status: 404, body: { message: 'There is no book.' } })
+})

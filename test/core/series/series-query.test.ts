@@ -43,7 +43,7 @@ t.test('series', async (t) => {
   ]
   for (const [sort, expected] of table) t.same(await list(sort), expected, `sort=${sort}`)
   t.same((await list('book_count,desc')).slice(0, 2), ['part 9', 'The End'])
-  for (const sort of ['rating,asc', 'title', 'name,sideways']) t.throws(() => readSeriesSort(sort), { code: 'invalid_request' })
+  for (const sort of ['ratings,asc', 'title', 'name,sideways']) t.throws(() => readSeriesSort(sort), { code: 'invalid_request' })
   t.same(await list(undefined, caller, other), ['Far'])
 
   const owned = { library_id, series_id: the }

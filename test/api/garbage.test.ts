@@ -5,7 +5,7 @@ import { NODE_FLAGS } from '#api/node-tuning.mjs'
 /** Makes 300 MB of garbage that has lived long enough to be called old, in six seconds, and says how large the heap became, in MB. */
 const LITTER = `
 const { watchGarbage } = await import(process.argv[1])
-if (process.argv[2] === 'watched') watchGarbage()
+if (process.argv[2] === 'watched') watchGarbage({ lookEveryMs: 1000 })
 let kept = []
 let most = 0
 for (let step = 0; step < 60; step++) {

@@ -230,16 +230,15 @@ async function markMissing({ database, log }: Parts, state: Scan): Promise<numbe
   let kept = 0
   for await (const books of eachPresentBook(database, library.id)) {
     state.run.signal.throwIfAborted()
-    const ids: string[] = []
+    const gone: { id: string; path: string }[] = []
     for (const { id, path } of books) {
       const relative = path.slice(library.path.length + 1)
       const slash = relative.lastIndexOf('/')
       if (unchangedFolders.has(slash === -1 ? '' : relative.slice(0, slash)) || seen.has(hashText(relative))) continue
       if (skipped.some((prefix) => `${relative}/`.startsWith(prefix))) kept += 1
-      else ids.push(id)
+      else gone.push({ id, path })
     }
-    await markDeleted(database, ids)
-    missing += ids.length
+    missing += await markDeleted(database, gone)
   }
   const present = await countPresentBooks(database, library.id)
   if (present - kept !== state.counts.filesTotal) {

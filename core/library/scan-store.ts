@@ -224,13 +224,23 @@ export async function* eachPresentBook(database: Knex, libraryId: string): Async
   }
 }
 
-export async function markDeleted(database: Knex, ids: string[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += PAGE) {
-    await database('books')
-      .whereRaw('id = ANY(?::uuid[])', [ids.slice(at, at + PAGE)])
-      .whereNull('deleted_at')
-      .update({ deleted_at: database.fn.now(), updated_at: database.fn.now() })
+/**
+ * Marks books whose file has gone; answers how many. A book that has another path by now is not one of them: an analysis has found its file
+ * elsewhere while the scan was looking.
+ */
+export async function markDeleted(database: Knex, books: readonly { id: string; path: string }[]): Promise<number> {
+  let marked = 0
+  for (let at = 0; at < books.length; at += PAGE) {
+    const some = books.slice(at, at + PAGE)
+    const { rowCount } = await database.raw(
+      `UPDATE books b SET deleted_at = now(), updated_at = now()
+       FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS gone (id, path)
+       WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL`,
+      [some.map(({ id }) => id), some.map(({ path }) => path)],
+    )
+    marked += rowCount
   }
+  return marked
 }
 
 /** Books that wait for analysis since before the given time: their task was lost or cancelled. */

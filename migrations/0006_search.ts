@@ -59,18 +59,28 @@ export async function up(knex: Knex): Promise<void> {
       SELECT string_agg(person ->> 'name', ' ') FROM jsonb_array_elements(CASE jsonb_typeof(authors) WHEN 'array' THEN authors END) AS person
     $$;
 
-    CREATE TABLE book_search (book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE, document tsvector NOT NULL);
+    -- What lists leave out by is repeated beside the document: thousands of hits are counted without a look at their books.
+    CREATE TABLE book_search (
+      book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE,
+      library_id uuid NOT NULL,
+      series_id uuid NOT NULL,
+      deleted_at timestamptz,
+      document tsvector NOT NULL
+    );
     CREATE TABLE series_search (series_id uuid PRIMARY KEY REFERENCES series ON DELETE CASCADE, document tsvector NOT NULL);
 
     -- In the order of ids, so that two changes never wait for each other's documents in a circle.
     CREATE FUNCTION carrel_refresh_books(ids uuid[]) RETURNS void LANGUAGE sql AS $$
-      INSERT INTO book_search (book_id, document)
-      SELECT b.id, carrel_document(concat_ws(' ', b.title, b.title_sort, m.original_title, m.subtitle), 'A')
+      INSERT INTO book_search (book_id, library_id, series_id, deleted_at, document)
+      SELECT b.id, b.library_id, b.series_id, b.deleted_at, carrel_document(concat_ws(' ', b.title, b.title_sort, m.original_title, m.subtitle), 'A')
         || carrel_document(concat_ws(' ', s.title, (SELECT string_agg(t.title, ' ') FROM series_alternate_titles t WHERE t.series_id = s.id)), 'B')
         || carrel_document(concat_ws(' ', carrel_people(m.authors), m.isbns, m.publisher), 'C')
         || carrel_document(m.summary, 'D')
       FROM books b JOIN series s ON s.id = b.series_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(ids) ORDER BY b.id
-      ON CONFLICT (book_id) DO UPDATE SET document = excluded.document WHERE book_search.document <> excluded.document
+      ON CONFLICT (book_id) DO UPDATE
+        SET library_id = excluded.library_id, series_id = excluded.series_id, deleted_at = excluded.deleted_at, document = excluded.document
+        WHERE (book_search.library_id, book_search.series_id, book_search.deleted_at, book_search.document)
+          IS DISTINCT FROM (excluded.library_id, excluded.series_id, excluded.deleted_at, excluded.document)
     $$;
 
     CREATE FUNCTION carrel_refresh_series(ids uuid[]) RETURNS void LANGUAGE sql AS $$
@@ -90,9 +100,13 @@ export async function up(knex: Knex): Promise<void> {
       FOR EACH STATEMENT EXECUTE FUNCTION carrel_books_added();
     CREATE FUNCTION carrel_book_changed() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM carrel_refresh_books(ARRAY[NEW.id]); RETURN NULL; END $$;
-    CREATE TRIGGER books_search_changed AFTER UPDATE OF title, title_sort, series_id ON books FOR EACH ROW
-      WHEN ((OLD.title, OLD.title_sort, OLD.series_id) IS DISTINCT FROM (NEW.title, NEW.title_sort, NEW.series_id))
+    CREATE TRIGGER books_search_changed AFTER UPDATE OF title, title_sort, library_id, series_id ON books FOR EACH ROW
+      WHEN ((OLD.title, OLD.title_sort, OLD.library_id, OLD.series_id) IS DISTINCT FROM (NEW.title, NEW.title_sort, NEW.library_id, NEW.series_id))
       EXECUTE FUNCTION carrel_book_changed();
+    CREATE FUNCTION carrel_book_gone_or_back() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN UPDATE book_search SET deleted_at = NEW.deleted_at WHERE book_id = NEW.id; RETURN NULL; END $$;
+    CREATE TRIGGER books_search_gone_or_back AFTER UPDATE OF deleted_at ON books FOR EACH ROW
+      WHEN (OLD.deleted_at IS DISTINCT FROM NEW.deleted_at) EXECUTE FUNCTION carrel_book_gone_or_back();
     CREATE FUNCTION carrel_book_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM carrel_refresh_books(array(SELECT book_id FROM changed)); RETURN NULL; END $$;
     CREATE TRIGGER book_metadata_search_added AFTER INSERT ON book_metadata REFERENCING NEW TABLE AS changed
@@ -135,7 +149,7 @@ export async function up(knex: Knex): Promise<void> {
     SELECT carrel_refresh_series(array(SELECT id FROM series));
     CREATE INDEX book_search_document ON book_search USING gin (document);
     CREATE INDEX series_search_document ON series_search USING gin (document);
-    -- How many of the books that are found are there is counted without touching the table.
+    -- How many books are there is counted without touching the table.
     CREATE INDEX books_present_ids ON books (id) INCLUDE (series_id) WHERE deleted_at IS NULL;
   `)
 }
@@ -150,6 +164,7 @@ export async function down(knex: Knex): Promise<void> {
     DROP TRIGGER IF EXISTS series_search_added ON series;
     DROP TRIGGER IF EXISTS book_metadata_search_changed ON book_metadata;
     DROP TRIGGER IF EXISTS book_metadata_search_added ON book_metadata;
+    DROP TRIGGER IF EXISTS books_search_gone_or_back ON books;
     DROP TRIGGER IF EXISTS books_search_changed ON books;
     DROP TRIGGER IF EXISTS books_search_added ON books;
     DROP TABLE IF EXISTS book_search, series_search;

@@ -127,7 +127,24 @@ export async function listBooks(
   joinForSort(matching, sort.field, caller)
   const terms = BOOK_ORDER[sort.field](sort.direction === 'asc' ? 'ASC' : 'DESC')
   const order = list.sort === null && filter.search ? rankedOrder('book', filter.search, terms) : { terms }
-  return await pageOfBooks(database, caller, { matching, order, offset: list.offset, limit: list.limit })
+  return await pageOfBooks(database, caller, {
+    matching,
+    counting: hitsOf(database, caller, filter),
+    order,
+    offset: list.offset,
+    limit: list.limit,
+  })
+}
+
+/** As many rows as the filter lets through, of the documents alone where they know all that it asks. */
+function hitsOf(database: Knex, caller: Caller, filter: BookFilter): Knex.QueryBuilder | undefined {
+  const { search, condition, reading } = filter
+  if (!search || condition !== undefined || reading !== undefined) return undefined
+  return database('book_search AS books')
+    .modify(visibleTo(caller, 'books.series_id'))
+    .modify(matches({ ...filter, search: null }, caller))
+    .whereRaw('books.document @@ carrel_search_query(?)', [search])
+    .select('books.book_id')
 }
 
 /**

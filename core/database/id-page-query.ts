@@ -28,14 +28,21 @@ export interface IdPage {
 /**
  * One page of the ids of a list, and how many there are. A page behind the middle is read from the end, so the last costs what the first does.
  * @param list.matching selects `id` of what matches, without an order
+ * @param list.counting selects as many rows as `matching`, where it can for less
  * @param list.order may depend on how many match
  */
 export async function pageOfIds(
   database: Knex,
-  list: { matching: Knex.QueryBuilder; order: Order | ((total: number) => Order); offset: number; limit: number },
+  list: {
+    matching: Knex.QueryBuilder
+    counting?: Knex.QueryBuilder | undefined
+    order: Order | ((total: number) => Order)
+    offset: number
+    limit: number
+  },
 ): Promise<IdPage> {
   const { matching, offset, limit } = list
-  const { rows } = (await database.raw('SELECT count(*) AS total FROM (?) AS matching', [matching])) as {
+  const { rows } = (await database.raw('SELECT count(*) AS total FROM (?) AS matching', [list.counting ?? matching])) as {
     rows: { total: string | number }[]
   }
   const total = Number(rows[0]?.total ?? 0)

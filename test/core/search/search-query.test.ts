@@ -80,3 +80,33 @@ t.test('words are found whatever their case, accents, order and end', async (t) 
   await database('series').delete()
   t.same([await database('book_search'), await database('series_search')], [[], []])
 })
+
+t.test('the total follows every change of the books that are found', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const other_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'One' })
+  const other_series = await addSeries(database, { library_id: other_id, title: 'Two' })
+  const ids: string[] = []
+  for (let n = 1; n <= 4; n++) ids.push(await addBook(database, { library_id, series_id, title: `Dragon ${n}` }))
+  const total = async (filter: object = {}) => {
+    const list = await listBooks(database, caller, { filter: { search: 'dragon', ...filter }, sort: null, offset: 0, limit: 50 })
+    t.equal(list.items.length, list.total, 'as many as are counted')
+    return list.total
+  }
+  t.equal(await total(), 4)
+  await database('books').where('id', ids[0]).update({ deleted_at: new Date() })
+  t.equal(await total(), 3, 'a book that has gone')
+  t.equal(await total({ includeDeleted: true }), 4)
+  await database('books').where('id', ids[0]).update({ deleted_at: null })
+  t.equal(await total(), 4, 'and came back')
+  await database('books').where('id', ids[1]).update({ library_id: other_id, series_id: other_series })
+  t.same([await total({ libraryId: other_id }), await total({ seriesId: series_id })], [1, 3], 'a book that was moved')
+  await database('books').where('id', ids[2]).update({ title: 'Wyvern' })
+  t.equal(await total(), 3, 'another title')
+  await shareSeries(database, { seriesId: other_series, caller, mode: 'deny' })
+  t.equal(await total(), 2, 'a series that is hidden')
+  await database('books').where('id', ids[3]).delete()
+  t.equal(await total(), 1)
+})

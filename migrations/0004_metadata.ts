@@ -30,6 +30,11 @@ export async function up(knex: Knex): Promise<void> {
       updated_at timestamptz NOT NULL DEFAULT now()
     );
 
+    -- Books have said something since the series was last seeded from them; while others wait for their analysis, it waits too.
+    ALTER TABLE series ADD COLUMN seed_due boolean NOT NULL DEFAULT false;
+    CREATE INDEX series_seed_due ON series (library_id) WHERE seed_due;
+    CREATE INDEX books_series_pending ON books (series_id) WHERE state = 'pending' AND deleted_at IS NULL;
+
     -- "name_key" is the name with case and spaces folded: one genre, however it is written.
     CREATE TABLE genres (
       id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -150,4 +155,5 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(`DROP TABLE IF EXISTS series_user_ratings, series_external_ratings, book_external_links, series_external_links,
     book_external_ids, series_external_ids, series_alternate_titles, book_tags, book_genres, series_tags, series_genres, tags, genres,
     series_metadata, book_metadata CASCADE`)
+  await knex.raw('DROP INDEX IF EXISTS books_series_pending; ALTER TABLE series DROP COLUMN IF EXISTS seed_due')
 }

@@ -12,16 +12,18 @@ export async function listGoneTwins(database: Knex, found: BookToAnalyse, sha256
 
 /**
  * A new file with the content of a book whose own file is gone is that book, moved: the old row takes the new place and keeps its id, and with
- * it progress, locks and metadata; the new row goes. False when another copy of the file was quicker.
+ * it progress, locks and metadata; the new row goes. Null when another copy of the file was quicker; else the series that the book has left,
+ * if it has left one.
  */
-export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<boolean> {
+export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<{ leftSeriesId: string | null } | null> {
   const series = await takePlace(trx, found, twin)
-  if (!series) return false
-  if (series.oldId === series.newId) return true
+  if (!series) return null
+  if (series.oldId === series.newId) return { leftSeriesId: null }
   // When a folder was renamed, its series is the old one, with all its books.
   const pair = await lockSeriesPair(trx, found.library_id, series)
-  if (pair && (await isGone(`${found.library_path}/${pair.old.path}`))) await joinSeries(trx, pair)
-  return true
+  if (!pair || !(await isGone(`${found.library_path}/${pair.old.path}`))) return { leftSeriesId: series.oldId }
+  await joinSeries(trx, pair)
+  return { leftSeriesId: null }
 }
 
 async function isGone(path: string): Promise<boolean> {

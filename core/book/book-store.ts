@@ -157,8 +157,15 @@ export interface AnalysedBook {
   cleared: BookErrorType[]
 }
 
-/** Writes an analysis in one statement: everything or nothing. Answers the series of the book, null when the book is gone. */
-export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<string | null> {
+export interface Recorded {
+  /** Of the book. */
+  seriesId: string
+  /** Whether this was the last book of its series that was waited for, and others have said something that the series does not know yet. */
+  seedDue: boolean
+}
+
+/** Writes an analysis in one statement: everything or nothing. Null when the book is gone. */
+export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<Recorded | null> {
   const { problems } = book
   const { rows } = await database.raw(
     `WITH updated AS (
@@ -182,7 +189,9 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
        ON CONFLICT (book_id, error_type) DO UPDATE
          SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
      )
-     SELECT series_id FROM updated`,
+     SELECT s.id AS "seriesId", s.seed_due AND NOT EXISTS (
+       SELECT 1 FROM books b WHERE b.series_id = s.id AND b.state = 'pending' AND b.deleted_at IS NULL AND b.id <> updated.id
+     ) AS "seedDue" FROM updated JOIN series s ON s.id = updated.series_id`,
     {
       bookId: book.bookId,
       bytes: book.bytes,
@@ -206,7 +215,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
       fatals: problems.map((problem) => problem.fatal),
     },
   )
-  return rows[0]?.series_id ?? null
+  return rows[0] ?? null
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   lockSeriesOf,
   markUnread,
   markVanished,
+  type Recorded,
   recordAnalysed,
   recordUnreadable,
   storable,
@@ -22,7 +23,7 @@ import type { Embedded } from '#core/book/embedded.ts'
 import { recordEmbedded, saysSomething } from '#core/book/record-embedded.ts'
 import { chooseTitle } from '#core/book/title.ts'
 import type { Log } from '#core/log.ts'
-import { seedSeries } from '#core/series/seed-series.ts'
+import { hearBook, seedSeries } from '#core/series/seed-series.ts'
 import type { TaskHandler } from '#core/task/task.ts'
 
 /** Disks that wake up, shares that come back and descriptors that are closed again: worth another try within seconds. */
@@ -178,11 +179,14 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
   if (book.file_hash !== null || file === null) return false
   for (const twin of await listGoneTwins(parts.database, book, file.sha256)) {
     const adopted = await parts.database.transaction(async (trx) => {
-      if (!(await adoptMoved(trx, book, twin))) return false
+      const moved = await adoptMoved(trx, book, twin)
+      if (!moved) return false
       // What is known of the book came with its row, and so did the locks.
       const known = await findBookToAnalyse(trx, twin.id)
       const { described = true, cover_locked = false } = known ?? {}
       await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
+      // It speaks for that one no longer.
+      if (described && moved.leftSeriesId !== null) await hearBook(trx, moved.leftSeriesId)
       return true
     })
     if (adopted) return true
@@ -225,6 +229,7 @@ async function write(parts: Parts, database: Knex, what: Done & { book: BookToAn
   const written = isToCompare(book, analysis)
     ? await database.transaction((trx) => writeWithMetadata(trx, book, row, analysis.embedded))
     : await recordAnalysed(database, row)
+  if (written?.seedDue) await database.transaction((trx) => seedSeries(trx, [written.seriesId]))
   if (written === null || (coverHash === null && !book.cover_locked)) await removeCovers(dataFolder, [bookId])
 }
 
@@ -238,19 +243,20 @@ function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boo
   return book.described && !problems.some(({ type }) => type === 'metadata')
 }
 
-async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBook, embedded: Embedded): Promise<string | null> {
+async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBook, embedded: Embedded): Promise<Recorded | null> {
   // Before the book: a change of the series goes on to its books, and the two would wait for each other.
   await lockSeriesOf(trx, row.bookId)
-  const seriesId = await recordAnalysed(trx, row)
-  if (seriesId === null) return null
+  const recorded = await recordAnalysed(trx, row)
+  if (recorded === null) return null
   // A series beside nothing but the library itself is made of one book: what lies there speaks of them all.
   const { seriesSidecar, ...own } = embedded
   const said = seriesSidecar && dirname(book.path) !== book.library_path ? { ...own, seriesSidecar } : own
   const record = { bookId: row.bookId, fileName: book.file_name, bookStrategy: book.book_strategy, embedded: said }
   const changed = await recordEmbedded(trx, record)
   // A book that was moved speaks for another series now.
-  if (changed || row.bookId !== book.id) await seedSeries(trx, [seriesId])
-  return seriesId
+  if (!changed && row.bookId === book.id) return recorded
+  await hearBook(trx, recorded.seriesId)
+  return { ...recorded, seedDue: false }
 }
 
 /** One row per type: the fatal one if there is one, else the first. */

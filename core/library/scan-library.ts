@@ -21,6 +21,7 @@ import {
 import { beginScan, endScan, isScanCancelled, type ScanCounts, writeScanCounts } from '#core/library/scans-store.ts'
 import { streamWalk, type WalkBatch } from '#core/library/walk-stream.ts'
 import type { Log } from '#core/log.ts'
+import { seedLeftOver } from '#core/series/seed-series.ts'
 import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/task/task.ts'
 
 /** Errors told one by one; the rest is a number. A broken disk would fill the answer otherwise. */
@@ -131,6 +132,7 @@ async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'd
   run.signal.throwIfAborted()
   // Before the scan ends, so that no other one adds books meanwhile.
   const purged = library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
+  await seedLeftOver(database, library.id, run.signal)
   const counts = withErrorCount(state)
   await endScan(database, run.id, { status: 'completed', counts })
   const { errors: _, ...numbers } = counts

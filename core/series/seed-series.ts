@@ -6,7 +6,15 @@ import { applyPatch } from '#core/metadata/apply-patch.ts'
 import type { Author, Field, Holding } from '#core/metadata/field.ts'
 import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
-import { type BookVoice, listVoices, seedAlternateTitles, seedLinks } from '#core/series/seed-store.ts'
+import {
+  type BookVoice,
+  findSeedState,
+  listSeedsDue,
+  listVoices,
+  markSeedDue,
+  seedAlternateTitles,
+  seedLinks,
+} from '#core/series/seed-store.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
 import { addNames } from '#core/taxonomy/taxonomy-store.ts'
 
@@ -34,6 +42,25 @@ export async function seedSeries(trx: Knex, seriesIds: readonly string[]): Promi
     await seedLinks(trx, id, said.links ?? [])
   }
   await storeHoldings(trx, 'series', changed)
+  await markSeedDue(trx, ids, false)
+}
+
+/**
+ * A book of the series says something new. The first one counts at once, so that nobody looks at an empty series; while others wait for their
+ * analysis the rest is done with the last of them, since each time costs a look at all that were read.
+ */
+export async function hearBook(trx: Knex, seriesId: string): Promise<void> {
+  const { pending, due } = await findSeedState(trx, seriesId)
+  if (!pending || !due) await seedSeries(trx, [seriesId])
+  if (pending) await markSeedDue(trx, [seriesId], true)
+}
+
+/** Seeds what was left over in a library, one series at a time. */
+export async function seedLeftOver(database: Knex, libraryId: string, signal: AbortSignal): Promise<void> {
+  for (const id of await listSeedsDue(database, libraryId)) {
+    signal.throwIfAborted()
+    await database.transaction(async (trx) => await seedSeries(trx, [id]))
+  }
 }
 
 /** What the books say together: a file beside them knows best, then what most of them say, then what can be told from their own fields. */

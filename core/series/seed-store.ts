@@ -16,6 +16,33 @@ export interface BookVoice {
   embedded: KeptEmbedded | null
 }
 
+/** Whether books of a series wait for their analysis, and whether it knows less than those which do not. */
+export async function findSeedState(trx: Knex, seriesId: string): Promise<{ pending: boolean; due: boolean }> {
+  const { rows } = await trx.raw(
+    `SELECT seed_due AS due, EXISTS (
+       SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL
+     ) AS pending FROM series WHERE id = ?`,
+    [seriesId],
+  )
+  return rows[0] ?? { pending: false, due: false }
+}
+
+export async function markSeedDue(trx: Knex, seriesIds: readonly string[], due: boolean): Promise<void> {
+  await trx('series')
+    .whereIn('id', [...seriesIds])
+    .andWhere('seed_due', !due)
+    .update({ seed_due: due })
+}
+
+/** Series of a library that should have been seeded: their last book failed, vanished, or was written when the server was killed. */
+export async function listSeedsDue(database: Knex, libraryId: string): Promise<string[]> {
+  const rows = await database('series')
+    .where({ library_id: libraryId, seed_due: true })
+    .whereRaw(`NOT EXISTS (SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL)`)
+    .select('id')
+  return rows.map(({ id }) => id)
+}
+
 /** The books of each series that say anything, in reading order. */
 export async function listVoices(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookVoice[]> {
   const { rows } = await trx.raw(

@@ -1,6 +1,10 @@
 import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { type BookToAnalyse, joinSeries, listTwins, lockSeriesPair, type Twin, takePlace } from '#core/book/book-store.ts'
+import { applyPatch } from '#core/metadata/apply-patch.ts'
+import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { withSortTitle } from '#core/series/sort-title.ts'
 
 /** Books with the content of a newly found one whose own files are gone: one of them was moved here. */
 export async function listGoneTwins(database: Knex, found: BookToAnalyse, sha256: string): Promise<Twin[]> {
@@ -23,7 +27,16 @@ export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, tw
   const pair = await lockSeriesPair(trx, found.library_id, series)
   if (!pair || !(await isGone(`${found.library_path}/${pair.old.path}`))) return { leftSeriesId: series.oldId }
   await joinSeries(trx, pair)
+  await renameSeries(trx, pair.old.id, pair.fresh.title)
   return { leftSeriesId: null }
+}
+
+/** The new name of the folder is its title, unless a file or a person has given a better one. */
+async function renameSeries(trx: Knex, seriesId: string, title: string): Promise<void> {
+  const holding = (await loadHoldings(trx, 'series', [seriesId])).get(seriesId)
+  if (!holding) return
+  const { next } = applyPatch(SERIES_FIELDS, holding, { title }, 'file_name')
+  await storeHoldings(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
 }
 
 async function isGone(path: string): Promise<boolean> {

@@ -121,11 +121,11 @@ export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, i
   return scan && fresh.created_at >= scan.started_at ? { old, fresh } : null
 }
 
-/** The old series takes the folder and the books of the new one, whose row goes. */
+/** The old series takes the folder and the books of the new one, whose row goes; what it is called is for the caller to say. */
 export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
   await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
   await trx('series').where('id', fresh.id).delete()
-  await trx('series').where('id', old.id).update({ path: fresh.path, title: fresh.title, updated_at: trx.fn.now() })
+  await trx('series').where('id', old.id).update({ path: fresh.path, updated_at: trx.fn.now() })
 }
 
 /** Has whoever else changes the series of a book wait until the transaction ends. */

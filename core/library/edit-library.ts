@@ -24,6 +24,7 @@ import {
 } from '#core/library/library-store.ts'
 import type { Scans } from '#core/library/scans.ts'
 import { findActiveScan } from '#core/library/scans-store.ts'
+import { checkTitleRules } from '#core/library/title-rules.ts'
 
 /**
  * Makes a library of a folder; answers its id. With `scanImmediately` its first scan is put in line.
@@ -94,6 +95,7 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
       refuse('invalid_value', (error as Error).message, { details: { member: 'excludedPatterns' } })
     }
   }
+  if (request.titlePreprocessingRules) checkTitleRules(request.titlePreprocessingRules)
   const change: LibraryChange = {
     ...(request.description === undefined ? {} : { description: request.description }),
     ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { BOOK_FORMATS } from '#core/book/analysis.ts'
+import { TitleRules } from '#core/library/title-rules.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { READING_DIRECTIONS } from '#core/series/metadata.ts'
 
@@ -68,7 +69,7 @@ const editable = {
   allowedFormats: Type.Optional(Nullable(Formats)),
   excludedPatterns: Type.Optional(Nullable(Patterns)),
   scanningConfig: Type.Optional(Nullable(ScanningConfig)),
-  titlePreprocessingRules: Type.Optional(Config),
+  titlePreprocessingRules: Type.Optional(Nullable(TitleRules)),
   autoMatchConditions: Type.Optional(Config),
 }
 

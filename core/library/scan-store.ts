@@ -3,7 +3,9 @@ import type { Knex } from 'knex'
 import { markUnread } from '#core/book/book-store.ts'
 import { readFileName } from '#core/book/file-name.ts'
 import { seriesOf } from '#core/library/group-series.ts'
+import { compileTitleRules } from '#core/library/title-rules.ts'
 import { formatOfName } from '#core/library/walk.ts'
+import { sortTitleOf } from '#core/series/sort-title.ts'
 
 /** Rows of one step through a library; keeps a statement around a megabyte. */
 const PAGE = 2_000
@@ -25,12 +27,13 @@ export interface ScannedLibrary {
   allowed_formats: string[] | null
   excluded_patterns: string | null
   scanning_config: { purgeDeletedOnScan?: boolean } | null
+  title_preprocessing_rules: unknown
 }
 
 export async function findScannedLibrary(database: Knex, libraryId: string): Promise<ScannedLibrary | undefined> {
   return await database('libraries')
     .where('id', libraryId)
-    .first('id', 'name', 'path', 'is_active', 'allowed_formats', 'excluded_patterns', 'scanning_config')
+    .first('id', 'name', 'path', 'is_active', 'allowed_formats', 'excluded_patterns', 'scanning_config', 'title_preprocessing_rules')
 }
 
 /** The folders that stood in the database as on the disk when they were last scanned, and their digests. */
@@ -150,10 +153,19 @@ async function insertBooks(trx: Knex, library: ScannedLibrary, fresh: { id: stri
   const series = new Map([...places.values()].map((place) => [place.path, place]))
   // Several scans and analyses write series; one order of locking keeps them from waiting for each other in a circle.
   const ordered = [...series.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+  const rewrite = compileTitleRules(library.title_preprocessing_rules)
+  const titles = ordered.map(({ title }) => rewrite(title))
   await trx.raw(
-    `INSERT INTO series (library_id, path, title, oneshot) SELECT ?, s.path, s.title, s.oneshot
-     FROM unnest(?::text[], ?::text[], ?::boolean[]) AS s (path, title, oneshot) ON CONFLICT (library_id, path) DO NOTHING`,
-    [library.id, ordered.map((one) => one.path), ordered.map((one) => one.title), ordered.map((one) => one.oneshot)],
+    `INSERT INTO series (library_id, path, title, title_sort, oneshot) SELECT ?, s.path, s.title, s.title_sort, s.oneshot
+     FROM unnest(?::text[], ?::text[], ?::text[], ?::boolean[]) AS s (path, title, title_sort, oneshot) ON CONFLICT (library_id, path) DO NOTHING`,
+    [
+      library.id,
+      ordered.map((one) => one.path),
+      titles,
+      // The driver's types know no null inside an array, PostgreSQL does.
+      titles.map((title) => sortTitleOf(title, null)) as string[],
+      ordered.map((one) => one.oneshot),
+    ],
   )
   const rows = fresh.map(({ id, file }) => {
     const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)

@@ -7,6 +7,7 @@ import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { seedSeries } from '#core/series/seed-series.ts'
+import { withSortTitle } from '#core/series/sort-title.ts'
 import { addNames, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
@@ -22,7 +23,12 @@ export async function patchSeries(
   change: Change & { patch: Readonly<Record<string, unknown>> },
 ): Promise<RecordOutcome[]> {
   const patch = checkPatchRules(change.patch)
-  return await changeSeries(database, caller, change.seriesIds, (holding) => applyPatch(fields, holding, patch, 'user'))
+  // Whoever says what a series is sorted by is taken at their word, even when it is nothing.
+  const follows = patch.titleSort === undefined && (patch.title !== undefined || patch.language !== undefined)
+  return await changeSeries(database, caller, change.seriesIds, (holding) => {
+    const { next, outcomes } = applyPatch(fields, holding, patch, 'user')
+    return { next: follows ? withSortTitle(next) : next, outcomes }
+  })
 }
 
 /** As a patch in which every member that is absent is null; the title stays when it is absent. */

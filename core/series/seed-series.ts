@@ -15,6 +15,7 @@ import {
   seedAlternateTitles,
   seedLinks,
 } from '#core/series/seed-store.ts'
+import { withSortTitle } from '#core/series/sort-title.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
 import { addNames } from '#core/taxonomy/taxonomy-store.ts'
 
@@ -33,7 +34,7 @@ export async function seedSeries(trx: Knex, seriesIds: readonly string[]): Promi
   const changed = new Map<string, Holding>()
   for (const [id, holding] of holdings) {
     const said = hear(voices.get(id) ?? [])
-    const { next } = applyPatch(fields, holding, { ...NOTHING, ...said.fields }, 'embedded')
+    const next = withSortTitle(applyPatch(fields, holding, { ...NOTHING, ...said.fields }, 'embedded').next)
     if (!isDeepStrictEqual([next.values, next.sources], [holding.values, holding.sources])) changed.set(id, next)
     const bearer = { bearer: 'series' as const, bearerIds: [id] }
     if (!holding.locks.has('genres')) await addNames(trx, { taxonomy: 'genre', ...bearer, names: said.genres ?? [] })

@@ -43,7 +43,8 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'passport-custom': /^api\//,
   'passport-http': /^api\//,
   'passport-headerapikey': /^api\//,
-  'isolated-vm': /^plugins\/sandbox\.ts$/,
+  'isolated-vm': /^plugins\/runner\/sandbox\.mjs$/,
+  re2js: /^core\/(library\/title-rules|template\/condition)\.ts$/,
 }
 
 /** The composition root (and what it is split into) is the one place of api that knows the worker pool. */

@@ -20,8 +20,11 @@ import { ADMIN, testSettings } from '#test/support/server.ts'
 
 /**
  * Every route, asked by users of every role from whom one series is kept. Whatever names a thing by id is given the id of what is hidden, and
- * nothing that is hidden may come back: neither its id nor any of the words that only it holds.
+ * nothing that is hidden may come back: neither its id nor any of the words that only it holds, nor that there is such an id at all.
  */
+
+/** How a series is kept from somebody: its tag is denied to them, or they may see nothing but what carries another. */
+const WALKERS = [...ROLES.map((role) => ({ role, mode: 'deny' as const })), { role: 'reader' as const, mode: 'allow' as const }]
 
 /** Stands in every text of the hidden series, its book and all that belongs to them, and nowhere else. */
 const SECRET = 'Zyxwvut'
@@ -82,6 +85,10 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   }
   const [tag] = await database('sharing_tags').insert({ name: 'kept away' }, 'id')
   await database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tag.id })
+  const [openTag] = await database('sharing_tags').insert({ name: 'for all' }, 'id')
+  await database('series_sharing_tags').insert({ series_id: openSeriesId, sharing_tag_id: openTag.id })
+  const [genre] = await database('genres').insert({ name: 'Kept away', name_key: 'kept away' }, 'id')
+  await database('series_genres').insert({ series_id: seriesId, genre_id: genre.id })
   const [collection] = await database('collections').insert({ name: `${SECRET} collection` }, 'id')
   await database('collection_series').insert({ collection_id: collection.id, series_id: seriesId, position: 0 })
   const [readList] = await database('read_lists').insert({ name: `${SECRET} list` }, 'id')
@@ -117,13 +124,40 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     name: 'x',
   }
 
-  for (const role of ROLES) {
-    const user = { username: `walker-${role}`, email: `${role}@example.org`, password: 'a long enough password', role }
+  for (const { role, mode } of WALKERS) {
+    const user = { username: `walker-${role}-${mode}`, email: `${role}-${mode}@example.org`, password: 'a long enough password', role }
     const { id: userId } = await services.accounts.createUser(user, null)
-    await database('user_sharing_grants').insert({ user_id: userId, sharing_tag_id: tag.id, access_mode: 'deny' })
+    await database('user_sharing_grants').insert({
+      user_id: userId,
+      sharing_tag_id: mode === 'deny' ? tag.id : openTag.id,
+      access_mode: mode,
+    })
     await database('read_progress').insert({ user_id: userId, book_id: bookId, current_page: 1, percentage: 0.5 })
     await database('want_to_read').insert({ user_id: userId, series_id: seriesId })
     const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
+    const send = async (method: string, request: Filled) =>
+      await fetch(url + request.path, {
+        method,
+        headers: { authorization: `Bearer ${accessToken}`, ...request.headers },
+        ...(request.body !== undefined && { body: request.body }),
+        redirect: 'manual',
+      })
+    for (const [list, conditions] of Object.entries(CONDITIONS({ seriesId, collectionId: collection.id, readListId: readList.id }))) {
+      for (const asked of conditions) {
+        const answer = await send('POST', {
+          path: `/api/v1/${list}/list`,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(asked),
+          echoes: true,
+        })
+        const said = `${role} (${mode}) ${list} ${JSON.stringify(asked)}`
+        // What only administrators may ask for is refused to others by name.
+        if (answer.status === 403 && role !== 'admin') continue
+        t.equal(answer.status, 200, said)
+        const { data, total } = (await answer.json()) as { data: unknown[]; total: number }
+        t.same([data, total], [[], 0], said)
+      }
+    }
     for (const route of ordered(routes)) {
       const label = `${route.method} ${route.path}`
       if (label in LEFT_OUT) continue
@@ -132,14 +166,9 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
         t.fail(`${label}: the walk does not know how to fill ${request.unknown}; give it a value by that name`)
         continue
       }
-      const answer = await fetch(url + request.path, {
-        method: route.method,
-        headers: { authorization: `Bearer ${accessToken}`, ...request.headers },
-        ...(request.body !== undefined && { body: request.body }),
-        redirect: 'manual',
-      })
+      const answer = await send(route.method, request)
       const text = await answer.text()
-      const said = `${role} ${label} → ${answer.status} ${text.slice(0, 300)}`
+      const said = `${role} (${mode}) ${label} → ${answer.status} ${text.slice(0, 300)}`
       // Whoever may do everything must get past the checks of form, or nothing was tried.
       if (role === 'admin' && [400, 415, 422].includes(answer.status) && !(label in REFUSED_BY_FORM)) {
         t.fail(`${said}: the walk does not know how to fill this so that it is taken`)
@@ -153,7 +182,12 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       if (answer.status < 400 && request.echoes && !(label in TELLS_NOTHING)) {
         t.fail(`${said}: took the id of a hidden thing for a thing`)
       } else t.same(shown, [], said)
+      if (!request.echoes) continue
+      // What is hidden is refused in the very words that are used for what has never been.
+      const unknown = await send(route.method, fill(route, { ...names, ...NEVER_WERE }) as Filled)
+      t.same(normal(answer.status, text), normal(unknown.status, await unknown.text()), `${label}: hidden or unknown is all the same`)
     }
+
     t.equal(
       await database('books')
         .where({ id: bookId })
@@ -182,9 +216,46 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   })
 })
 
+/** Ids that nothing has. */
+const NEVER_WERE = {
+  bookId: randomUUID(),
+  seriesId: randomUUID(),
+  coverId: randomUUID(),
+  collectionId: randomUUID(),
+  readListId: randomUUID(),
+}
+
+/** An answer without what differs between any two requests. */
+const normal = (status: number, text: string) => [status, text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>')]
+
+/** Filters that match nothing but what is hidden. */
+const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: string }) => ({
+  books: [
+    { condition: { seriesId: { operator: 'is', value: ids.seriesId } } },
+    { condition: { title: { operator: 'contains', value: SECRET } } },
+    { condition: { not: { not: { title: { operator: 'beginsWith', value: SECRET } } } } },
+    { condition: { genre: { operator: 'is', value: 'Kept away' } } },
+    { condition: { path: { operator: 'contains', value: SECRET } } },
+    { condition: { hasError: { operator: 'isTrue' } } },
+    { condition: { sharingTag: { operator: 'is', value: 'kept away' } } },
+    { condition: { allOf: [{ inReadList: { operator: 'isTrue' } }, { seriesId: { operator: 'is', value: ids.seriesId } }] } },
+    { fullTextSearch: SECRET },
+  ],
+  series: [
+    { condition: { name: { operator: 'contains', value: SECRET } } },
+    { condition: { genre: { operator: 'is', value: 'Kept away' } } },
+    { condition: { inCollection: { operator: 'isTrue' } } },
+    { condition: { sharingTag: { operator: 'is', value: 'kept away' } } },
+    { condition: { readStatus: { operator: 'is', value: 'in_progress' } } },
+    { fullTextSearch: SECRET },
+  ],
+})
+
 /** What reads comes first: a walk that deletes before it reads would find nothing. */
 function ordered(all: readonly Route<Services>[]): Route<Services>[] {
-  const rank = (route: Route<Services>) => (route.method === 'GET' ? 0 : route.method === 'DELETE' ? 2 : 1)
+  // Without the sharing tag itself nothing is hidden any more.
+  const isTag = ({ path }: Route<Services>) => /sharing-tags\/:\w+$/.test(path) && !path.includes('/series/')
+  const rank = (route: Route<Services>) => (route.method === 'GET' ? 0 : route.method !== 'DELETE' ? 1 : isTag(route) ? 3 : 2)
   // The library is what everything stands in.
   return all
     .filter((route) => !(route.method === 'DELETE' && route.path === '/api/v1/libraries/:libraryId'))

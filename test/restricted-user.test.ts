@@ -13,6 +13,7 @@ import { ROLES } from '#core/account/permission.ts'
 import { coverPath } from '#core/book/book-file.ts'
 import { chosenCoverPath } from '#core/cover/cover.ts'
 import { silentLog } from '#core/log.ts'
+import { complaintsOf } from '#test/support/answer-check.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { comic } from '#test/support/house.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -168,6 +169,8 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       }
       const answer = await send(route.method, request)
       const text = await answer.text()
+      const json = (answer.headers.get('content-type') ?? '').startsWith('application/json') ? JSON.parse(text) : undefined
+      t.same(complaintsOf({ method: route.method, path: request.path, status: answer.status, json }), [], `${label} keeps its promise`)
       const said = `${role} (${mode}) ${label} → ${answer.status} ${text.slice(0, 300)}`
       // Whoever may do everything must get past the checks of form, or nothing was tried.
       if (role === 'admin' && [400, 415, 422].includes(answer.status) && !(label in REFUSED_BY_FORM)) {

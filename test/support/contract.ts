@@ -6,6 +6,7 @@ import formats from 'ajv-formats'
 const path = fileURLToPath(new URL('../../../shared/contract/schemas.json', import.meta.url))
 
 let contract: { ajv: Ajv2020; id: string } | null | undefined
+const checks = new Map<string, (value: unknown) => string[]>()
 
 function readContract(): { ajv: Ajv2020; id: string } | null {
   if (!existsSync(path)) {
@@ -27,10 +28,14 @@ function readContract(): { ajv: Ajv2020; id: string } | null {
 export function findContract(shape: string): ((value: unknown) => string[]) | null {
   if (contract === undefined) contract = readContract()
   if (contract === null) return null
+  const known = checks.get(shape)
+  if (known) return known
   const validate = contract.ajv.compile({ $ref: `${contract.id}#/$defs/${shape}` })
-  return (value) => {
+  const check = (value: unknown) => {
     // As it goes over the wire: without members that are undefined.
     validate(JSON.parse(JSON.stringify(value)))
     return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
   }
+  checks.set(shape, check)
+  return check
 }

@@ -9,6 +9,7 @@ import type { Services } from '#api/services.ts'
 import { type Accounts, openAccounts } from '#core/account/accounts.ts'
 import { type Log, silentLog } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
+import { complaintsOf } from '#test/support/answer-check.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 export const ADMIN = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
@@ -123,7 +124,10 @@ export async function openTestServer(
       ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
     })
     const text = await answer.text()
-    return { status: answer.status, headers: answer.headers, text, json: readJson(text) as never }
+    const json = readJson(text)
+    const complaints = complaintsOf({ method, path, status: answer.status, json }, options.routes)
+    if (complaints.length > 0) t.fail(`${method} ${path} → ${answer.status} has not the shape that was promised`, { complaints, json })
+    return { status: answer.status, headers: answer.headers, text, json: json as never }
   }
 
   return {

@@ -73,10 +73,10 @@ export async function editLibrary(database: Knex, libraryId: string, request: Up
 export async function removeLibrary(parts: { database: Knex; scans: Scans; dataFolder: string }, libraryId: string): Promise<void> {
   const { database, scans, dataFolder } = parts
   await scans.cancel(libraryId)
-  const bookIds = await deleteLibraryRows(database, libraryId)
-  if (bookIds === null) refuse('not_found', `There is no library ${libraryId}.`)
-  await removeCovers(dataFolder, bookIds)
-  await removeChosenCovers(dataFolder, 'book', bookIds)
+  const gone = (await deleteLibraryRows(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+  await removeCovers(dataFolder, gone.bookIds)
+  await removeChosenCovers(dataFolder, 'book', gone.bookIds)
+  await removeChosenCovers(dataFolder, 'series', gone.seriesIds)
 }
 
 const nameOf = (name: string) => name.trim() || refuse('invalid_value', 'A library needs a name.', { details: { member: 'name' } })

@@ -27,6 +27,6 @@ export async function purgeDeleted(
     purged += ids.length
     if (ids.length < STEP) break
   }
-  await deleteEmptySeries(database, libraryId)
+  await removeChosenCovers(dataFolder, 'series', await deleteEmptySeries(database, libraryId))
   return purged
 }

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
 import type { Holding } from '#core/metadata/field.ts'
-import { type Kind, loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { type Kind, loadHoldings, storeHoldings, storeLocks } from '#core/metadata/holding-store.ts'
 
 /** What a call did to one record. */
 export interface RecordOutcome {
@@ -36,7 +36,12 @@ export async function editHoldings(
     })
     // What is as it was keeps its time of change.
     const changed = done.filter(({ id, next }) => !isSameHolding(holdings.get(id) as Holding, next))
-    await storeHoldings(trx, edit.kind, new Map(changed.map(({ id, next }) => [id, next])))
+    const { locks = [], all = [] } = Object.groupBy(changed, ({ id, next }) => {
+      const { values, sources } = holdings.get(id) as Holding
+      return isDeepStrictEqual([values, sources], [next.values, next.sources]) ? 'locks' : 'all'
+    })
+    await storeLocks(trx, edit.kind, new Map(locks.map(({ id, next }) => [id, next])))
+    await storeHoldings(trx, edit.kind, new Map(all.map(({ id, next }) => [id, next])))
     return done.map(({ id, outcomes }) => ({ id, outcomes }))
   })
 }

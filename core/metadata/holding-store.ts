@@ -78,6 +78,20 @@ function holdingOf(tables: Tables, row: Record<string, unknown>): Held {
   }
 }
 
+/** Writes locks alone, in one statement: large metadata does not travel for them. */
+export async function storeLocks(trx: Knex, kind: Kind, changed: ReadonlyMap<string, Pick<Holding, 'locks'>>): Promise<void> {
+  if (changed.size === 0) return
+  const { record, metadata, key } = TABLES[kind]
+  const rows = [...changed].map(([id, { locks }]) => ({ [key]: id, locks: [...locks].sort() }))
+  await trx.raw(
+    `WITH written AS (
+       INSERT INTO ${metadata} (${key}, locks) SELECT ${key}, locks FROM jsonb_populate_recordset(NULL::${metadata}, CAST(? AS jsonb))
+       ON CONFLICT (${key}) DO UPDATE SET locks = excluded.locks, updated_at = now() RETURNING ${key}
+     ) UPDATE ${record} r SET updated_at = now() FROM written WHERE r.id = written.${key}`,
+    [JSON.stringify(rows)],
+  )
+}
+
 /** Writes changed holdings: one statement a table, however many they are. A record never loses its title: where a holding has none, the old one stays. */
 export async function storeHoldings(trx: Knex, kind: Kind, changed: ReadonlyMap<string, Holding>): Promise<void> {
   if (changed.size === 0) return

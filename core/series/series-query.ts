@@ -22,6 +22,10 @@ interface SeriesRow {
   max_volume: number | null
   max_chapter: string | number | null
   volumes_owned: string | number
+  summary: string | null
+  publisher: string | null
+  year: number | null
+  cover_source: string | null
   created_at: Date
   updated_at: Date
 }
@@ -221,11 +225,15 @@ function selectSeries(database: Knex, caller: Caller): Knex.QueryBuilder {
        ${PRESENT_BOOKS}) AS owned`,
       [caller.userId],
     )
+    .leftJoin('series_metadata', 'series_metadata.series_id', 'series.id')
+    .joinRaw('LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected')
     .select(
       ...['id', 'library_id', 'path', 'title', 'title_sort', 'created_at', 'updated_at'].map((column) => `series.${column}`),
       'libraries.name AS library_name',
       'libraries.path AS library_path',
       ...['book_count', 'unread_count', 'max_volume', 'max_chapter', 'volumes_owned'].map((column) => `owned.${column}`),
+      ...['summary', 'publisher', 'year'].map((column) => `series_metadata.${column}`),
+      'covers.source AS cover_source',
     )
 }
 
@@ -236,12 +244,17 @@ function seriesOf(row: SeriesRow): Series {
     libraryName: row.library_name,
     title: row.title,
     titleSort: row.title_sort,
+    summary: row.summary,
+    publisher: row.publisher,
+    year: row.year,
     path: seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }),
     bookCount: Number(row.book_count),
     unreadCount: Number(row.unread_count),
     localMaxVolume: row.max_volume,
     localMaxChapter: row.max_chapter === null ? null : Number(row.max_chapter),
     volumesOwned: Number(row.volumes_owned),
+    hasCustomCover: row.cover_source !== null,
+    selectedCoverSource: row.cover_source,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   }

@@ -59,5 +59,5 @@ export async function openShelves(t: Test) {
   }
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown) =>
     server.request<T>(method, path, { token: server.adminToken, ...(body !== undefined && { body }) })
-  return { ...server, tasks, libraryId, batman, saga, one, two, other, upload, ask }
+  return { ...server, dataFolder, tasks, libraryId, batman, saga, one, two, other, upload, ask }
 }

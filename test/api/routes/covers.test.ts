@@ -1,8 +1,11 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'tap'
+import { purgeDeleted } from '#core/library/purge-deleted.ts'
 import { GIF, openShelves, picture } from '#test/support/shelves.ts'
 
 test('covers: given, shown at once, chosen, deleted', async (t) => {
-  const { ask, upload, one, two, batman, saga, other, url, adminToken } = await openShelves(t)
+  const { ask, upload, one, two, batman, saga, other, url, adminToken, database, dataFolder, libraryId } = await openShelves(t)
   const tagOf = async (path: string) => (await ask('GET', path)).headers.get('etag')
   const before = await tagOf(`/api/v1/books/${one}/thumbnail`)
   for (const kind of ['image/jpeg', 'image/png', 'image/webp', 'image/avif'] as const) {
@@ -38,6 +41,16 @@ test('covers: given, shown at once, chosen, deleted', async (t) => {
   t.match(await upload(`/api/v1/series/${saga}/cover`, GIF), { status: 200, json: { width: 1, height: 1 } })
   t.match(await upload(`/api/v1/series/${saga}/cover`, picture('image/png')), { status: 200, json: { seriesId: saga } })
   t.equal((await ask('GET', `/api/v1/series/${saga}/thumbnail`)).status, 200)
+  t.match((await ask('GET', `/api/v1/series/${saga}`)).json, { hasCustomCover: true, selectedCoverSource: 'custom' })
+  t.match((await ask('GET', `/api/v1/series/${batman}`)).json, { hasCustomCover: false, selectedCoverSource: null })
+
+  // Covers go with what they are of.
+  const files = () =>
+    readdirSync(join(dataFolder, 'covers'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length
+  t.ok(files() > 0)
+  await database('books').update({ deleted_at: new Date() })
+  await purgeDeleted({ database, dataFolder }, libraryId)
+  t.equal(files(), 0, 'those of series too')
 })
 
 test('covers: what is refused', async (t) => {

@@ -8,7 +8,11 @@ export const Uuid = Type.String({ format: 'uuid' })
 export const Timestamp = Type.String({ format: 'date-time' })
 
 /** A member that may be null. */
-export const Nullable = <const T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>
+  Type.Union([schema, Type.Null()], options)
+
+/** A schema that says what its values tell. */
+export const described = (schema: TSchema, description: string): TSchema => ({ ...schema, description })
 
 /** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

@@ -4,24 +4,29 @@ import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
 const patchable = fields.filter((field) => !field.ofRecordPatch)
 const ofRecord = fields.filter((field) => field.ofRecordPatch)
 
 const optionals = (list: readonly Field[]) =>
-  Object.fromEntries(list.map(({ name, schema }) => [name, Type.Optional(Nullable(schema))])) as Record<string, TSchema>
+  Object.fromEntries(list.map(({ name, about, schema }) => [name, Type.Optional(Nullable(schema, { description: about }))])) as Record<
+    string,
+    TSchema
+  >
 
 /** Body of PATCH and PUT: absent members stay (PATCH) or are cleared (PUT), null clears, a value is set and locked. */
 export const BookMetadataPatch = Type.Object(optionals(patchable), { additionalProperties: false })
 
 /** Body of `PATCH /books/{bookId}`: what stands in the book's record. */
 export const BookPatch = Type.Object(
-  Object.fromEntries(ofRecord.map(({ name, schema }) => [name, Type.Optional(name === 'title' ? schema : Nullable(schema))])) as Record<
-    string,
-    TSchema
-  >,
+  Object.fromEntries(
+    ofRecord.map(({ name, about, schema }) => [
+      name,
+      Type.Optional(name === 'title' ? described(schema, about) : Nullable(schema, { description: about })),
+    ]),
+  ) as Record<string, TSchema>,
   { additionalProperties: false },
 )
 

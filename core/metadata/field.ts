@@ -12,6 +12,8 @@ export type Source = (typeof SOURCES)[number]
 export interface Field {
   /** Name on the wire and in patches. */
   name: string
+  /** What it tells, in one sentence, for the interface's description. */
+  about: string
   /** Column of the record's metadata table, or of the record itself when `ofRecord` is true. Null for a view of another field (people). */
   column: string | null
   /** Kept in `books` or `series`, because lists sort by it. */

@@ -3,20 +3,21 @@ import Type from 'typebox'
 import type { Field } from '#core/metadata/field.ts'
 import { type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
 import { Series } from '#core/series/series.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
 
-const members = (wrap: (schema: TSchema) => TSchema) =>
-  Object.fromEntries(fields.map(({ name, schema }) => [name, Type.Optional(name === 'title' ? schema : wrap(schema))])) as Record<
-    string,
-    TSchema
-  >
+const members = Object.fromEntries(
+  fields.map(({ name, about, schema }) => [
+    name,
+    Type.Optional(name === 'title' ? described(schema, about) : Nullable(schema, { description: about })),
+  ]),
+) as Record<string, TSchema>
 
 /** Body of PATCH and PUT. A series always has a title. */
-export const SeriesMetadataPatch = Type.Object(members(Nullable), { additionalProperties: false })
+export const SeriesMetadataPatch = Type.Object(members, { additionalProperties: false })
 
 const lockNames = SERIES_LOCKS.map(seriesLockName)
 export const SeriesLocks = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
@@ -27,7 +28,7 @@ export const SeriesLocksPatch = Type.Object(Object.fromEntries(lockNames.map((na
 /** Metadata of a series by itself. */
 export const SeriesMetadata = Type.Object({
   id: Uuid,
-  ...members(Nullable),
+  ...members,
   title: Type.String(),
   updatedAt: Timestamp,
 })
@@ -86,7 +87,7 @@ const NamedShape = Type.Object({
 /** All that is known of a series beside its record. */
 export const FullSeriesMetadata = Type.Object({
   seriesId: Uuid,
-  ...members(Nullable),
+  ...members,
   title: Type.String(),
   locks: SeriesLocks,
   sources: Type.Optional(Sources),

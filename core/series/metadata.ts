@@ -6,20 +6,42 @@ export const SERIES_STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unkn
 
 /** The one list of a series' metadata fields (spec 2.8). Genres, tags and alternate titles are tables of their own and only have locks here. */
 export const SERIES_FIELDS = [
-  { name: 'title', column: 'title', ofRecord: true, schema: Name },
-  { name: 'titleSort', column: 'title_sort', ofRecord: true, schema: Name },
-  { name: 'readingDirection', column: 'reading_direction', ofRecord: true, schema: Type.Enum([...READING_DIRECTIONS], { type: 'string' }) },
-  { name: 'ageRating', column: 'age_rating', schema: Type.Integer({ minimum: 0, maximum: 99 }) },
-  { name: 'authors', column: 'authors', json: true, schema: Authors },
-  { name: 'customMetadata', column: 'custom_metadata', json: true, schema: CustomMetadata },
-  { name: 'imprint', column: 'imprint', schema: Text },
-  { name: 'language', column: 'language', schema: Type.String({ maxLength: 35, description: 'BCP 47, such as en or pt-BR.' }) },
-  { name: 'publisher', column: 'publisher', schema: Text },
-  { name: 'status', column: 'status', schema: Type.Enum([...SERIES_STATUSES], { type: 'string' }) },
-  { name: 'summary', column: 'summary', schema: Summary },
-  { name: 'totalChapterCount', column: 'total_chapter_count', schema: Position },
-  { name: 'totalVolumeCount', column: 'total_volume_count', schema: Natural },
-  { name: 'year', column: 'year', schema: Year },
+  { name: 'title', about: 'Title of the series.', column: 'title', ofRecord: true, schema: Name },
+  { name: 'titleSort', about: 'What the series is sorted by.', column: 'title_sort', ofRecord: true, schema: Name },
+  {
+    name: 'readingDirection',
+    about: 'Which way its pages are read.',
+    column: 'reading_direction',
+    ofRecord: true,
+    schema: Type.Enum([...READING_DIRECTIONS], { type: 'string' }),
+  },
+  {
+    name: 'ageRating',
+    about: 'Youngest age it is meant for, such as 13, 16 or 18.',
+    column: 'age_rating',
+    schema: Type.Integer({ minimum: 0, maximum: 99 }),
+  },
+  { name: 'authors', about: 'People with their roles.', column: 'authors', json: true, schema: Authors },
+  {
+    name: 'customMetadata',
+    about: 'Whatever else is kept of it; names stay as they were given.',
+    column: 'custom_metadata',
+    json: true,
+    schema: CustomMetadata,
+  },
+  { name: 'imprint', about: 'Imprint of the publisher.', column: 'imprint', schema: Text },
+  { name: 'language', about: 'Language, BCP 47 such as en or pt-BR.', column: 'language', schema: Type.String({ maxLength: 35 }) },
+  { name: 'publisher', about: 'Who publishes it.', column: 'publisher', schema: Text },
+  { name: 'status', about: 'Whether it goes on.', column: 'status', schema: Type.Enum([...SERIES_STATUSES], { type: 'string' }) },
+  { name: 'summary', about: 'What it is about.', column: 'summary', schema: Summary },
+  {
+    name: 'totalChapterCount',
+    about: 'How many chapters there are, here or not; may be fractional.',
+    column: 'total_chapter_count',
+    schema: Position,
+  },
+  { name: 'totalVolumeCount', about: 'How many volumes there are, here or not.', column: 'total_volume_count', schema: Natural },
+  { name: 'year', about: 'Year in which it began.', column: 'year', schema: Year },
 ] as const satisfies readonly Field[]
 
 export type SeriesFieldName = (typeof SERIES_FIELDS)[number]['name']

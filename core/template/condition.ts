@@ -1,0 +1,251 @@
+import { RE2JS } from 're2js'
+import { refuse } from '#core/errors.ts'
+import type { Context } from '#core/template/context.ts'
+import { readPath } from '#core/template/context-path.ts'
+
+/** What a rule may ask of a field; those of the second list ask for no value. */
+export const VALUE_OPERATORS = [
+  'equals',
+  'not_equals',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'contains',
+  'not_contains',
+  'starts_with',
+  'ends_with',
+  'matches',
+  'in',
+  'not_in',
+] as const
+export const PRESENCE_OPERATORS = ['is_null', 'is_not_null'] as const
+export const OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS] as const
+export type Operator = (typeof OPERATORS)[number]
+
+/** Deeper or larger than any rule editor makes. */
+export const DEPTH_MAX = 10
+export const RULES_MAX = 200
+const FIELD_LENGTH_MAX = 500
+const VALUE_LENGTH_MAX = 1_000
+const VALUES_MAX = 500
+/** Of the text that a pattern is tried on: a summary is shorter, and a pattern needs about a microsecond for each character. */
+const MATCHED_LENGTH_MAX = 20_000
+/** What an explanation shows of a value. */
+const SHOWN_LENGTH_MAX = 200
+const SHOWN_ENTRIES_MAX = 20
+
+type Scalar = string | number | boolean | null
+type Test = (actual: unknown) => boolean
+
+interface CompiledRule {
+  field: string
+  operator: Operator
+  value?: Scalar | Scalar[]
+  test: Test
+}
+interface CompiledGroup {
+  mode: 'all' | 'any'
+  rules: (CompiledRule | CompiledGroup)[]
+}
+
+/** How one rule came out, or one group with the rules in it. */
+export type Verdict =
+  | { field: string; operator: Operator; value?: Scalar | Scalar[]; actual: unknown; passed: boolean }
+  | { mode: 'all' | 'any'; passed: boolean; rules: Verdict[] }
+
+export interface Condition {
+  passes(context: Context): boolean
+  /** Tries every rule, and tells of each what it found. */
+  explain(context: Context): { passed: boolean; rules: Verdict[] }
+}
+
+/**
+ * Reads `{ mode: "all" | "any", rules: [{ field, operator, value? } | { mode, rules }] }`. Without rules it passes.
+ *
+ * Comparisons of text know no case, save `matches`. Of a list, `contains` asks whether something is in it, and the other operators whether one
+ * entry fits; the negative ones are the opposite of theirs, so what is missing passes them. Nothing, an empty text and an empty list are null.
+ * `matches` is a regular expression in RE2 syntax, linear in time.
+ * @throws invalid_value with the path of the member that is wrong
+ */
+export function compileCondition(given: unknown, path = ''): Condition {
+  const count = { rules: 0 }
+  const group = readGroup(given, path, 1, count)
+  return {
+    passes: (context) => passes(group, context),
+    explain: (context) => {
+      const verdict = explain(group, context)
+      return { passed: verdict.passed, rules: 'rules' in verdict ? verdict.rules : [] }
+    },
+  }
+}
+
+const wrong = (path: string, message: string): never =>
+  refuse('invalid_value', `The condition${path === '' ? '' : ` at ${path}`} ${message}.`, { details: [{ path, message }] })
+
+function readGroup(given: unknown, path: string, depth: number, count: { rules: number }): CompiledGroup {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong(path, 'must be an object with mode and rules')
+  if (depth > DEPTH_MAX) return wrong(path, `is nested deeper than ${DEPTH_MAX} levels`)
+  const { mode = 'all', rules = [], ...more } = given as Record<string, unknown>
+  const [unknown] = Object.keys(more)
+  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is no member of a condition: it has mode and rules')
+  if (mode !== 'all' && mode !== 'any') return wrong(`${path}/mode`, 'must be "all" or "any"')
+  if (!Array.isArray(rules)) return wrong(`${path}/rules`, 'must be a list')
+  return {
+    mode,
+    rules: rules.map((rule, index) => {
+      const here = `${path}/rules/${index}`
+      if (rule !== null && typeof rule === 'object' && 'rules' in rule) return readGroup(rule, here, depth + 1, count)
+      if (++count.rules > RULES_MAX) return wrong(here, `is one rule more than the ${RULES_MAX} that are allowed`)
+      return readRule(rule, here)
+    }),
+  }
+}
+
+function readRule(given: unknown, path: string): CompiledRule {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong(path, 'must be an object with field and operator')
+  const { field, operator, value, ...more } = given as Record<string, unknown>
+  const [unknown] = Object.keys(more)
+  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is no member of a rule: it has field, operator and value')
+  if (typeof field !== 'string' || field === '' || field.length > FIELD_LENGTH_MAX)
+    return wrong(`${path}/field`, 'must be a path such as metadata.title')
+  if (!OPERATORS.includes(operator as Operator)) return wrong(`${path}/operator`, `must be one of ${OPERATORS.join(', ')}`)
+  const known = operator as Operator
+  if ((PRESENCE_OPERATORS as readonly string[]).includes(known)) {
+    if (value !== undefined && value !== null) return wrong(`${path}/value`, `must be left out: ${known} asks for none`)
+    return { field, operator: known, test: known === 'is_null' ? isNull : (actual) => !isNull(actual) }
+  }
+  const checked = readValue(value, known, `${path}/value`)
+  return { field, operator: known, value: checked, test: testOf(known, checked, `${path}/value`) }
+}
+
+const isScalar = (value: unknown): value is Scalar => value === null || ['string', 'number', 'boolean'].includes(typeof value)
+
+function readValue(value: unknown, operator: Operator, path: string): Scalar | Scalar[] {
+  const isSet = operator === 'in' || operator === 'not_in'
+  if (isSet && !Array.isArray(value)) return wrong(path, 'must be a list')
+  if (!isSet && operator !== 'equals' && operator !== 'not_equals' && (Array.isArray(value) || value === null))
+    return wrong(path, 'must be a text, a number or true or false')
+  const values = Array.isArray(value) ? value : [value]
+  if (values.length > VALUES_MAX) return wrong(path, `has more than ${VALUES_MAX} entries`)
+  for (const one of values) {
+    if (one === undefined || !isScalar(one)) return wrong(path, 'must be given as a text, a number or true or false')
+    if (typeof one === 'string' && one.length > VALUE_LENGTH_MAX) return wrong(path, `is longer than ${VALUE_LENGTH_MAX} characters`)
+  }
+  return value as Scalar | Scalar[]
+}
+
+const isNull = (actual: unknown) =>
+  actual === undefined || actual === null || actual === '' || (Array.isArray(actual) && actual.length === 0)
+
+function testOf(operator: Operator, value: Scalar | Scalar[], path: string): Test {
+  switch (operator) {
+    case 'not_equals':
+      return not(testOf('equals', value, path))
+    case 'not_contains':
+      return not(testOf('contains', value, path))
+    case 'not_in':
+      return not(testOf('in', value, path))
+    case 'equals': {
+      if (!Array.isArray(value))
+        return (actual) => (Array.isArray(actual) ? actual.length === 1 && isSame(actual[0], value) : isSame(actual, value))
+      const wanted = value.map(keyOf).sort()
+      return (actual) => Array.isArray(actual) && actual.length === wanted.length && String(actual.map(keyOf).sort()) === String(wanted)
+    }
+    case 'in': {
+      const keys = new Set((value as Scalar[]).map(keyOf))
+      return any((actual) => keys.has(keyOf(actual)))
+    }
+    case 'contains': {
+      const part = keyOf(value)
+      return (actual) =>
+        Array.isArray(actual) ? actual.some((entry) => keyOf(entry) === part) : !isNull(actual) && keyOf(actual).includes(part)
+    }
+    case 'starts_with':
+    case 'ends_with': {
+      const part = keyOf(value)
+      return any((actual) => (operator === 'starts_with' ? keyOf(actual).startsWith(part) : keyOf(actual).endsWith(part)))
+    }
+    case 'matches': {
+      const pattern = compilePattern(value, path)
+      return any((actual) => pattern.matcher(textOf(actual).slice(0, MATCHED_LENGTH_MAX)).find())
+    }
+    default:
+      return any((actual) => {
+        const order = compare(actual, value as Scalar)
+        if (Number.isNaN(order)) return false
+        return operator === 'gt' ? order > 0 : operator === 'gte' ? order >= 0 : operator === 'lt' ? order < 0 : order <= 0
+      })
+  }
+}
+
+const not =
+  (test: Test): Test =>
+  (actual) =>
+    !test(actual)
+
+/** Of a list, whether one entry fits; what is missing fits nothing. */
+const any =
+  (test: Test): Test =>
+  (actual) =>
+    Array.isArray(actual) ? actual.some((entry) => !isNull(entry) && test(entry)) : !isNull(actual) && test(actual)
+
+function compilePattern(value: Scalar | Scalar[], path: string): RE2JS {
+  if (typeof value !== 'string') return wrong(path, 'must be a regular expression')
+  try {
+    return RE2JS.compile(value)
+  } catch (error) {
+    return wrong(path, `is no regular expression: ${(error as Error).message}`)
+  }
+}
+
+/** How a value of a context reads: people and titles by their names, identifiers by themselves. */
+function textOf(value: unknown): string {
+  if (value === null || typeof value !== 'object') return String(value)
+  for (const name of ['name', 'title', 'id']) {
+    const member = (value as Record<string, unknown>)[name]
+    if (Object.hasOwn(value, name) && typeof member === 'string') return member
+  }
+  return JSON.stringify(value)
+}
+
+/** Two values with one key are the same: case does not count, nor whether a number came as text. */
+const keyOf = (value: unknown) => textOf(value).normalize('NFC').toLowerCase()
+
+const isSame = (actual: unknown, value: Scalar) => (isNull(actual) ? isNull(value) : value !== null && keyOf(actual) === keyOf(value))
+
+const numberOf = (value: unknown) =>
+  typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
+
+/** Numbers as numbers, anything else (dates among it) as text. */
+function compare(actual: unknown, value: Scalar): number {
+  const [a, b] = [numberOf(actual), numberOf(value)]
+  if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b
+  if (typeof actual === 'number' || typeof value === 'number') return Number.NaN
+  const [x, y] = [keyOf(actual), keyOf(value)]
+  return x < y ? -1 : x > y ? 1 : 0
+}
+
+function passes(rule: CompiledRule | CompiledGroup, context: Context): boolean {
+  if (!('rules' in rule)) return rule.test(readPath(context, rule.field))
+  if (rule.rules.length === 0) return true
+  return rule.mode === 'all' ? rule.rules.every((one) => passes(one, context)) : rule.rules.some((one) => passes(one, context))
+}
+
+function explain(rule: CompiledRule | CompiledGroup, context: Context): Verdict {
+  if (!('rules' in rule)) {
+    const { test, ...said } = rule
+    const actual = readPath(context, rule.field)
+    return { ...said, actual: shownOf(actual), passed: test(actual) }
+  }
+  const rules = rule.rules.map((one) => explain(one, context))
+  const passed = rules.length === 0 || (rule.mode === 'all' ? rules.every((one) => one.passed) : rules.some((one) => one.passed))
+  return { mode: rule.mode, passed, rules }
+}
+
+function shownOf(value: unknown): unknown {
+  if (value === undefined) return null
+  if (Array.isArray(value)) return value.slice(0, SHOWN_ENTRIES_MAX).map(shownOf)
+  if (typeof value === 'string' && value.length > SHOWN_LENGTH_MAX) return `${value.slice(0, SHOWN_LENGTH_MAX)}…`
+  return value !== null && typeof value === 'object' && JSON.stringify(value).length > SHOWN_LENGTH_MAX * 5 ? '{…}' : value
+}

@@ -1,0 +1,61 @@
+import type { Context } from '#core/template/context.ts'
+
+/** Parts whose names are not ours: they are taken as they are, dots and all. */
+const FREE = new Set(['externalIds', 'customMetadata'])
+
+/**
+ * What a dotted path leads to in a context; undefined where it leads nowhere.
+ * - `metadata.title`, `series.metadata.title`; `total_volume_count` reads as `totalVolumeCount`
+ * - `externalIds.count`; `externalIds.plugin:anilist` is the identifier itself, `….url` and `….hash` what goes with it
+ * - `customMetadata.a.b`, where names may hold dots of their own
+ * - `metadata.authors.name` is the list of all names, `metadata.authors.0.name` the first
+ */
+export function readPath(context: Context, path: string): unknown {
+  let at: unknown = context
+  const parts = path.split('.')
+  for (let index = 0; index < parts.length; index++) {
+    const part = ownName(at, parts[index] as string)
+    const rest = parts.slice(index + 1)
+    const value = step(at, part)
+    if (rest.length > 0 && FREE.has(part)) {
+      return part === 'externalIds' ? readExternalId(value, rest.join('.')) : readFree(value, rest)
+    }
+    at = value
+  }
+  return at
+}
+
+/** Names as they are, or in camel case for whoever writes them with underscores. */
+function ownName(holder: unknown, name: string): string {
+  if (hasOwn(holder, name) || !name.includes('_')) return name
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+const hasOwn = (holder: unknown, name: string): holder is Record<string, unknown> =>
+  holder !== null && typeof holder === 'object' && Object.hasOwn(holder, name)
+
+function step(holder: unknown, name: string): unknown {
+  if (Array.isArray(holder)) {
+    if (/^\d+$/.test(name)) return holder[Number(name)]
+    return holder.map((entry) => step(entry, name)).filter((value) => value !== undefined)
+  }
+  return hasOwn(holder, name) ? holder[name] : undefined
+}
+
+function readExternalId(ids: unknown, rest: string): unknown {
+  if (hasOwn(ids, rest)) return (ids[rest] as { id: string }).id
+  if (rest === 'count') return ids !== null && typeof ids === 'object' ? Object.keys(ids).length : 0
+  const member = /^(.*)\.(id|url|hash)$/.exec(rest)
+  return member && hasOwn(ids, member[1] as string) ? step(ids[member[1] as string], member[2] as string) : undefined
+}
+
+/** The longest name that is there comes first: a name may hold dots. */
+function readFree(holder: unknown, parts: readonly string[]): unknown {
+  if (parts.length === 0) return holder
+  if (Array.isArray(holder)) return readFree(step(holder, parts[0] as string), parts.slice(1))
+  for (let length = parts.length; length > 0; length--) {
+    const name = parts.slice(0, length).join('.')
+    if (hasOwn(holder, name)) return readFree(holder[name], parts.slice(length))
+  }
+  return undefined
+}

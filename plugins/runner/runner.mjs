@@ -1,0 +1,69 @@
+// @ts-check
+/**
+ * The process that isolates live in. It has no secrets, no environment, no files but its own code and one socket, to the server that started
+ * it (descriptor 3). The server kills it whenever in doubt, so nothing here tidies up.
+ */
+import { Socket } from 'node:net'
+import { createFrameReader, frameOf } from './frame.mjs'
+import { openSandbox } from './sandbox.mjs'
+
+/** As long as the messages of the prelude. */
+const MESSAGE_LENGTH_MAX = 4_096
+
+/** @type {Map<number, Promise<import('./sandbox.mjs').Sandbox | null>>} */
+const sandboxes = new Map()
+const server = new Socket({ fd: 3, readable: true, writable: true })
+
+/** @param {object} header @param {string} [body] */
+const send = (header, body) => server.write(frameOf(header, body))
+
+/** @type {Record<string, (header: any, body: string) => void>} */
+const COMMANDS = {
+  load({ sandbox, limits }, body) {
+    const at = performance.now()
+    const opening = openSandbox(
+      JSON.parse(body),
+      limits,
+      (kind, id, text, used) => send({ kind, sandbox, id, ...used }, text),
+      (code, message, stuck) => {
+        sandboxes.delete(sandbox)
+        send({ kind: 'ended', sandbox, code, message: message.slice(0, MESSAGE_LENGTH_MAX), stuck })
+      },
+    )
+    sandboxes.set(
+      sandbox,
+      opening.then(
+        (opened) => {
+          send({ kind: 'loaded', sandbox, wallMs: performance.now() - at })
+          return opened
+        },
+        () => null,
+      ),
+    )
+  },
+  async call({ sandbox, id, name, budget }, text) {
+    const opened = await sandboxes.get(sandbox)
+    opened?.call({ id, name, text, budget })
+  },
+  async close({ sandbox }) {
+    const opening = sandboxes.get(sandbox)
+    sandboxes.delete(sandbox)
+    const opened = await opening
+    opened?.close()
+  },
+  ping({ id }) {
+    send({ kind: 'pong', id })
+  },
+}
+
+server.on(
+  'data',
+  createFrameReader((header, body) => {
+    const { kind } = /** @type {{ kind: string }} */ (header)
+    COMMANDS[kind]?.(header, body)
+  }),
+)
+// The server has gone: nobody is left to work for.
+server.on('close', () => process.kill(process.pid, 'SIGKILL'))
+server.on('error', () => {})
+send({ kind: 'ready' })

@@ -1,0 +1,153 @@
+// @ts-check
+import { readFileSync } from 'node:fs'
+import ivm from 'isolated-vm'
+
+/**
+ * @typedef {object} Sources
+ * @property {string} name for stack traces
+ * @property {string} code a classic script
+ *
+ * @typedef {object} Limits
+ * @property {number} memoryMbMax JavaScript heap
+ * @property {number} loadCpuMs
+ * @property {number} loadWallMs
+ * @property {number} resultLength characters of a result as JSON
+ *
+ * @typedef {{ cpuMs: number, wallMs: number }} Budget
+ *
+ * @typedef {object} Sandbox
+ * @property {(call: { id: number, name: string, text: string, budget: Budget }) => void} call
+ * @property {() => void} close ends it with all that runs in it; nothing is answered any more
+ */
+
+/** Between two looks at what running calls have used; the overshoot of a budget is about half of it. */
+const LOOK_EVERY_MS = 10
+/** A disposed isolate lets go within 5 ms, unless it is inside one of the built-in functions that nothing can interrupt. */
+const LET_GO_MS = 100
+/** V8 refuses isolates with less. */
+const MEMORY_MB_MIN = 8
+
+const prelude = readFileSync(new URL('prelude.js', import.meta.url), 'utf8')
+
+/**
+ * Opens an isolate and runs a program in it.
+ * @param {readonly Sources[]} sources
+ * @param {Limits} limits
+ * @param {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls
+ * @param {(code: string, message: string, stuck: boolean) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
+ *   stuck when it cannot be stopped and holds a core until the process is killed
+ * @returns {Promise<Sandbox>}
+ */
+export async function openSandbox(sources, limits, onAnswer, onEnd) {
+  const isolate = new ivm.Isolate({ memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN) })
+  /** @type {Map<number, { at: number, cpuAt: number, budget: Budget }>} */
+  const running = new Map()
+  /** What runs in the isolate at the moment: one promise for each entry into it. */
+  const inside = new Set()
+  let ended = false
+
+  /** @param {string} code @param {string} message */
+  const end = (code, message) => {
+    if (ended) return
+    ended = true
+    clearInterval(watch)
+    if (!isolate.isDisposed) isolate.dispose()
+    const patience = new Promise((resolve) => setTimeout(resolve, LET_GO_MS, true))
+    Promise.race([patience, Promise.allSettled(inside)]).then((won) => onEnd(code, message, won === true))
+  }
+  /**
+   * @template Result
+   * @param {Promise<Result>} entry
+   */
+  const enter = (entry) => {
+    inside.add(entry)
+    const leave = () => inside.delete(entry)
+    entry.then(leave, leave)
+    return entry
+  }
+
+  const cpuMs = () => Number(isolate.cpuTime) / 1e6
+  let watch = setInterval(() => {}, 1 << 30)
+  clearInterval(watch)
+  const look = () => {
+    if (isolate.isDisposed) return end('memory', `The code needed more than its ${limits.memoryMbMax} MB of memory.`)
+    const now = performance.now()
+    const cpu = cpuMs()
+    for (const { at, cpuAt, budget } of running.values()) {
+      if (cpu - cpuAt > budget.cpuMs) return end('cpu', `The code computed for more than its ${budget.cpuMs} ms.`)
+      if (now - at > budget.wallMs) return end('timeout', `The code took more than its ${budget.wallMs} ms.`)
+    }
+  }
+  /** @param {number} id @param {Budget} budget */
+  const begin = (id, budget) => {
+    if (running.size === 0) watch = setInterval(look, LOOK_EVERY_MS)
+    running.set(id, { at: performance.now(), cpuAt: cpuMs(), budget })
+  }
+  /** @param {number} id @returns {Budget | null} what it used; null when it is not running */
+  const finish = (id) => {
+    const call = running.get(id)
+    if (call === undefined) return null
+    running.delete(id)
+    if (running.size === 0) clearInterval(watch)
+    return { cpuMs: isolate.isDisposed ? 0 : cpuMs() - call.cpuAt, wallMs: performance.now() - call.at }
+  }
+  /** @param {unknown} error what isolated-vm rejected with, which may be undefined */
+  const endWith = (error) => {
+    if (ended) return
+    const message = error instanceof Error ? error.message : ''
+    if (isolate.isDisposed || /memory limit/i.test(message)) {
+      end('memory', `The code needed more than its ${limits.memoryMbMax} MB of memory.`)
+    } else if (/timed out/i.test(message)) end('timeout', 'The code took more than its time.')
+    else end('crash', 'The code broke its sandbox.')
+  }
+
+  // Guests cannot reach it, and the prelude gives it nothing but these.
+  const post = new ivm.Callback(
+    /** @param {unknown} kind @param {unknown} id @param {unknown} text */
+    (kind, id, text) => {
+      if (ended || (kind !== 'done' && kind !== 'fail') || typeof id !== 'number' || typeof text !== 'string') return
+      const used = finish(id)
+      if (used !== null) onAnswer(kind, id, text, used)
+    },
+    { ignored: true },
+  )
+
+  const LOADING = -1
+  try {
+    const context = await isolate.createContext()
+    begin(LOADING, { cpuMs: limits.loadCpuMs, wallMs: limits.loadWallMs })
+    const start = await context.eval(prelude, { reference: true, filename: 'prelude.js' })
+    const entry = await start.apply(undefined, [post, JSON.stringify({ resultLength: limits.resultLength })], {
+      result: { reference: true },
+    })
+    start.release()
+    for (const { name, code } of sources) {
+      const script = await isolate.compileScript(code, { filename: name })
+      await enter(script.run(context, { timeout: limits.loadWallMs }))
+      script.release()
+    }
+    finish(LOADING)
+    return {
+      call({ id, name, text, budget }) {
+        begin(id, budget)
+        enter(entry.apply(undefined, ['call', id, name, text], { timeout: budget.wallMs })).catch(endWith)
+      },
+      close() {
+        ended = true
+        clearInterval(watch)
+        if (!isolate.isDisposed) isolate.dispose()
+      },
+    }
+  } catch (error) {
+    const first = ended
+    ended = true
+    clearInterval(watch)
+    const disposed = isolate.isDisposed
+    if (!disposed) isolate.dispose()
+    // The watchdog has told the reason already.
+    if (first) throw new Error('ended')
+    const message = error instanceof Error ? error.message : 'Something that is no error was thrown.'
+    onEnd(disposed ? 'memory' : /timed out/i.test(message) ? 'timeout' : 'load', `The program could not be started: ${message}`, false)
+    throw new Error('ended')
+  }
+}

@@ -1,0 +1,90 @@
+/** What a template asks for, told by reading it. */
+;(function outlining() {
+  // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
+  'use strict'
+
+  const { Handlebars, parts } = globalThis
+  const { knownHelpers, isKnown, readTemplate, failure } = parts
+
+  /**
+   * What a template asks for, by reading it: { paths: { path, line, column }[], whole }. Inside of lists a path has `[]` for the entry. `whole`
+   * when it may ask for anything, or { error }.
+   */
+  function outline({ template }) {
+    try {
+      const tree = readTemplate(template)
+      Handlebars.precompile(tree, { knownHelpers, knownHelpersOnly: true })
+      const paths = []
+      const whole = { is: false }
+      readProgram(tree, { base: '', names: {}, parent: null }, { paths, whole })
+      return { paths, whole: whole.is }
+    } catch (error) {
+      return failure(error)
+    }
+  }
+
+  function readProgram(program, scope, found) {
+    for (const node of program?.body ?? []) {
+      if (node.type === 'MustacheStatement') readCall(node, scope, found)
+      else if (node.type === 'BlockStatement') readBlock(node, scope, found)
+    }
+  }
+
+  function readCall({ path, params, hash }, scope, found) {
+    const isHelper = path.type === 'PathExpression' && isKnown(path.original) && (params.length > 0 || path.parts.length === 1)
+    if (!isHelper || params.length === 0) readValue(path, scope, found)
+    // What is looked up by a computed key may be anything of its holder.
+    for (const param of params) readValue(param, scope, found)
+    for (const pair of hash?.pairs ?? []) readValue(pair.value, scope, found)
+  }
+
+  /** Notes a path; answers what it stands for, null where that is not known. */
+  function readValue(node, scope, found) {
+    if (node.type === 'SubExpression') {
+      readCall(node, scope, found)
+      return null
+    }
+    if (node.type !== 'PathExpression') return null
+    const resolved = resolve(node, scope)
+    if (resolved === null) return null
+    if (resolved === '') found.whole.is = true
+    else found.paths.push({ path: resolved, line: node.loc.start.line, column: node.loc.start.column + 1 })
+    return resolved
+  }
+
+  function resolve(node, scope) {
+    const [head, ...rest] = node.parts
+    if (node.data) return head === 'root' ? rest.join('.') : null
+    let at = scope
+    for (let up = node.depth; up > 0 && at; up--) at = at.parent
+    if (!at) return null
+    if (node.depth === 0 && head !== undefined && !/^(this|\.)/.test(node.original)) {
+      for (let named = scope; named; named = named.parent)
+        if (Object.hasOwn(named.names, head)) return named.names[head] === null ? null : [named.names[head], ...rest].join('.')
+    }
+    if (at.base === null) return null
+    return [at.base, ...node.parts].filter((part) => part !== '').join('.')
+  }
+
+  function readBlock(node, scope, found) {
+    const { path, params, hash, program, inverse } = node
+    const name = path.original
+    const isHelper = isKnown(name)
+    const about = isHelper && params.length > 0 ? readValue(params[0], scope, found) : isHelper ? null : readValue(path, scope, found)
+    for (const param of params.slice(1)) readValue(param, scope, found)
+    for (const pair of hash?.pairs ?? []) readValue(pair.value, scope, found)
+    // A section over a list, an object or a plain truth: what its names mean depends on the value.
+    if (!isHelper) found.whole.is = true
+    let inner = scope
+    if (name === 'each' || name === 'with' || !isHelper) {
+      const base = about === null || !isHelper ? null : name === 'each' ? `${about}[]` : about
+      const [first, second] = program?.blockParams ?? []
+      const names = { ...(first !== undefined && { [first]: base }), ...(second !== undefined && { [second]: null }) }
+      inner = { base, names, parent: scope }
+    }
+    readProgram(program, inner, found)
+    readProgram(inverse, scope, found)
+  }
+
+  parts.outline = outline
+})()

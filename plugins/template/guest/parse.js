@@ -1,0 +1,146 @@
+/** Reading templates: what is wrong with one, and where. */
+;(function parsing() {
+  // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
+  'use strict'
+
+  const { Handlebars, parts } = globalThis
+  const { TemplateError, BLOCKS, isKnown } = parts
+
+  const TEMPLATE_LENGTH_MAX = 64 * 1024
+  /** Nobody reads a template that is nested deeper; the parser and the renderer recurse. */
+  const DEPTH_MAX = 32
+
+  function parse(template) {
+    if (typeof template !== 'string') throw new TemplateError('invalid_template', 'A template is a text.')
+    if (template.length > TEMPLATE_LENGTH_MAX)
+      throw new TemplateError('invalid_template', `The template has ${template.length} characters; ${TEMPLATE_LENGTH_MAX} are allowed.`)
+    try {
+      return Handlebars.parse(template)
+    } catch (error) {
+      const own = /^([\s\S]*?) - (\d+):(\d+)$/.exec(error.message)
+      if (own) throw new TemplateError('invalid_template', own[1], { line: Number(own[2]), column: Number(own[3]) })
+      throw findUnclosed(template) ?? readParseError(template, error.message)
+    }
+  }
+
+  const placeOf = (template, index) => {
+    const before = template.slice(0, index).split('\n')
+    return { line: before.length, column: before.at(-1).length }
+  }
+
+  /** The mistake that most mistakes are, in words better than the parser's, which tells where it stumbled and not over what. */
+  function findUnclosed(template) {
+    const lastOpen = template.lastIndexOf('{{')
+    if (lastOpen > template.lastIndexOf('}}'))
+      return new TemplateError('invalid_template', '{{ is not closed: }} is missing.', placeOf(template, lastOpen))
+    const open = []
+    for (const match of template.matchAll(/\{\{~?([#/])\s*([^\s}~]+)/g)) {
+      if (match[1] === '#') open.push(match)
+      else if (open.at(-1)?.[2] === match[2]) open.pop()
+      else {
+        const last = open.at(-1)
+        const message = last
+          ? `{{/${match[2]}}} does not close {{#${last[2]}}}.`
+          : `{{/${match[2]}}} closes nothing: {{#${match[2]}}} is missing.`
+        return new TemplateError('invalid_template', message, placeOf(template, match.index))
+      }
+    }
+    const last = open.at(-1)
+    return last
+      ? new TemplateError('invalid_template', `{{#${last[2]}}} is not closed: {{/${last[2]}}} is missing.`, placeOf(template, last.index))
+      : null
+  }
+
+  /** "Parse error on line 2:\n…}}{{#if}} x\n------^\nExpecting 'ID', 'STRING', got 'CLOSE'" */
+  function readParseError(template, message) {
+    const row = Number(/on line (\d+)/.exec(message)?.[1] ?? 1)
+    const pointer = /\n(-*)\^\n/.exec(message)?.[1].length ?? 0
+    // The pointer counts from what the message shows of the line, which is at most 20 characters before the mistake.
+    const shown = message.split('\n')[1] ?? ''
+    const before = shown.startsWith('...') ? shown.slice(3, pointer) : shown.slice(0, pointer)
+    const found = before === '' ? 0 : (template.split('\n')[row - 1] ?? '').indexOf(before)
+    const at = { line: row, column: found < 0 ? 0 : found + before.length }
+    const [, expected = ''] = /Expecting ([\s\S]*), got/.exec(message) ?? []
+    const [, got = 'INVALID'] = /got '([A-Z_]+)'/.exec(message) ?? []
+    const names = [...new Set([...expected.matchAll(/'([A-Z_]+)'/g)].flatMap(([, token]) => TOKENS[token] ?? []))]
+    const wanted = names.length > 0 ? `, expected ${names.slice(0, 6).join(', ')}` : ''
+    return new TemplateError('invalid_template', `Found ${TOKENS[got] ?? got}${wanted}.`, at)
+  }
+
+  const TOKENS = {
+    EOF: 'the end of the template',
+    OPEN: '{{',
+    CLOSE: '}}',
+    OPEN_BLOCK: '{{#',
+    OPEN_ENDBLOCK: '{{/',
+    OPEN_INVERSE: '{{^',
+    OPEN_UNESCAPED: '{{{',
+    CLOSE_UNESCAPED: '}}}',
+    OPEN_SEXPR: '(',
+    CLOSE_SEXPR: ')',
+    ID: 'a name',
+    STRING: 'a text',
+    NUMBER: 'a number',
+    INVALID: 'something that has no place here',
+    EQUALS: '=',
+    SEP: '. or /',
+    DATA: '@',
+    CONTENT: 'text',
+    INVERSE: '{{else}}',
+  }
+
+  /** Refuses what is not offered, and makes every way to write a value out the same. */
+  function check(node, depth = 0) {
+    if (node === null || typeof node !== 'object') return
+    if (depth > DEPTH_MAX * 2)
+      throw new TemplateError('invalid_template', `The template is nested deeper than ${DEPTH_MAX} levels.`, node.loc?.start)
+    switch (node.type) {
+      case 'PartialStatement':
+      case 'PartialBlockStatement':
+        throw new TemplateError('invalid_template', 'Partials are not available.', node.loc.start)
+      case 'Decorator':
+      case 'DecoratorBlock':
+        throw new TemplateError('invalid_template', 'Decorators and inline partials are not available.', node.loc.start)
+      case 'MustacheStatement':
+        node.escaped = true
+    }
+    if (['MustacheStatement', 'SubExpression', 'BlockStatement'].includes(node.type)) checkHelper(node)
+    for (const key of ['body', 'params', 'program', 'inverse', 'path', 'hash', 'pairs', 'value']) {
+      const child = node[key]
+      if (Array.isArray(child)) for (const one of child) check(one, depth + 1)
+      else check(child, depth + 1)
+    }
+  }
+
+  function checkHelper(node) {
+    const { path, params, hash, loc } = node
+    const name = path.original
+    const isCall = params.length > 0 || (hash !== undefined && hash !== null) || node.type === 'SubExpression'
+    if (name === 'helperMissing' || name === 'blockHelperMissing')
+      throw new TemplateError('invalid_template', `There is no helper "${name}".`, loc.start)
+    if (path.type !== 'PathExpression') {
+      if (isCall) throw new TemplateError('invalid_template', 'Only a helper can be given arguments.', loc.start)
+      return
+    }
+    if (isCall && !isKnown(name)) throw new TemplateError('unknown_helper', `There is no helper "${name}".`, loc.start)
+    if (node.type === 'BlockStatement' && BLOCKS.includes(name) && params.length === 0)
+      throw new TemplateError('invalid_template', `{{#${name}}} needs what it is about: {{#${name} metadata.title}}.`, loc.start)
+  }
+
+  const failure = (error) => ({
+    error: {
+      code: error instanceof TemplateError ? error.code : 'failed',
+      message: String(error?.message ?? 'The template could not be rendered.').slice(0, 1_000),
+      line: error?.line ?? null,
+      column: error?.column ?? null,
+    },
+  })
+
+  /** The tree of a template that may be rendered. @throws TemplateError */
+  parts.readTemplate = (template) => {
+    const tree = parse(template)
+    check(tree)
+    return tree
+  }
+  parts.failure = failure
+})()

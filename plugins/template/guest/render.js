@@ -1,0 +1,120 @@
+/** Rendering a template over many contexts, and telling what it asked them for. The last of the scripts. */
+;(function rendering() {
+  // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
+  'use strict'
+
+  const { Handlebars, parts, register } = globalThis
+  const { TemplateError, KNOWN, knownHelpers, bounded, own, readTemplate, failure, outline } = parts
+  delete globalThis.Handlebars
+  delete globalThis.parts
+
+  /** Of all outputs of one batch, so that the answer fits its frame. */
+  const BATCH_LENGTH_MAX = 8 * 1024 * 1024
+  /** Compiled templates that are kept, the latest used: a library has a handful. */
+  const KEPT_MAX = 100
+  /** Paths that a trace tells of. */
+  const TRACE_MAX = 500
+
+  const kept = new Map()
+  function compile(template) {
+    const known = kept.get(template)
+    if (known) {
+      kept.delete(template)
+      kept.set(template, known)
+      return known
+    }
+    const tree = readTemplate(template)
+    const run = Handlebars.compile(tree, { knownHelpers, knownHelpersOnly: true })
+    kept.set(template, run)
+    if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value)
+    return run
+  }
+
+  /** `externalIds.plugin:org.example.id` reads as five names: keys with dots can be walked to, one name after the other, without being listed. */
+  function bridge(ids) {
+    if (ids === null || typeof ids !== 'object') return
+    for (const key of Object.keys(ids)) {
+      const names = key.split('.')
+      if (names.length === 1) continue
+      let at = ids
+      for (const [index, name] of names.entries()) {
+        const isLast = index === names.length - 1
+        let next = own(at, name)
+        if (next === undefined || (isLast && typeof next !== 'object')) {
+          next = isLast ? ids[key] : {}
+          Object.defineProperty(at, name, { value: next, enumerable: false, configurable: true })
+        } else if (isLast && !Object.keys(next).length) {
+          for (const [part, value] of Object.entries(ids[key]))
+            Object.defineProperty(next, part, { value, enumerable: false, configurable: true })
+        }
+        at = next
+      }
+    }
+  }
+
+  /** Tells which paths are asked for. */
+  function watched(value, path, trace) {
+    return new Proxy(value, {
+      get(target, key) {
+        if (typeof key === 'symbol' || key === 'toJSON' || (Array.isArray(target) && key in Array.prototype))
+          return Reflect.get(target, key)
+        if (!Object.hasOwn(target, key)) {
+          trace.miss(join(path, key))
+          return undefined
+        }
+        const here = join(path, key)
+        const found = target[key]
+        trace.use(here)
+        if (found === null) trace.miss(here)
+        return found !== null && typeof found === 'object' ? watched(found, here, trace) : found
+      },
+    })
+  }
+  const join = (path, key) => (path === '' ? key : `${path}.${key}`)
+
+  function createTrace() {
+    const [used, missing] = [new Set(), new Set()]
+    const add = (set, path) => set.size < TRACE_MAX && set.add(path)
+    return {
+      use: (path) => add(used, path),
+      miss: (path) => {
+        add(used, path)
+        add(missing, path)
+      },
+      /** The ends of the paths alone: who asks for metadata.title does not use all metadata. */
+      read: () => {
+        const all = [...used]
+        return { used: all.filter((path) => !all.some((other) => other.startsWith(`${path}.`))), missing: [...missing] }
+      },
+    }
+  }
+
+  /** { template, contexts, trace? } → { results: ({ output } | { error })[], trace? }, or { error } when the template itself is wrong */
+  function render({ template, contexts, trace }) {
+    let run
+    try {
+      run = compile(template)
+    } catch (error) {
+      return failure(error)
+    }
+    const tracing = trace === true ? createTrace() : null
+    let length = 0
+    const results = contexts.map((context) => {
+      try {
+        bridge(own(context, 'externalIds'))
+        bridge(own(own(context, 'series'), 'externalIds'))
+        const given = tracing ? watched(context, '', tracing) : context
+        const output = bounded(run(given))
+        length += output.length
+        if (length > BATCH_LENGTH_MAX)
+          throw new TemplateError('output_too_long', `The outputs of this batch are longer than ${BATCH_LENGTH_MAX} characters.`)
+        return { output }
+      } catch (error) {
+        return failure(error)
+      }
+    })
+    return { results, ...(tracing && { trace: tracing.read() }) }
+  }
+
+  register({ render, outline, names: () => KNOWN })
+})()

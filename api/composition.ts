@@ -13,6 +13,8 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { openTemplates } from '#plugins/template/templates.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
 
 /** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */
@@ -68,6 +70,8 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const { pool, tasks, scans, close: closeWork } = await openWork(ground)
   const accounts = openAccounts({ database, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
+  // Starts no process before something is rendered.
+  const supervisor = openSupervisor({ log })
   try {
     const pageReader = await openPageReader({
       database,
@@ -92,16 +96,19 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         pageReader,
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
+        templates: openTemplates(supervisor),
         poolHealthy: () => pool.healthy(),
       },
       async close() {
         await tasks.stop()
+        supervisor.close()
         await pageReader.close()
         await closeWork()
         await closeAccounts()
       },
     }
   } catch (error) {
+    supervisor.close()
     await closeWork()
     await closeAccounts()
     throw error

@@ -7,6 +7,7 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { Templates } from '#plugins/template/templates.ts'
 
 /** Everything a route may call, put together once by main.ts. */
 export interface Services {
@@ -21,6 +22,8 @@ export interface Services {
   drawCover: DrawCover
   /** Reads the file of a reading list that people exchange. */
   readReadingList: ReadReadingList
+  /** Renders what people and plugins write as templates. */
+  templates: Templates
   /** Whether the worker pool takes work; for /health. */
   poolHealthy: () => boolean
 }

@@ -21,6 +21,7 @@ import { setupRoutes } from '#api/routes/setup.ts'
 import { sharingTagRoutes } from '#api/routes/sharing-tags.ts'
 import { taskRoutes } from '#api/routes/tasks.ts'
 import { taxonomyRoutes } from '#api/routes/taxonomy.ts'
+import { templateRoutes } from '#api/routes/templates.ts'
 import { userRoutes } from '#api/routes/users.ts'
 import type { Services } from '#api/services.ts'
 
@@ -48,5 +49,6 @@ export const routes: readonly Route<Services>[] = [
   ...collectionRoutes,
   ...readListRoutes,
   ...sharingTagRoutes,
+  ...templateRoutes,
   openApiRoute(() => routes),
 ]

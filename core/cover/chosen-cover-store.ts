@@ -82,3 +82,19 @@ export async function removeCoverRow(database: Knex, owner: CoverOwner, coverId:
   const removed = await coversOf(database, owner).where('id', coverId).delete()
   if (removed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
 }
+
+/** Those of the ids that are books or series, deleted ones included. */
+export async function listKnownOwners(database: Knex, kind: CoverOwner['kind'], ids: readonly string[]): Promise<Set<string>> {
+  const rows: string[] = await database(kind === 'book' ? 'books' : 'series')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .pluck('id')
+  return new Set(rows)
+}
+
+/** Those of the ids that are covers. */
+export async function listKnownCovers(database: Knex, ids: readonly string[]): Promise<Set<string>> {
+  const rows: string[] = await database('covers')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .pluck('id')
+  return new Set(rows)
+}

@@ -25,6 +25,7 @@ import {
 import type { Scans } from '#core/library/scans.ts'
 import { findActiveScan } from '#core/library/scans-store.ts'
 import { checkTitleRules } from '#core/library/title-rules.ts'
+import { compileCondition } from '#core/template/condition.ts'
 
 /**
  * Makes a library of a folder; answers its id. With `scanImmediately` its first scan is put in line.
@@ -95,6 +96,7 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
       refuse('invalid_value', (error as Error).message, { details: { member: 'excludedPatterns' } })
     }
   }
+  if (request.autoMatchConditions) compileCondition(request.autoMatchConditions, '/autoMatchConditions')
   if (request.titlePreprocessingRules) checkTitleRules(request.titlePreprocessingRules)
   const change: LibraryChange = {
     ...(request.description === undefined ? {} : { description: request.description }),

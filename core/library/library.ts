@@ -70,7 +70,13 @@ const editable = {
   excludedPatterns: Type.Optional(Nullable(Patterns)),
   scanningConfig: Type.Optional(Nullable(ScanningConfig)),
   titlePreprocessingRules: Type.Optional(Nullable(TitleRules)),
-  autoMatchConditions: Type.Optional(Config),
+  autoMatchConditions: Type.Optional(
+    Nullable(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'Which series are matched by themselves: { mode: "all" | "any", rules: [{ field, operator, value? }] }.',
+      }),
+    ),
+  ),
 }
 
 export const CreateLibraryRequest = Type.Object({

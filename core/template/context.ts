@@ -105,7 +105,7 @@ export const SeriesContext = Type.Object(
     externalIds: ExternalIds,
     metadata: SeriesContextMetadata,
   },
-  { title: 'SeriesContext' },
+  { title: 'SeriesContext', description: 'A series, by itself or as the series of a book.' },
 )
 export type SeriesContext = Static<typeof SeriesContext>
 
@@ -132,7 +132,7 @@ export const BookContext = Type.Object(
     customMetadata: CustomMetadata,
     externalIds: ExternalIds,
     metadata: BookContextMetadata,
-    series: { ...SeriesContext, description: 'The series of the book.' } as typeof SeriesContext,
+    series: SeriesContext,
   },
   { title: 'BookContext' },
 )

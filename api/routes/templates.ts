@@ -1,0 +1,164 @@
+import { performance } from 'node:perf_hooks'
+import Type from 'typebox'
+import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { refuse } from '#core/errors.ts'
+import { Nullable, OneOf, Uuid } from '#core/schema.ts'
+import { compileCondition, OPERATORS } from '#core/template/condition.ts'
+import { BookContext, type Context, SeriesContext } from '#core/template/context.ts'
+import { getBookContext, getSeriesContext } from '#core/template/context-query.ts'
+import { type ContextKind, listFields, nearestTo } from '#core/template/fields.ts'
+import { TEMPLATE_LENGTH_MAX } from '#plugins/template/templates.ts'
+
+const tag = 'templates'
+const allow = { who: 'books-read' } as const
+
+const Template = Type.String({
+  maxLength: TEMPLATE_LENGTH_MAX,
+  description: 'Handlebars; nothing is escaped unless {{html …}} asks for it.',
+})
+
+/** What a template or condition is tried on: exactly one of the three. */
+const subject = {
+  bookId: Type.Optional(Uuid),
+  seriesId: Type.Optional(Uuid),
+  context: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'A context of your own making, in place of a book or a series.' }),
+  ),
+}
+
+type Call = { caller: Caller | null; services: Services }
+type Subject = { bookId?: string; seriesId?: string; context?: Record<string, unknown> }
+
+async function contextOf({ caller, services: { database } }: Call, { bookId, seriesId, context }: Subject): Promise<Context> {
+  const who = caller ?? refuse('unauthorized')
+  if ([bookId, seriesId, context].filter((given) => given !== undefined).length !== 1)
+    refuse('invalid_request', 'Say what to try it on: exactly one of bookId, seriesId and context.')
+  if (bookId !== undefined) return await getBookContext(database, who, bookId)
+  if (seriesId !== undefined) return await getSeriesContext(database, who, seriesId)
+  return context as unknown as Context
+}
+
+const Place = { line: Nullable(Type.Integer({ minimum: 1 })), column: Nullable(Type.Integer({ minimum: 1 })) }
+const Kind = OneOf(['book', 'series'])
+
+export const templateRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/context',
+    summary: 'What templates and conditions see of a book',
+    tag,
+    allow,
+    params: Type.Object({ bookId: Uuid }),
+    reply: BookContext,
+    run: (call, { params }) => getBookContext(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/context',
+    summary: 'What templates and conditions see of a series',
+    tag,
+    allow: { who: 'series-read' },
+    params: Type.Object({ seriesId: Uuid }),
+    reply: SeriesContext,
+    run: (call, { params }) => getSeriesContext(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/templates/render',
+    summary: 'Render a template over a book, a series or a context of your own',
+    tag,
+    allow,
+    body: Type.Object({ template: Template, ...subject }),
+    reply: Type.Object({
+      output: Type.String(),
+      usedPaths: Type.Array(Type.String(), { description: 'What the template asked for, in this order.' }),
+      missingPaths: Type.Array(Type.String(), { description: 'What of it led to nothing.' }),
+      durationMs: Type.Number({ minimum: 0, description: 'Milliseconds, the way to the isolate and back included.' }),
+    }),
+    run: async (call, { body: { template, ...rest } }) => {
+      const context = await contextOf(call, rest)
+      const begun = performance.now()
+      const traced = await call.services.templates.trace(template, context)
+      return { ...traced, durationMs: Math.round((performance.now() - begun) * 1000) / 1000 }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/templates/validate',
+    summary: 'Say what is wrong with a template, and which of its fields do not exist',
+    tag,
+    allow,
+    body: Type.Object({ template: Template, type: Type.Optional(Kind) }),
+    reply: Type.Object({
+      valid: Type.Boolean({ description: 'Whether it can be rendered.' }),
+      errors: Type.Array(Type.Object({ message: Type.String(), ...Place })),
+      warnings: Type.Array(
+        Type.Object({
+          message: Type.String(),
+          path: Type.String({ description: 'The field that does not exist.' }),
+          nearest: Nullable(Type.String(), { description: 'The field that was probably meant.' }),
+          ...Place,
+        }),
+      ),
+    }),
+    run: async (call, { body }) => {
+      const outline = await call.services.templates.read(body.template)
+      if ('error' in outline) {
+        const { message, line, column } = outline.error
+        return { valid: false, errors: [{ message, line, column }], warnings: [] }
+      }
+      return { valid: true, errors: [], warnings: outline.paths.flatMap((asked) => warningOf(body.type ?? 'book', asked)) }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/conditions/evaluate',
+    summary: 'Try a condition on a book, a series or a context of your own',
+    tag,
+    allow,
+    body: Type.Object({
+      condition: Type.Record(Type.String(), Type.Unknown(), {
+        description: `{ mode: "all" | "any", rules: [{ field, operator, value? } or another condition] }; operators: ${OPERATORS.join(', ')}.`,
+      }),
+      ...subject,
+    }),
+    reply: Type.Object({
+      passed: Type.Boolean(),
+      rules: Type.Array(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Each rule with `actual`, the value that was found, and `passed`; groups with their own `rules`.',
+        }),
+      ),
+    }),
+    run: async (call, { body: { condition, ...rest } }) => {
+      const compiled = compileCondition(condition, '/condition')
+      return compiled.explain(await contextOf(call, rest)) as { passed: boolean; rules: Record<string, unknown>[] }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/templates/fields',
+    summary: 'Every field that templates and conditions can ask for, and every helper',
+    tag,
+    allow,
+    query: Type.Object({ type: Type.Optional(Kind) }),
+    reply: Type.Object({
+      fields: Type.Array(Type.Object({ path: Type.String(), type: Type.String(), nullable: Type.Boolean(), description: Type.String() })),
+      helpers: Type.Array(Type.String()),
+    }),
+    run: async (call, { query }) => ({
+      fields: [...listFields(query.type ?? 'book')],
+      helpers: await call.services.templates.listHelpers(),
+    }),
+  }),
+]
+
+function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }) {
+  const unknown = nearestTo(kind, asked.path)
+  if (unknown === null) return []
+  const { nearest } = unknown
+  const message = `A ${kind} has no field "${asked.path}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
+  return [{ ...asked, nearest, message: message.endsWith('?') ? message : `${message}.` }]
+}

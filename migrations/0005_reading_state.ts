@@ -49,6 +49,22 @@ export async function up(knex: Knex): Promise<void> {
     CREATE UNIQUE INDEX covers_one_book ON covers (book_id) WHERE is_selected;
     CREATE UNIQUE INDEX covers_one_series ON covers (series_id) WHERE is_selected;
 
+    -- Covers whose files are to be removed, written in the transaction that ends what they are of: a server that is killed before it has
+    -- removed them finds them again. Without "cover_id" all files of the owner.
+    CREATE TABLE cover_leftovers (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      kind text NOT NULL CHECK (kind IN ('book', 'series')),
+      owner_id uuid NOT NULL,
+      cover_id uuid UNIQUE,
+      due_at timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE FUNCTION carrel_covers_left() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO cover_leftovers (kind, owner_id) SELECT TG_ARGV[0], id FROM gone; RETURN NULL; END $$;
+    CREATE TRIGGER books_covers_left AFTER DELETE ON books REFERENCING OLD TABLE AS gone
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_covers_left('book');
+    CREATE TRIGGER series_covers_left AFTER DELETE ON series REFERENCING OLD TABLE AS gone
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_covers_left('series');
+
     CREATE TABLE collections (
       id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
       name text NOT NULL,
@@ -89,6 +105,8 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(
-    'DROP TABLE IF EXISTS read_list_books, read_lists, collection_series, collections, covers, want_to_read, read_progress CASCADE',
+    `DROP TABLE IF EXISTS read_list_books, read_lists, collection_series, collections, cover_leftovers, covers, want_to_read,
+       read_progress CASCADE`,
   )
+  await knex.raw('DROP FUNCTION IF EXISTS carrel_covers_left CASCADE')
 }

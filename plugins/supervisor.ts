@@ -82,6 +82,7 @@ interface House {
   place: string | null
   guests: Map<number, Inhabitant>
   lastUsed: number
+  /** Infinity until the process is there: before that its silence means nothing. */
   lastHeard: number
   /** Being killed: nobody moves in any more. */
   doomed: boolean
@@ -115,9 +116,15 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       place: null,
       guests: new Map(),
       lastUsed: performance.now(),
-      lastHeard: performance.now(),
+      lastHeard: Number.POSITIVE_INFINITY,
       doomed: false,
     }
+    house.runner.ready.then(
+      () => {
+        house.lastHeard = performance.now()
+      },
+      () => {},
+    )
     houses.add(house)
     return house
   }
@@ -159,6 +166,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       house.place = place
     }
     house.lastUsed = performance.now()
+    // Silence counts from now: a spare has had nothing to say.
+    if (house.lastHeard !== Number.POSITIVE_INFINITY) house.lastHeard = house.lastUsed
     return house
   }
 
@@ -237,13 +246,6 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       const sandbox = ++lastId
       home = { house, sandbox, loaded: false }
       house.guests.set(sandbox, inhabitant)
-      // Until the process is there, its silence means nothing.
-      house.runner.ready.then(
-        () => {
-          house.lastHeard = performance.now()
-        },
-        () => {},
-      )
       startDeadline = setTimeout(() => condemn(house, 'timeout'), START_MS_MAX)
       const limits = {
         memoryMbMax: program.memoryMbMax,
@@ -263,7 +265,7 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       const id = ++lastId
       const deadline = setTimeout(() => condemn(house, 'timeout'), call.budget.wallMs + GRACE_MS)
       running = { id, call: { ...call, deadline } }
-      house.lastUsed = house.lastHeard = performance.now()
+      house.lastUsed = performance.now()
       house.runner.send({ kind: 'call', sandbox, id, name: call.name, budget: call.budget }, call.text)
     }
 

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Knex } from 'knex'
 import { test } from 'tap'
-import type { TSchema } from 'typebox'
 import { openComposition } from '#api/composition.ts'
-import type { Endpoint, Route } from '#api/http/endpoint.ts'
+import type { Route } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
 import { openServer } from '#api/server.ts'
 import type { Services } from '#api/services.ts'
@@ -15,6 +15,7 @@ import { chosenCoverPath } from '#core/cover/cover.ts'
 import { silentLog } from '#core/log.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { ADMIN, testSettings } from '#test/support/server.ts'
@@ -44,9 +45,6 @@ const REFUSED_BY_FORM: Record<string, string> = {
   'POST /api/v1/read-lists/import': 'the one book that the list names is hidden, so nothing of it is here',
 }
 
-/** Values of parameters of which only the name says what they mean. */
-type Known = Record<string, string | number | boolean>
-
 test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-hidden-'))
   const { database } = await openTestDatabase(t, { poolMax: 10 })
@@ -70,7 +68,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   const book = { library_id: libraryId, page_count: 1, page_source: 'zip' }
   const file = { path, file_name: `${SECRET} 1.cbz`, cover_hash: 'c0ffee', number: 1 }
   const bookId = await addBook(database, { ...book, ...file, series_id: seriesId, title: `${SECRET} One` })
-  await addBook(database, { ...book, series_id: openSeriesId, title: 'Open One' })
+  const openBookId = await addBook(database, { ...book, series_id: openSeriesId, title: 'Open One' })
   await database('book_pages').insert({ book_id: bookId, pages: JSON.stringify([]) })
   await database('book_errors').insert({ book_id: bookId, error_type: 'other', message: `${SECRET} is bad`, fatal: false })
   const coverId = randomUUID()
@@ -123,6 +121,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     source: 'mal',
     id: randomUUID(),
     name: 'x',
+    seriesTitle: `${SECRET} Saga`,
   }
 
   for (const { role, mode } of WALKERS) {
@@ -189,6 +188,16 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       // What is hidden is refused in the very words that are used for what has never been.
       const unknown = await send(route.method, fill(route, { ...names, ...NEVER_WERE }) as Filled)
       t.same(normal(answer.status, text), normal(unknown.status, await unknown.text()), `${label}: hidden or unknown is all the same`)
+      // Beside one that may be seen, neither is anything done to that one.
+      const beside = { besideBookId: openBookId, besideSeriesId: openSeriesId }
+      const mixed = fill(route, { ...names, ...beside }) as Filled
+      if (mixed.body === request.body || typeof mixed.body !== 'string') continue
+      const before = await stateOf(database, openSeriesId)
+      const both = await send(route.method, mixed)
+      t.ok(both.status >= 400, `${label}: all or nothing`)
+      const other = await send(route.method, fill(route, { ...names, ...NEVER_WERE, ...beside }) as Filled)
+      t.same(normal(both.status, await both.text()), normal(other.status, await other.text()), `${label}: nor beside another`)
+      t.same(await stateOf(database, openSeriesId), before, `${label}: nothing was done`)
     }
 
     t.equal(
@@ -228,6 +237,20 @@ const NEVER_WERE = {
   readListId: randomUUID(),
 }
 
+/** All that bulk requests could change of a series with one book. */
+async function stateOf(database: Knex, seriesId: string): Promise<unknown[]> {
+  const books = database('books').where('series_id', seriesId).select('id')
+  const ofBooks = ['book_metadata', 'read_progress', 'book_genres', 'book_tags', 'read_list_books']
+  const ofSeries = ['series_metadata', 'series_genres', 'series_tags', 'collection_series']
+  return await Promise.all([
+    database('books').where('series_id', seriesId),
+    database('series').where('id', seriesId),
+    ...ofBooks.map((table) => database(table).whereIn('book_id', books.clone())),
+    ...ofSeries.map((table) => database(table).where('series_id', seriesId)),
+    database('pgboss.job').count(),
+  ])
+}
+
 /** An answer without what differs between any two requests. */
 const normal = (status: number, text: string) => [status, text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>')]
 
@@ -263,118 +286,4 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
   return all
     .filter((route) => !(route.method === 'DELETE' && route.path === '/api/v1/libraries/:libraryId'))
     .toSorted((a, b) => rank(a) - rank(b))
-}
-
-interface Filled {
-  path: string
-  headers: Record<string, string>
-  body?: string | FormData
-  /** Whether a hidden thing is named in path or body, so that success would mean it was found. */
-  echoes: boolean
-}
-
-const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId)$/
-
-function fill(route: Route<Services>, known: Known): Filled | { unknown: string } {
-  let echoes = false
-  let path = route.path
-  for (const [, name = ''] of route.path.matchAll(/:(\w+)/g)) {
-    const value = known[name]
-    if (value === undefined) return { unknown: `the path parameter ${name}` }
-    echoes ||= HIDDEN_NAMES.test(name)
-    path = path.replace(`:${name}`, encodeURIComponent(String(value)))
-  }
-  const query = new URLSearchParams()
-  for (const [name, schema] of Object.entries(propertiesOf(route.query))) {
-    if (HIDDEN_NAMES.test(name)) query.set(name, String(known[name]))
-    else if (requiredOf(route.query).includes(name)) {
-      const value = known[name] ?? sampleOf(schema, name, known)
-      if (value === undefined) return { unknown: `the query parameter ${name}` }
-      query.set(name, String(value))
-    }
-  }
-  if (query.size > 0) path += `?${query}`
-  const { body: schema, upload } = route as Endpoint<Services>
-  if (/\/read-lists\/import$/.test(path)) {
-    const form = new FormData()
-    form.set(
-      'file',
-      new Blob([`<ReadingList><Name>A list</Name><Books><Book Series="${SECRET} Saga" Number="1"/></Books></ReadingList>`]),
-      'x.cbl',
-    )
-    return { path, headers: {}, body: form, echoes }
-  }
-  if (upload) {
-    const form = new FormData()
-    form.set('file', new Blob(['GIF89a']), 'x.gif')
-    return { path, headers: {}, body: form, echoes }
-  }
-  if (!schema) return { path, headers: {}, echoes }
-  const body = sampleOf(schema as TSchema, 'body', known)
-  if (body === undefined) return { unknown: 'the body' }
-  // Tried on one thing at a time.
-  if (/\/(templates\/render|conditions\/evaluate)$/.test(path)) delete (body as Shape)['seriesId']
-  const text = JSON.stringify(body)
-  echoes ||= text.includes(String(known['bookId'])) || text.includes(String(known['seriesId']))
-  return { path, headers: { 'content-type': 'application/json' }, body: text, echoes }
-}
-
-type Shape = { [key: string]: unknown }
-const propertiesOf = (schema: unknown): Record<string, Shape> =>
-  ((schema as Shape | undefined)?.['properties'] as Record<string, Shape>) ?? {}
-const requiredOf = (schema: unknown): string[] => ((schema as Shape | undefined)?.['required'] as string[]) ?? []
-
-/** A value that the schema takes, with the ids of hidden things wherever a name asks for one; undefined when none is known. */
-function sampleOf(given: unknown, name: string, known: Known): unknown {
-  const schema = given as Shape
-  if (name === 'bookIds') return [known['bookId']]
-  if (name === 'seriesIds') return [known['seriesId']]
-  if (name === 'sharingTagIds') return []
-  if (name === 'source' && schema['pattern'] !== undefined) return `book:${known['bookId']}`
-  if (HIDDEN_NAMES.test(name) && known[name] !== undefined) return known[name]
-  if (Array.isArray(schema['enum'])) return schema['enum'][0]
-  if (schema['const'] !== undefined) return schema['const']
-  for (const choice of ['anyOf', 'oneOf']) {
-    for (const branch of (schema[choice] as unknown[] | undefined) ?? []) {
-      const value = sampleOf(branch, name, known)
-      if (value !== undefined) return value
-    }
-  }
-  if (Array.isArray(schema['allOf'])) return Object.assign({}, ...schema['allOf'].map((part) => sampleOf(part, name, known)))
-  switch (schema['type']) {
-    case 'object': {
-      const members: Shape = {}
-      for (const [member, shape] of Object.entries(propertiesOf(schema))) {
-        const needed = requiredOf(schema).includes(member)
-        if (!needed && !/Ids?$/.test(member)) continue
-        const value = sampleOf(shape, member, known)
-        if (value === undefined && needed) return undefined
-        if (value !== undefined) members[member] = value
-      }
-      return members
-    }
-    case 'array': {
-      if (!schema['minItems'] && !/Ids$/.test(name)) return []
-      const item = sampleOf(schema['items'], name.replace(/s$/, ''), known)
-      return item === undefined ? undefined : [item]
-    }
-    case 'string':
-      if (known[name] !== undefined && /Id$/.test(name)) return known[name]
-      if (schema['format'] === 'uuid') return /Id$/.test(name) ? undefined : randomUUID()
-      if (schema['format'] === 'email') return `${randomUUID()}@example.org`
-      if (schema['format'] === 'date-time') return '2026-01-01T00:00:00Z'
-      if (name === 'url') return 'https://example.org/1'
-      if (name === 'path') return `/nowhere/${randomUUID()}`
-      return randomUUID().slice(0, 12)
-    case 'integer':
-    case 'number':
-      return Math.max(1, Number(schema['minimum'] ?? 1))
-    case 'boolean':
-      return false
-    case 'null':
-      return null
-    default:
-      // Any JSON.
-      return Object.keys(schema).some((key) => key === 'type') ? undefined : {}
-  }
 }

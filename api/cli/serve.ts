@@ -5,6 +5,7 @@ import { openOwnDatabase } from '#api/cli/open-database.ts'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
+import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
 import { CarrelError } from '#core/errors.ts'
 import { addLibrary } from '#core/library/add-library.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
@@ -63,6 +64,7 @@ async function run(input: CommandInput): Promise<number> {
       throw new CommandProblem(describeListenFailure(cause, settings), { cause })
     })
     log.info({}, `Listening on ${url}`)
+    closers.push({ what: 'clearing of covers', close: clearInBackground(services) })
     await services.tasks.start()
     await scanAll(services)
 
@@ -88,6 +90,18 @@ async function run(input: CommandInput): Promise<number> {
     await closeAll(input, closers)
   }
   return exitCode
+}
+
+/** Removes the covers that a killed server left; answers how to stop. */
+function clearInBackground({ database, settings: { dataFolder }, log }: Services): () => Promise<void> {
+  const stop = new AbortController()
+  const clearing = clearLeftovers({ database, dataFolder }, stop.signal).catch((error: unknown) => {
+    if (!stop.signal.aborted) log.error({ err: error }, 'Covers that nothing needs any more could not be removed')
+  })
+  return async () => {
+    stop.abort()
+    await clearing
+  }
 }
 
 /** Every active library, except where an earlier start left a scan in line, which goes on by itself. */

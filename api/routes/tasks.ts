@@ -43,7 +43,7 @@ export const taskRoutes = [
     tag,
     allow: { who: 'tasks-read' },
     reply: TaskStats,
-    run: async ({ services }) => await countTasks(services.database),
+    run: async ({ services, caller }) => await countTasks(services.database, caller),
   }),
   endpoint({
     method: 'GET',

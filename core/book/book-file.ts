@@ -16,12 +16,9 @@ const MEDIA_TYPE: Record<BookFormat, string> = {
 
 export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE)
 
-/** Where in the data folder the covers lie that the files of books bring. */
-export const BOOK_COVERS_FOLDER = join('thumbnails', 'books')
-
 /** Where the cover of a book is kept: two digits of its id spread the files over 256 folders. */
 export function coverPath(dataFolder: string, bookId: string): string {
-  return join(dataFolder, BOOK_COVERS_FOLDER, bookId.slice(0, 2), `${bookId}.jpg`)
+  return join(dataFolder, 'thumbnails', 'books', bookId.slice(0, 2), `${bookId}.jpg`)
 }
 
 /** The file of a book, to be sent as it lies on disk. @throws not_found also when the file has gone */

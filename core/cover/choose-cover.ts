@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findCover } from '#core/book/book-file.ts'
 import { getBook } from '#core/book/book-query.ts'
 import {
   addCover,
+  announceCover,
   type CoverRow,
   checkOwner,
   findCoverRow,
@@ -13,7 +14,9 @@ import {
   removeCoverRow,
   selectCover,
 } from '#core/cover/chosen-cover-store.ts'
-import { type BookCover, type CoverOwner, chosenCoverPath, coversFolder, type DrawCover, type SeriesCover } from '#core/cover/cover.ts'
+import { type BookCover, type CoverOwner, chosenCoverPath, type DrawCover, type SeriesCover } from '#core/cover/cover.ts'
+import { removeCoverFiles, writeCoverFiles } from '#core/cover/cover-file.ts'
+import { forgetCover } from '#core/cover/leftover-store.ts'
 import { refuse } from '#core/errors.ts'
 
 interface Parts {
@@ -60,8 +63,10 @@ export async function dropChoice({ database }: Reading, caller: Caller, owner: C
 /** @throws not_found */
 export async function deleteCover(parts: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
   await checkOwner(parts.database, caller, cover.owner)
-  await removeCoverRow(parts.database, cover.owner, cover.coverId)
-  await removeFiles(parts.settings.dataFolder, cover.owner, cover.coverId.toLowerCase())
+  const coverId = cover.coverId.toLowerCase()
+  await removeCoverRow(parts.database, cover.owner, coverId)
+  await removeCoverFiles(parts.settings.dataFolder, cover.owner, coverId)
+  await forgetCover(parts.database, coverId)
 }
 
 /** One cover in full size. @throws not_found */
@@ -118,38 +123,20 @@ async function keepCover(parts: Parts, cover: { owner: CoverOwner; bytes: Uint8A
       refuse('unsupported_media_type', 'A cover is a JPEG, PNG, WebP, AVIF or GIF picture; this is none of them.')
     refuse('invalid_value', 'The picture is damaged or too large to be decoded.')
   }
-  const { large, small } = drawn
   const { dataFolder } = parts.settings
   const owner = { ...cover.owner, id: cover.owner.id.toLowerCase() }
+  const { large } = drawn
   const id = randomUUID()
-  await mkdir(coversFolder(dataFolder, owner), { recursive: true })
+  await announceCover(parts.database, owner, id)
   try {
-    await writeWhole(chosenCoverPath(dataFolder, owner, { id, size: 'large' }), large.jpeg)
-    await writeWhole(chosenCoverPath(dataFolder, owner, { id, size: 'small' }), small.jpeg)
+    await writeCoverFiles(dataFolder, owner, { id, drawn })
     const hash = createHash('sha256').update(large.jpeg).digest('hex')
     return await addCover(parts.database, owner, { id, source: cover.source, hash, width: large.width, height: large.height })
   } catch (error) {
-    await removeFiles(dataFolder, owner, id)
+    await removeCoverFiles(dataFolder, owner, id)
+    await forgetCover(parts.database, id)
     throw error
   }
-}
-
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  await writeFile(`${path}.tmp`, bytes)
-  await rename(`${path}.tmp`, path)
-}
-
-async function removeFiles(dataFolder: string, { kind, id }: CoverOwner, coverId: string): Promise<void> {
-  for (const size of ['large', 'small'] as const) {
-    const path = chosenCoverPath(dataFolder, { kind, id: id.toLowerCase() }, { id: coverId, size })
-    await rm(path, { force: true })
-    await rm(`${path}.tmp`, { force: true })
-  }
-}
-
-/** Removes the files of all covers of books or series that are gone. */
-export async function removeChosenCovers(dataFolder: string, kind: CoverOwner['kind'], ids: readonly string[]): Promise<void> {
-  for (const id of ids) await rm(coversFolder(dataFolder, { kind, id }), { recursive: true, force: true })
 }
 
 const refuseUnknown = ({ owner, coverId }: { owner: CoverOwner; coverId: string }): never =>

@@ -48,6 +48,15 @@ export async function findCoverRow(database: Knex, owner: CoverOwner, which: { i
   return (await query.first(COLUMNS)) ?? null
 }
 
+/**
+ * Says before its files are written that a cover may come, so that they do not stay should the server be killed before {@link addCover} has
+ * made a row for them.
+ */
+export async function announceCover(database: Knex, owner: CoverOwner, coverId: string): Promise<void> {
+  const due = database.raw("now() + interval '1 hour'")
+  await database('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId, due_at: due })
+}
+
 /** Adds a cover whose files are written, and makes it the selected one. @throws conflict when the owner has as many as it may */
 export async function addCover(
   database: Knex,
@@ -61,6 +70,7 @@ export async function addCover(
       refuse('conflict', `There are ${count} covers of this ${owner.kind}, the most that are kept; delete one first.`)
     }
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })
+    await trx('cover_leftovers').where('cover_id', cover.id).delete()
     const [row] = await trx('covers').insert({ ...cover, [ownerColumn(owner)]: owner.id, is_selected: true }, COLUMNS)
     return row
   })
@@ -77,24 +87,11 @@ export async function selectCover(database: Knex, owner: CoverOwner, coverId: st
   })
 }
 
-/** @throws not_found when the owner has no such cover */
+/** Its files are left over then. @throws not_found when the owner has no such cover */
 export async function removeCoverRow(database: Knex, owner: CoverOwner, coverId: string): Promise<void> {
-  const removed = await coversOf(database, owner).where('id', coverId).delete()
-  if (removed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
-}
-
-/** Those of the ids that are books or series, deleted ones included. */
-export async function listKnownOwners(database: Knex, kind: CoverOwner['kind'], ids: readonly string[]): Promise<Set<string>> {
-  const rows: string[] = await database(kind === 'book' ? 'books' : 'series')
-    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
-    .pluck('id')
-  return new Set(rows)
-}
-
-/** Those of the ids that are covers. */
-export async function listKnownCovers(database: Knex, ids: readonly string[]): Promise<Set<string>> {
-  const rows: string[] = await database('covers')
-    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
-    .pluck('id')
-  return new Set(rows)
+  await database.transaction(async (trx) => {
+    const removed = await coversOf(trx, owner).where('id', coverId).delete()
+    if (removed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+    await trx('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
+  })
 }

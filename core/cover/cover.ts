@@ -40,12 +40,9 @@ export interface CoverOwner {
 export type DrawnCover = { large: Picture; small: Picture } | { refused: 'kind' | 'damaged' }
 export type DrawCover = (bytes: Uint8Array) => Promise<DrawnCover>
 
-/** Below it a folder for each first two digits of an id, and in that one for each owner. */
-export const coversFolderOf = (dataFolder: string, kind: CoverOwner['kind']): string => join(dataFolder, 'covers', kind)
-
 /** The folder with all covers of one owner. */
 export function coversFolder(dataFolder: string, owner: CoverOwner): string {
-  return join(coversFolderOf(dataFolder, owner.kind), owner.id.slice(0, 2), owner.id)
+  return join(dataFolder, 'covers', owner.kind, owner.id.slice(0, 2), owner.id)
 }
 
 /** Where one size of a cover is kept. */

@@ -1,8 +1,7 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
-import { removeCovers } from '#core/book/cover-store.ts'
-import { removeChosenCovers } from '#core/cover/choose-cover.ts'
+import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
 import { refuse } from '#core/errors.ts'
 import { compileExcludes } from '#core/library/glob.ts'
 import {
@@ -13,7 +12,7 @@ import {
   type UpdateLibraryRequest,
 } from '#core/library/library.ts'
 import {
-  deleteLibraryRows,
+  deleteLibraryRow,
   findLibraryRow,
   insertLibrary,
   type LibraryChange,
@@ -74,10 +73,8 @@ export async function editLibrary(database: Knex, libraryId: string, request: Up
 export async function removeLibrary(parts: { database: Knex; scans: Scans; dataFolder: string }, libraryId: string): Promise<void> {
   const { database, scans, dataFolder } = parts
   await scans.cancel(libraryId)
-  const gone = (await deleteLibraryRows(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
-  await removeCovers(dataFolder, gone.bookIds)
-  await removeChosenCovers(dataFolder, 'book', gone.bookIds)
-  await removeChosenCovers(dataFolder, 'series', gone.seriesIds)
+  if (!(await deleteLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+  await clearLeftovers({ database, dataFolder })
 }
 
 const nameOf = (name: string) => name.trim() || refuse('invalid_value', 'A library needs a name.', { details: { member: 'name' } })

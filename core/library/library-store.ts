@@ -90,16 +90,9 @@ export async function moveBookPaths(trx: Knex, library: { id: string; from: stri
     .update({ path: trx.raw('? || substr(path, ?)', [library.to, [...library.from].length + 1]) })
 }
 
-/** Takes the rows away, those of its series and books too; answers the ids of both, null when there is no such library. */
-export async function deleteLibraryRows(database: Knex, libraryId: string): Promise<{ bookIds: string[]; seriesIds: string[] } | null> {
-  return await database.transaction(async (trx) => {
-    const found = await trx('libraries').where('id', libraryId).forUpdate().first('id')
-    if (!found) return null
-    const bookIds: string[] = await trx('books').where('library_id', libraryId).pluck('id')
-    const seriesIds: string[] = await trx('series').where('library_id', libraryId).pluck('id')
-    await trx('libraries').where('id', libraryId).delete()
-    return { bookIds, seriesIds }
-  })
+/** Takes the row away, and with it those of its series and books; answers whether there was such a library. */
+export async function deleteLibraryRow(database: Knex, libraryId: string): Promise<boolean> {
+  return (await database('libraries').where('id', libraryId).delete()) > 0
 }
 
 /** Books that are there, some thousand at a time. */
@@ -128,18 +121,16 @@ export async function deleteMarkedBooks(database: Knex, libraryId: string, which
   return rows.map((row: { id: string }) => row.id)
 }
 
-/** Deletes the series of a library that have no books, not even deleted ones; answers their ids. */
-export async function deleteEmptySeries(database: Knex, libraryId: string): Promise<string[]> {
-  return await database.transaction(async (trx) => {
+/** Deletes the series of a library that have no books, not even deleted ones. */
+export async function deleteEmptySeries(database: Knex, libraryId: string): Promise<void> {
+  await database.transaction(async (trx) => {
     // Locked first and looked at again after: a scan that adds a book to the series holds its row until the book is there.
     const { rows } = await trx.raw(
       `SELECT id FROM series s WHERE library_id = ? AND NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id) ORDER BY path FOR UPDATE`,
       [libraryId],
     )
-    const deleted = await trx.raw(
-      'DELETE FROM series s WHERE id = ANY(?::uuid[]) AND NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id) RETURNING id',
-      [rows.map((row: { id: string }) => row.id)],
-    )
-    return deleted.rows.map((row: { id: string }) => row.id)
+    await trx.raw('DELETE FROM series s WHERE id = ANY(?::uuid[]) AND NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id)', [
+      rows.map((row: { id: string }) => row.id),
+    ])
   })
 }

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import { removeCovers } from '#core/book/cover-store.ts'
-import { removeChosenCovers } from '#core/cover/choose-cover.ts'
+import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
 import { deleteEmptySeries, deleteMarkedBooks } from '#core/library/library-store.ts'
 
 /** Books of one step, so that no single statement holds its locks for long. */
@@ -22,11 +21,10 @@ export async function purgeDeleted(
   for (;;) {
     signal?.throwIfAborted()
     const ids = await deleteMarkedBooks(database, libraryId, { limit: STEP, ...options })
-    await removeCovers(dataFolder, ids)
-    await removeChosenCovers(dataFolder, 'book', ids)
     purged += ids.length
     if (ids.length < STEP) break
   }
-  await removeChosenCovers(dataFolder, 'series', await deleteEmptySeries(database, libraryId))
+  await deleteEmptySeries(database, libraryId)
+  await clearLeftovers({ database, dataFolder }, signal)
   return purged
 }

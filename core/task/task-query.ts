@@ -143,13 +143,18 @@ function showsNothingHidden(database: Knex, by: Caller): (jobs: Knex.QueryBuilde
   }
 }
 
-export async function countTasks(database: Knex): Promise<TaskStats> {
+/** @param by as in `listTasks` */
+export async function countTasks(database: Knex, by: Caller | null = null): Promise<TaskStats> {
+  const jobs = database(`${QUEUE_SCHEMA}.job`).select('id', 'name', 'state').whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
+  const restricted = by !== null && (await hasSharingGrants(database, by.userId))
+  if (restricted) jobs.modify(showsNothingHidden(database, by))
   const { rows } = await database.raw(
-    `SELECT name, state::text, count(*)::int AS count FROM ${QUEUE_SCHEMA}.job WHERE name NOT LIKE '\\_\\_pgboss%' GROUP BY name, state
+    `WITH j AS (:jobs) SELECT name, state::text, count(*)::int AS count FROM j GROUP BY name, state
      UNION ALL
-     SELECT r.task_type, 'stale', count(*)::int FROM task_runs r WHERE r.node_lock NOT IN (
+     SELECT r.task_type, 'stale', count(*)::int FROM task_runs r WHERE ${restricted ? 'r.task_id IN (SELECT id FROM j) AND ' : ''}r.node_lock NOT IN (
        SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) GROUP BY r.task_type`,
+    { jobs },
   )
   const none = () => ({ pending: 0, processing: 0, completed: 0, failed: 0, stale: 0, total: 0 })
   const stats: TaskStats = { ...none(), byType: {} }

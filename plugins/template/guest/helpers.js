@@ -76,6 +76,13 @@
     return parts.join(to)
   }
 
+  function joinAll(list, separator) {
+    const between = typeof separator === 'string' ? separator : ', '
+    const entries = (Array.isArray(list) ? list : [list]).map(show)
+    if ((entries.length - 1) * between.length > OUTPUT_LENGTH_MAX) throw tooLong()
+    return bounded(entries.join(between))
+  }
+
   const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
   const two = (value) => String(value).padStart(2, '0')
   function formatDate(value, format) {
@@ -142,8 +149,7 @@
       const parts = text(value).split(typeof separator === 'string' ? separator : ',')
       return typeof index === 'number' ? (parts.at(index) ?? '') : parts
     },
-    join: (list, separator) =>
-      bounded((Array.isArray(list) ? list : [list]).map(show).join(typeof separator === 'string' ? separator : ', ')),
+    join: joinAll,
     default: (...given) => given.slice(0, -1).find((value) => !isMissing(value)) ?? '',
     urlencode: (value) => bounded(encodeURIComponent(text(value).toWellFormed())),
     length: (value) =>

@@ -12,7 +12,7 @@
    */
   function outline({ template }) {
     try {
-      const tree = readTemplate(template)
+      const { tree } = readTemplate(template)
       Handlebars.precompile(tree, { knownHelpers, knownHelpersOnly: true })
       const paths = []
       const whole = { is: false }

@@ -17,8 +17,6 @@
     try {
       return Handlebars.parse(template)
     } catch (error) {
-      const own = /^([\s\S]*?) - (\d+):(\d+)$/.exec(error.message)
-      if (own) throw new TemplateError('invalid_template', own[1], { line: Number(own[2]), column: Number(own[3]) })
       throw findUnclosed(template) ?? readParseError(template, error.message)
     }
   }
@@ -53,6 +51,8 @@
 
   /** "Parse error on line 2:\n…}}{{#if}} x\n------^\nExpecting 'ID', 'STRING', got 'CLOSE'" */
   function readParseError(template, message) {
+    const own = /^([\s\S]*?) - (\d+):(\d+)$/.exec(message)
+    if (own) return new TemplateError('invalid_template', own[1], { line: Number(own[2]), column: Number(own[3]) })
     const row = Number(/on line (\d+)/.exec(message)?.[1] ?? 1)
     const pointer = /\n(-*)\^\n/.exec(message)?.[1].length ?? 0
     // The pointer counts from what the message shows of the line, which is at most 20 characters before the mistake.
@@ -64,6 +64,8 @@
     const [, got = 'INVALID'] = /got '([A-Z_]+)'/.exec(message) ?? []
     const names = [...new Set([...expected.matchAll(/'([A-Z_]+)'/g)].flatMap(([, token]) => TOKENS[token] ?? []))]
     const wanted = names.length > 0 ? `, expected ${names.slice(0, 6).join(', ')}` : ''
+    if (got === 'NUMBER' && /\.$/.test(before))
+      return new TemplateError('invalid_template', 'The number of an entry stands in brackets: authors.[0].name.', at)
     return new TemplateError('invalid_template', `Found ${TOKENS[got] ?? got}${wanted}.`, at)
   }
 
@@ -89,8 +91,8 @@
     INVERSE: '{{else}}',
   }
 
-  /** Refuses what is not offered, and makes every way to write a value out the same. */
-  function check(node, depth = 0) {
+  /** Refuses what is not offered, makes every way to write a value out the same, and notes which helpers are called. */
+  function check(node, called, depth = 0) {
     if (node === null || typeof node !== 'object') return
     if (depth > DEPTH_MAX * 2)
       throw new TemplateError('invalid_template', `The template is nested deeper than ${DEPTH_MAX} levels.`, node.loc?.start)
@@ -104,15 +106,15 @@
       case 'MustacheStatement':
         node.escaped = true
     }
-    if (['MustacheStatement', 'SubExpression', 'BlockStatement'].includes(node.type)) checkHelper(node)
+    if (['MustacheStatement', 'SubExpression', 'BlockStatement'].includes(node.type)) checkHelper(node, called)
     for (const key of ['body', 'params', 'program', 'inverse', 'path', 'hash', 'pairs', 'value']) {
       const child = node[key]
-      if (Array.isArray(child)) for (const one of child) check(one, depth + 1)
-      else check(child, depth + 1)
+      if (Array.isArray(child)) for (const one of child) check(one, called, depth + 1)
+      else check(child, called, depth + 1)
     }
   }
 
-  function checkHelper(node) {
+  function checkHelper(node, called) {
     const { path, params, hash, loc } = node
     const name = path.original
     const isCall = params.length > 0 || (hash !== undefined && hash !== null) || node.type === 'SubExpression'
@@ -122,6 +124,7 @@
       if (isCall) throw new TemplateError('invalid_template', 'Only a helper can be given arguments.', loc.start)
       return
     }
+    if (isKnown(name)) called.add(name)
     if (isCall && !isKnown(name)) throw new TemplateError('unknown_helper', `There is no helper "${name}".`, loc.start)
     if (node.type === 'BlockStatement' && BLOCKS.includes(name) && params.length === 0)
       throw new TemplateError('invalid_template', `{{#${name}}} needs what it is about: {{#${name} metadata.title}}.`, loc.start)
@@ -136,11 +139,12 @@
     },
   })
 
-  /** The tree of a template that may be rendered. @throws TemplateError */
+  /** The tree of a template that may be rendered, and the names of the helpers that it calls. @throws TemplateError */
   parts.readTemplate = (template) => {
     const tree = parse(template)
-    check(tree)
-    return tree
+    const called = new Set()
+    check(tree, called)
+    return { tree, called }
   }
   parts.failure = failure
 })()

@@ -1,0 +1,316 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Knex } from 'knex'
+import t from 'tap'
+import { openComposition } from '#api/composition.ts'
+import { routes } from '#api/routes/index.ts'
+import { openServer } from '#api/server.ts'
+import { silentLog } from '#core/log.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { fill } from '#test/support/filled-request.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { ADMIN, testSettings } from '#test/support/server.ts'
+
+/**
+ * Everything that can be read is read twice by people from whom a series is kept: before that series is there, and when it is, entangled with all
+ * the rest. The answers must be the same to the byte: so no count, sum, average, order, page, name or refusal tells of what is hidden.
+ */
+
+const WALKERS = [
+  { role: 'reader', mode: 'deny' },
+  { role: 'reader', mode: 'allow' },
+  { role: 'maintainer', mode: 'deny' },
+  { role: 'admin', mode: 'deny' },
+] as const
+
+/** Thousands of requests. */
+t.setTimeout(120_000)
+
+/** Stands in all texts of the hidden series. */
+const SECRET = 'Zyxwvut'
+
+/** What tells of the whole house, to those who run it. */
+const OF_THE_HOUSE: Record<string, string> = {
+  '/health': 'tells of the server',
+}
+
+interface Ids {
+  libraryId: string
+  bookId: string
+  seriesId: string
+  collectionId: string
+  readListId: string
+  coverId: string
+  taskId: string
+  tagId: string
+  genreId: string
+  userId: string
+}
+
+t.test('what is hidden changes no answer', { timeout: 120_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-unseen-'))
+  const { database } = await openTestDatabase(t, { poolMax: 10 })
+  const { services, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
+  const server = openServer(services)
+  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await server.close({ deadlineMs: 500 })
+    await close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await services.accounts.initialize(ADMIN)
+
+  const libraryId = await addLibrary(database, { path: join(folder, 'library') })
+  const tagIds = await namesOf(database, 'sharing_tags', ['open', 'kept away'])
+  const walkers = await Promise.all(
+    WALKERS.map(async ({ role, mode }) => {
+      const user = { username: `walker-${role}-${mode}`, email: `${role}-${mode}@example.org`, password: 'a long enough password', role }
+      const { id } = await services.accounts.createUser(user, null)
+      const tag = mode === 'allow' ? tagIds[0] : tagIds[1]
+      await database('user_sharing_grants').insert({ user_id: id, sharing_tag_id: tag, access_mode: mode })
+      const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
+      return { said: `${role} (${mode})`, id, accessToken }
+    }),
+  )
+  const userIds = walkers.map(({ id }) => id)
+  // Genres and tags by these names are there before, for administrators see those that nothing carries.
+  const genreIds = await namesOf(database, 'genres', ['Both', 'Secret'])
+  const tagNameIds = await namesOf(database, 'tags', ['Both', 'Secret'])
+  const shared = { libraryId, tagIds, genreIds, tagNameIds, userIds }
+  const open = { ...newIds(libraryId), tagId: tagIds[0] as string, genreId: genreIds[0] as string, userId: userIds[0] as string }
+  const hidden = { ...newIds(libraryId), tagId: tagIds[1] as string, genreId: genreIds[1] as string, userId: userIds[1] as string }
+  await addWorld(database, { ids: open, word: 'Open', shelves: null, carries: [0], sharingTag: 0, ...shared })
+
+  const askAll = async (users: typeof walkers) => {
+    const answers = new Map<string, string>()
+    const all = users.flatMap((user) => [...requests({ open, hidden })].map((asked) => ({ ...user, ...asked })))
+    const answered = all.values()
+    // A few at a time, so that the server waits for its database less.
+    await Promise.all(Array.from({ length: 4 }, askSome))
+    return answers
+
+    async function askSome(): Promise<void> {
+      for (const { said, accessToken, method, path, body } of answered) {
+        const answer = await fetch(url + path, {
+          method,
+          headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+          ...(body !== undefined && { body }),
+          redirect: 'manual',
+        })
+        const headers = ['etag', 'link', 'content-type', 'content-length', 'last-modified', 'location'].map((name) =>
+          answer.headers.get(name),
+        )
+        const text = (await answer.text()).replace(/"requestId":"[^"]*"/, '')
+        if (answer.status >= 500 && path !== '/health') t.fail(`${method} ${path} → ${answer.status} ${text}`)
+        answers.set(`${said} ${method} ${path} ${body ?? ''}`, `${answer.status} ${text}\n${headers.join('\n')}`)
+      }
+    }
+  }
+  const before = await askAll(walkers)
+  await addWorld(database, { ids: hidden, word: SECRET, shelves: open, carries: [0, 1], sharingTag: 1, ...shared })
+  const after = await askAll(walkers)
+  t.ok([...before.values()].filter((answer) => answer.startsWith('200 ')).length > before.size / 3, 'much was answered')
+  for (const [asked, answer] of before) t.equal(after.get(asked), answer, asked)
+
+  t.test('it is seen by who may', async (t) => {
+    await database('user_sharing_grants').delete()
+    const seen = await askAll(walkers.slice(0, 1))
+    const changed = [...seen].filter(([asked, answer]) => answer !== before.get(asked))
+    t.ok(changed.length > seen.size / 2, `${changed.length} of ${seen.size} answers differ then`)
+  })
+})
+
+const newIds = (libraryId: string) => ({
+  libraryId,
+  bookId: randomUUID(),
+  seriesId: randomUUID(),
+  collectionId: randomUUID(),
+  readListId: randomUUID(),
+  coverId: randomUUID(),
+  taskId: randomUUID(),
+})
+
+async function namesOf(database: Knex, table: string, names: string[]): Promise<string[]> {
+  const rows = names.map((name) => ({ name, ...(table !== 'sharing_tags' && { name_key: name.toLowerCase() }) }))
+  return (await database(table).insert(rows, 'id')).map(({ id }) => id)
+}
+
+/** A series of two books with all that can belong to a series, which stands also on the shelves of another one. */
+async function addWorld(
+  database: Knex,
+  world: {
+    ids: Ids
+    word: string
+    shelves: Ids | null
+    carries: number[]
+    sharingTag: number
+    tagIds: string[]
+    genreIds: string[]
+    tagNameIds: string[]
+    userIds: string[]
+  },
+): Promise<void> {
+  const { ids, word, shelves, carries, userIds } = world
+  const { libraryId, seriesId, bookId } = ids
+  await database.transaction(async (trx) => {
+    await addSeries(trx, { id: seriesId, library_id: libraryId, title: `${word} Saga`, title_sort: `${word} Saga` } as never)
+    await trx('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: world.tagIds[world.sharingTag] })
+    const book = { library_id: libraryId, series_id: seriesId, page_count: 9, page_source: 'zip', volume: 1 }
+    await addBook(trx, { ...book, id: bookId, title: `${word} One`, number: 1, cover_hash: 'c0ffee' })
+    const secondId = await addBook(trx, { ...book, title: `${word} Two`, number: 2, state: 'failed' })
+    const goneId = await addBook(trx, { ...book, title: `${word} Gone`, number: 3, deleted_at: new Date() })
+    await trx('book_metadata').insert({ book_id: bookId, summary: `${word} words`, year: 1999, publisher: word, isbns: '9780306406157' })
+    await trx('series_metadata').insert({ series_id: seriesId, summary: `${word} words`, year: 1999, publisher: word })
+    for (const place of carries) {
+      await trx('series_genres').insert({ series_id: seriesId, genre_id: world.genreIds[place] })
+      await trx('series_tags').insert({ series_id: seriesId, tag_id: world.tagNameIds[place] })
+      await trx('book_genres').insert({ book_id: bookId, genre_id: world.genreIds[place] })
+      await trx('book_tags').insert({ book_id: bookId, tag_id: world.tagNameIds[place] })
+    }
+    await trx('series_alternate_titles').insert({ series_id: seriesId, label: 'Other', title: `${word} other` })
+    for (const [table, owner] of [
+      ['series', { series_id: seriesId }],
+      ['book', { book_id: bookId }],
+    ] as const) {
+      await trx(`${table}_external_ids`).insert({ ...owner, source: 'api:mal', external_id: word })
+      await trx(`${table}_external_links`).insert({ ...owner, source: 'mal', url: `https://example.org/${word}` })
+    }
+    await trx('series_external_ratings').insert({ series_id: seriesId, source: 'mal', rating: 50 })
+    await trx('book_errors').insert({ book_id: bookId, error_type: 'other', message: `${word} is bad`, fatal: false })
+    await trx('book_errors').insert({ book_id: secondId, error_type: 'metadata', message: `${word} is bad`, fatal: false })
+    for (const owner of [{ book_id: bookId, id: ids.coverId }, { series_id: seriesId }]) {
+      await trx('covers').insert({ ...owner, source: 'custom', hash: word, width: 1, height: 1, is_selected: true })
+    }
+    for (const user_id of userIds) {
+      await trx('series_user_ratings').insert({ user_id, series_id: seriesId, rating: 80 })
+      await trx('read_progress').insert({
+        user_id,
+        book_id: bookId,
+        current_page: 9,
+        percentage: 1,
+        completed: true,
+        completed_at: trx.fn.now(),
+      })
+      await trx('read_progress').insert({ user_id, book_id: goneId, current_page: 1, percentage: 0.1 })
+      await trx('want_to_read').insert({ user_id, series_id: seriesId })
+    }
+    await trx('collections').insert({ id: ids.collectionId, name: `${word} collection` })
+    await trx('read_lists').insert({ id: ids.readListId, name: `${word} list` })
+    for (const [position, { collectionId, readListId }] of [ids, ...(shelves ? [shelves] : [])].entries()) {
+      // Before what is there: the first cover of a shelf stands for it.
+      await trx('collection_series').insert({ collection_id: collectionId, series_id: seriesId, position: -position })
+      await trx('read_list_books').insert({ read_list_id: readListId, book_id: bookId, position: -position })
+    }
+    await trx('pgboss.job').insert({
+      id: ids.taskId,
+      name: 'analyze_book',
+      data: { bookId, libraryId },
+      state: 'failed',
+      output: { message: `${word} failed` },
+    })
+  })
+}
+
+interface Asked {
+  method: string
+  path: string
+  body?: string
+}
+
+/** Every route that reads, with the ids of what is open and of what is hidden; lists in every order and with every kind of condition. */
+function* requests(things: { open: Ids; hidden: Ids }): Generator<Asked> {
+  for (const ids of [things.open, things.hidden]) {
+    for (const route of routes) {
+      if (route.method !== 'GET' || route.path in OF_THE_HOUSE) continue
+      const request = fill(route, { ...UNKNOWN, ...ids, sharingTagId: ids.tagId })
+      if ('unknown' in request) throw new Error(`GET ${route.path}: nobody knows how to fill ${request.unknown}`)
+      yield { method: 'GET', path: request.path }
+      const query = Object.keys(((route.query as { properties?: object } | undefined)?.properties ?? {}) as object)
+      const more = (words: string) => ({ method: 'GET', path: `${request.path}${request.path.includes('?') ? '&' : '?'}${words}` })
+      if (query.includes('full')) yield more('full=true')
+      if (query.includes('pageSize')) yield more('pageSize=1')
+      if (query.includes('includeDeleted')) yield more('includeDeleted=true')
+      if (query.includes('genres')) yield more('genres=Secret')
+      if (query.includes('genres')) yield more('genres=Both&tags=Both')
+      // Not only what is of the id that was asked for.
+      if (/[?&](bookId|seriesId)=/.test(request.path)) {
+        const path = request.path.replaceAll(/(bookId|seriesId)=[^&]*&?/g, '')
+        yield { method: 'GET', path }
+        if (query.includes('full')) yield { method: 'GET', path: `${path}${path.endsWith('?') ? '' : '&'}full=true` }
+      }
+    }
+  }
+  for (const sort of [
+    'name',
+    'date_added',
+    'date_updated',
+    'book_count',
+    'date_read',
+    'release_date',
+    'rating',
+    'community_rating',
+    'external_rating',
+  ])
+    yield list('series/list', { full: false }, `?sort=${sort},desc`)
+  for (const words of [SECRET, 'saga', 'words', '9780306406157', `${SECRET} other`]) {
+    yield list('books/list', { fullTextSearch: words })
+    yield list('series/list', { fullTextSearch: words })
+    yield list('series/list/alphabetical-groups', { fullTextSearch: words })
+    yield list('series/search', { query: words })
+  }
+  const { hidden } = things
+  const text = (value: string) => [
+    { operator: 'is', value },
+    { operator: 'isNot', value },
+    { operator: 'contains', value },
+    { operator: 'doesNotContain', value },
+  ]
+  const both = [
+    ...['genre', 'tag'].flatMap((field) => ['Both', 'Secret'].flatMap((value) => text(value).map((how) => ({ [field]: how })))),
+    ...text('kept away').map((how) => ({ sharingTag: how })),
+    ...text(hidden.seriesId).flatMap(({ operator, value }) => (operator.startsWith('is') ? [{ seriesId: { operator, value } }] : [])),
+    { readStatus: { operator: 'is', value: 'read' } },
+    { not: { readStatus: { operator: 'is', value: 'unread' } } },
+    { libraryId: { operator: 'is', value: hidden.libraryId } },
+  ]
+  const ofBooks = [
+    ...text(SECRET).flatMap((how) => [{ title: how }, { path: how }, { publisher: how }]),
+    ...['isTrue', 'isFalse'].flatMap((operator) => [{ hasError: { operator } }, { inReadList: { operator } }]),
+  ]
+  const ofSeries = [
+    ...text(SECRET).flatMap((how) => [{ name: how }, { publisher: how }]),
+    ...['isTrue', 'isFalse'].flatMap((operator) => [{ inCollection: { operator } }, { hasUserRating: { operator } }]),
+  ]
+  for (const condition of [...both, ...ofBooks]) yield list('books/list', { condition })
+  for (const condition of [...both, ...ofSeries]) {
+    yield list('series/list', { condition })
+    yield list('series/list/alphabetical-groups', { condition })
+  }
+}
+
+const list = (path: string, body: object, query = ''): Asked => ({
+  method: 'POST',
+  path: `/api/v1/${path}${query}`,
+  body: JSON.stringify(body),
+})
+
+/** Things of no series, and none that there is. */
+const UNKNOWN = {
+  pageNumber: 1,
+  page: 1,
+  keyId: randomUUID(),
+  apiKeyId: randomUUID(),
+  titleId: randomUUID(),
+  altTitleId: randomUUID(),
+  alternateTitleId: randomUUID(),
+  externalIdId: randomUUID(),
+  externalId: 'x',
+  linkId: randomUUID(),
+  ratingId: randomUUID(),
+  source: 'mal',
+  id: randomUUID(),
+  name: 'x',
+  query: 'saga',
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import type { TSchema } from 'typebox'
+import type { Endpoint, Route } from '#api/http/endpoint.ts'
+import type { Services } from '#api/services.ts'
+
+/** Values of parameters of which only the name says what they mean. */
+export type Known = Record<string, string | number | boolean>
+
+/** A request that a route takes. */
+export interface Filled {
+  path: string
+  headers: Record<string, string>
+  body?: string | FormData
+  /** Whether a hidden thing is named in path or body, so that success would mean it was found. */
+  echoes: boolean
+}
+
+/** What names a book, a series, or what is made of them. */
+const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId)$/
+
+/**
+ * A request for a route, with a value for all that it needs, made from its schemas; or what nobody knows how to fill.
+ * @param known values by name; `besideBookId` and `besideSeriesId` stand before the one in lists of ids
+ */
+export function fill(route: Route<Services>, known: Known): Filled | { unknown: string } {
+  let echoes = false
+  let path = route.path
+  for (const [, name = ''] of route.path.matchAll(/:(\w+)/g)) {
+    const value = known[name]
+    if (value === undefined) return { unknown: `the path parameter ${name}` }
+    echoes ||= HIDDEN_NAMES.test(name)
+    path = path.replace(`:${name}`, encodeURIComponent(String(value)))
+  }
+  const query = new URLSearchParams()
+  for (const [name, schema] of Object.entries(propertiesOf(route.query))) {
+    if (HIDDEN_NAMES.test(name)) query.set(name, String(known[name]))
+    else if (requiredOf(route.query).includes(name)) {
+      const value = known[name] ?? sampleOf(schema, name, known)
+      if (value === undefined) return { unknown: `the query parameter ${name}` }
+      query.set(name, String(value))
+    }
+  }
+  if (query.size > 0) path += `?${query}`
+  const { body: schema, upload } = route as Endpoint<Services>
+  if (/\/read-lists\/import$/.test(path)) {
+    const form = new FormData()
+    form.set(
+      'file',
+      new Blob([`<ReadingList><Name>A list</Name><Books><Book Series="${known['seriesTitle']}" Number="1"/></Books></ReadingList>`]),
+      'x.cbl',
+    )
+    return { path, headers: {}, body: form, echoes }
+  }
+  if (upload) {
+    const form = new FormData()
+    form.set('file', new Blob(['GIF89a']), 'x.gif')
+    return { path, headers: {}, body: form, echoes }
+  }
+  if (!schema) return { path, headers: {}, echoes }
+  const body = sampleOf(schema as TSchema, 'body', known)
+  if (body === undefined) return { unknown: 'the body' }
+  // Tried on one thing at a time.
+  if (/\/(templates\/render|conditions\/evaluate)$/.test(path)) delete (body as Shape)['seriesId']
+  const text = JSON.stringify(body)
+  echoes ||= text.includes(String(known['bookId'])) || text.includes(String(known['seriesId']))
+  return { path, headers: { 'content-type': 'application/json' }, body: text, echoes }
+}
+
+type Shape = { [key: string]: unknown }
+const propertiesOf = (schema: unknown): Record<string, Shape> =>
+  ((schema as Shape | undefined)?.['properties'] as Record<string, Shape>) ?? {}
+const requiredOf = (schema: unknown): string[] => ((schema as Shape | undefined)?.['required'] as string[]) ?? []
+
+/** A value that the schema takes, with the ids of hidden things wherever a name asks for one; undefined when none is known. */
+function sampleOf(given: unknown, name: string, known: Known): unknown {
+  const schema = given as Shape
+  if (name === 'bookIds') return [known['besideBookId'], known['bookId']].filter((id) => id !== undefined)
+  if (name === 'seriesIds') return [known['besideSeriesId'], known['seriesId']].filter((id) => id !== undefined)
+  if (name === 'sharingTagIds') return []
+  if (name === 'source' && schema['pattern'] !== undefined) return `book:${known['bookId']}`
+  if (HIDDEN_NAMES.test(name) && known[name] !== undefined) return known[name]
+  if (Array.isArray(schema['enum'])) return schema['enum'][0]
+  if (schema['const'] !== undefined) return schema['const']
+  for (const choice of ['anyOf', 'oneOf']) {
+    for (const branch of (schema[choice] as unknown[] | undefined) ?? []) {
+      const value = sampleOf(branch, name, known)
+      if (value !== undefined) return value
+    }
+  }
+  if (Array.isArray(schema['allOf'])) return Object.assign({}, ...schema['allOf'].map((part) => sampleOf(part, name, known)))
+  switch (schema['type']) {
+    case 'object': {
+      const members: Shape = {}
+      for (const [member, shape] of Object.entries(propertiesOf(schema))) {
+        const needed = requiredOf(schema).includes(member)
+        if (!needed && !/Ids?$/.test(member)) continue
+        const value = sampleOf(shape, member, known)
+        if (value === undefined && needed) return undefined
+        if (value !== undefined) members[member] = value
+      }
+      return members
+    }
+    case 'array': {
+      if (!schema['minItems'] && !/Ids$/.test(name)) return []
+      const item = sampleOf(schema['items'], name.replace(/s$/, ''), known)
+      return item === undefined ? undefined : [item]
+    }
+    case 'string':
+      if (known[name] !== undefined && /Id$/.test(name)) return known[name]
+      if (schema['format'] === 'uuid') return /Id$/.test(name) ? undefined : randomUUID()
+      if (schema['format'] === 'email') return `${randomUUID()}@example.org`
+      if (schema['format'] === 'date-time') return '2026-01-01T00:00:00Z'
+      if (name === 'url') return 'https://example.org/1'
+      if (name === 'path') return `/nowhere/${randomUUID()}`
+      return randomUUID().slice(0, 12)
+    case 'integer':
+    case 'number':
+      return Math.max(1, Number(schema['minimum'] ?? 1))
+    case 'boolean':
+      return false
+    case 'null':
+      return null
+    default:
+      // Any JSON.
+      return Object.keys(schema).some((key) => key === 'type') ? undefined : {}
+  }
+}

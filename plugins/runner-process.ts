@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import os from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -108,6 +109,7 @@ export function startRunner(log: Log, listener: Listener): RunnerProcess {
     die()
   })
   offerToTheKernel(pid)
+  yieldToOthers(pid)
   // It lives no longer than the server, and keeps nobody waiting for it.
   child.unref()
   ;(socket as unknown as { unref?: () => void }).unref?.()
@@ -121,6 +123,15 @@ export function startRunner(log: Log, listener: Listener): RunnerProcess {
     },
     kill,
     residentBytes: () => residentBytes(pid),
+  }
+}
+
+/** Where the processor is short, readers come before plugins. */
+function yieldToOthers(pid: number): void {
+  try {
+    os.setPriority(pid, os.constants.priority.PRIORITY_LOW)
+  } catch {
+    // It is a courtesy too.
   }
 }
 

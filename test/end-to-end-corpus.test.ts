@@ -124,6 +124,7 @@ t.test(
     const errors = await listErrors(server)
     const expectedBooks = corpus.files.filter((file) => BOOK_FORMATS.includes(file.format) && !file.notABook)
     const contract = findContract('Book')
+    const contextContract = findContract('BookContext')
 
     for (const expected of expectedBooks) {
       const path = join(corpus.folder, expected.path)
@@ -135,6 +136,7 @@ t.test(
       const pages = book.analyzed ? await server.get<ListedPage[]>(`/api/v1/books/${book.id}/pages`) : []
       t.same(differences(expected, book, pages, errors.get(path) ?? []), [], expected.path)
       if (contract) t.same(contract(book), [], `${expected.path} fits the contract`)
+      if (contextContract) t.same(contextContract(await server.get(`/api/v1/books/${book.id}/context`)), [], `and so does its context`)
     }
     t.same(
       corpus.files

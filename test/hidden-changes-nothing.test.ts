@@ -103,13 +103,30 @@ t.test('what is hidden changes no answer', { timeout: 120_000 }, async (t) => {
           answer.headers.get(name),
         )
         const text = (await answer.text()).replace(/"requestId":"[^"]*"/, '')
-        if (answer.status >= 500 && path !== '/health') t.fail(`${method} ${path} → ${answer.status} ${text}`)
+        // Who may ask for anything is understood, or nothing was asked.
+        if (method === 'POST' && said.startsWith('admin') && answer.status !== 200) t.fail(`${path} ${body} → ${answer.status} ${text}`)
+        if (answer.status >= 500) t.fail(`${method} ${path} → ${answer.status} ${text}`)
         answers.set(`${said} ${method} ${path} ${body ?? ''}`, `${answer.status} ${text}\n${headers.join('\n')}`)
       }
     }
   }
+  // A scan found all there is before any of it had a row; the files of the hidden series count from then on.
+  const scan = { mode: 'deep', status: 'processing', files_total: 3, books_found: 3, series_found: 1, errors: '[]' }
+  const scanId = randomUUID()
+  await database('scans').insert({ ...scan, id: scanId, library_id: libraryId })
+  await database('pgboss.job').insert({ id: scanId, name: 'scan_library', data: { libraryId }, state: 'active', started_on: new Date() })
+  await database('task_runs').insert({
+    task_id: scanId,
+    task_type: 'scan_library',
+    progress_current: 1,
+    progress_total: 3,
+    node_id: 'test',
+    node_lock: 1,
+  })
   const before = await askAll(walkers)
   await addWorld(database, { ids: hidden, word: SECRET, shelves: open, carries: [0, 1], sharingTag: 1, ...shared })
+  await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
+  await database('task_runs').update({ progress_total: 6, progress_message: SECRET })
   const after = await askAll(walkers)
   t.ok([...before.values()].filter((answer) => answer.startsWith('200 ')).length > before.size / 3, 'much was answered')
   for (const [asked, answer] of before) t.equal(after.get(asked), answer, asked)
@@ -203,6 +220,8 @@ async function addWorld(
       await trx('collection_series').insert({ collection_id: collectionId, series_id: seriesId, position: -position })
       await trx('read_list_books').insert({ read_list_id: readListId, book_id: bookId, position: -position })
     }
+    const waitingId = await addBook(trx, { ...book, title: `${word} Four`, number: 4, state: 'pending', page_count: 0 })
+    await trx('pgboss.job').insert({ id: randomUUID(), name: 'analyze_book', data: { bookId: waitingId, libraryId }, state: 'created' })
     await trx('pgboss.job').insert({
       id: ids.taskId,
       name: 'analyze_book',
@@ -253,7 +272,7 @@ function* requests(things: { open: Ids; hidden: Ids }): Generator<Asked> {
     'community_rating',
     'external_rating',
   ])
-    yield list('series/list', { full: false }, `?sort=${sort},desc`)
+    yield list('series/list', {}, `?sort=${sort},desc`)
   for (const words of [SECRET, 'saga', 'words', '9780306406157', `${SECRET} other`]) {
     yield list('books/list', { fullTextSearch: words })
     yield list('series/list', { fullTextSearch: words })
@@ -270,12 +289,12 @@ function* requests(things: { open: Ids; hidden: Ids }): Generator<Asked> {
   const both = [
     ...['genre', 'tag'].flatMap((field) => ['Both', 'Secret'].flatMap((value) => text(value).map((how) => ({ [field]: how })))),
     ...text('kept away').map((how) => ({ sharingTag: how })),
-    ...text(hidden.seriesId).flatMap(({ operator, value }) => (operator.startsWith('is') ? [{ seriesId: { operator, value } }] : [])),
     { readStatus: { operator: 'is', value: 'read' } },
     { not: { readStatus: { operator: 'is', value: 'unread' } } },
     { libraryId: { operator: 'is', value: hidden.libraryId } },
   ]
   const ofBooks = [
+    ...['is', 'isNot'].map((operator) => ({ seriesId: { operator, value: hidden.seriesId } })),
     ...text(SECRET).flatMap((how) => [{ title: how }, { path: how }, { publisher: how }]),
     ...['isTrue', 'isFalse'].flatMap((operator) => [{ hasError: { operator } }, { inReadList: { operator } }]),
   ]

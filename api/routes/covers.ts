@@ -42,7 +42,7 @@ export const coverRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/:bookId/cover',
-    summary: 'Give a book a cover; it is shown from now on',
+    summary: 'Give a book a cover; it is shown from now on, and only people change that',
     tag,
     allow: { who: 'books-write' },
     params: BookId,
@@ -117,7 +117,7 @@ export const coverRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/:seriesId/cover',
-    summary: 'Give a series a cover; it is shown from now on',
+    summary: 'Give a series a cover; it is shown from now on, and only people change that',
     tag,
     allow: { who: 'series-write' },
     params: SeriesId,
@@ -130,7 +130,7 @@ export const coverRoutes = [
   endpoint({
     method: 'PATCH',
     path: '/api/v1/series/:seriesId/cover/source',
-    summary: 'Choose where the cover of a series comes from: default, custom, book:<id> or plugin:<name>',
+    summary: 'Choose where the cover of a series comes from: default, custom, book:<id> or plugin:<name>; only people change that again',
     tag,
     allow: { who: 'series-write' },
     params: SeriesId,

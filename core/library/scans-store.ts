@@ -1,4 +1,6 @@
 import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
 import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
 
 export type ScanMode = 'normal' | 'deep'
@@ -133,23 +135,19 @@ export async function listActiveScans(database: Knex): Promise<ScanRow[]> {
   return await database('scans').whereIn('status', ['pending', 'processing']).orderBy('started_at')
 }
 
-/** Books of the library that wait for their first analysis, or for one since they changed. */
-export async function countPendingBooks(database: Knex, libraryId: string): Promise<number> {
-  const row = await database('books')
-    .where('library_id', libraryId)
-    .where('state', 'pending')
-    .whereNull('deleted_at')
-    .count({ count: '*' })
-    .first()
-  return Number(row?.count)
+/** Books of the library that wait for their first analysis, or for one since they changed. @param by counts only what this caller may see */
+export async function countPendingBooks(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
+  const pending = database('books').where('library_id', libraryId).where('state', 'pending').whereNull('deleted_at')
+  if (by) pending.modify(visibleTo(by, 'books.series_id'))
+  return Number((await pending.count({ count: '*' }).first())?.count)
 }
 
-/** Analyses of the library that wait or run, those of books that were analysed before included. */
-export async function countQueuedAnalyses(database: Knex, libraryId: string): Promise<number> {
-  const { rows } = await database.raw(
-    `SELECT count(*)::int AS count FROM ${QUEUE_SCHEMA}.job
-     WHERE name = 'analyze_book' AND state IN ('created', 'retry', 'active') AND data ->> 'libraryId' = ?`,
-    [libraryId],
-  )
-  return rows[0].count
+/** Analyses of the library that wait or run, those of books that were analysed before included. @param by as in `countPendingBooks` */
+export async function countQueuedAnalyses(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
+  const queued = database(`${QUEUE_SCHEMA}.job AS j`)
+    .whereRaw(`j.name = 'analyze_book' AND j.state IN ('created', 'retry', 'active') AND j.data ->> 'libraryId' = ?`, [libraryId])
+    .modify((query) => {
+      if (by) query.joinRaw(`JOIN books ON books.id = (j.data ->> 'bookId')::uuid`).modify(visibleTo(by, 'books.series_id'))
+    })
+  return Number((await queued.count({ count: '*' }).first())?.['count'])
 }

@@ -34,13 +34,17 @@ export const ScanStatus = Type.Object({
   status: Type.Enum(['idle', 'pending', 'processing', 'completed', 'failed', 'cancelled'], {
     description: '`idle`: never scanned; `startedAt` is then when the library was made.',
   }),
-  filesTotal: Type.Integer({ minimum: 0, description: 'Book files found so far.' }),
+  filesTotal: Type.Integer({
+    minimum: 0,
+    description:
+      'Book files found so far. This and the next three are 0 for whoever does not see every series: they count hidden ones too.',
+  }),
   filesProcessed: Count,
   booksFound: Count,
   seriesFound: Count,
   pendingAnalysis: Type.Integer({
     minimum: 0,
-    description: 'Books of the library that wait for analysis at this moment, whatever the scan does.',
+    description: 'Books of the library that wait for analysis at this moment, whatever the scan does; only those that the caller may see.',
   }),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for whoever may not change libraries or does not see every series.',
@@ -77,24 +81,24 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
     return (await findLibraryState(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
   }
 
-  /** Errors name paths of any series, and nothing tells which: whoever might not see one of them is told none. */
-  async function mayReadErrors(by: Caller | null): Promise<boolean> {
-    return by === null || (by.permissions.has('libraries-write') && !(await hasSharingGrants(database, by.userId)))
+  async function isRestricted(by: Caller | null): Promise<boolean> {
+    return by !== null && (await hasSharingGrants(database, by.userId))
   }
 
-  async function describe(row: ScanRow, withErrors: boolean): Promise<ScanStatus & { taskId: string }> {
+  async function describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
+    const restricted = await isRestricted(by)
     return {
       libraryId: row.library_id,
       taskId: row.id,
       mode: row.mode,
       status: row.status,
-      filesTotal: row.files_total,
-      filesProcessed: row.files_processed,
-      booksFound: row.books_found,
-      seriesFound: row.series_found,
-      pendingAnalysis: await count(database, row.library_id),
-      errors: withErrors ? row.errors : [],
+      ...(restricted
+        ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
+        : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
+      pendingAnalysis: await count(database, row.library_id, restricted ? by : null),
+      // They name paths of any series, and nothing tells which: whoever might not see one of them is told none.
+      errors: by === null || (by.permissions.has('libraries-write') && !restricted) ? row.errors : [],
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
@@ -116,13 +120,13 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
         throw error
       }
       const row = await findScan(database, id)
-      return row ? await describe(row, await mayReadErrors(by)) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
+      return row ? await describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
     },
 
     async getStatus(libraryId, by = null) {
       const library = await getLibrary(libraryId)
       const row = await findLatestScan(database, libraryId)
-      if (row) return await describe(row, await mayReadErrors(by))
+      if (row) return await describe(row, by)
       const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
       return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
     },
@@ -143,8 +147,8 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: 
     },
 
     async listActive(by = null) {
-      const [rows, withErrors] = await Promise.all([listActiveScans(database), mayReadErrors(by)])
-      return await Promise.all(rows.map((row) => describe(row, withErrors)))
+      const rows = await listActiveScans(database)
+      return await Promise.all(rows.map((row) => describe(row, by)))
     },
   }
 }

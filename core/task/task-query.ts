@@ -125,8 +125,10 @@ async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.
   const { rows } = await database.raw(SELECT, { jobs })
   return (rows as TaskRow[]).map((row) => {
     const task = taskOf(row)
-    // What went wrong with a whole library may name a file of any series.
-    return restricted && task.bookId === null && task.seriesId === null ? { ...task, lastError: null } : task
+    if (!restricted || task.bookId !== null || task.seriesId !== null) return task
+    // What went wrong with a whole library may name a file of any series, and what came of it counts them all.
+    const { progress: _, ...known } = task
+    return { ...known, lastError: null, result: null }
   })
 }
 

@@ -75,13 +75,16 @@ export function nearestTo(kind: ContextKind, path: string): { nearest: string | 
   let best: { path: string; distance: number } | null = null
   for (const field of known) {
     const distance = distanceOf(field.path.toLowerCase(), wanted.toLowerCase())
-    // Whoever writes `title` means `metadata.title`.
-    const bare = distanceOf(field.path.split('.').at(-1)?.toLowerCase() ?? '', wanted.split('.').at(-1)?.toLowerCase() ?? '') * 2 + 1
-    const least = Math.min(distance, bare + (field.path.startsWith('series.') && !wanted.startsWith('series.') ? 1 : 0))
+    // Whoever writes `title` means `metadata.title`, and not the one of the series.
+    const bare = distanceOf(lastOf(field.path), lastOf(wanted))
+    const byName = bare * 3 <= lastOf(wanted).length ? bare * 2 + 1 : Number.POSITIVE_INFINITY
+    const least = Math.min(distance, byName + (field.path.startsWith('series.') && !wanted.startsWith('series.') ? 1 : 0))
     if (best === null || least < best.distance) best = { path: field.path, distance: least }
   }
   return { nearest: best !== null && best.distance <= Math.max(3, wanted.length / 3) ? best.path : null }
 }
+
+const lastOf = (path: string) => (path.split('.').at(-1) as string).toLowerCase()
 
 /** Names in `<…>` stand for anything, dots too; so does everything below a field of one's own. */
 function isSamePath(field: string, wanted: string): boolean {

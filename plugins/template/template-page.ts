@@ -24,7 +24,7 @@ A list of people writes their names, any other list its entries, with commas.
 |---|---|
 | \`{{metadata.title}}\` | a field |
 | \`{{series.metadata.title}}\` | a field of the series of a book |
-| \`{{metadata.authors.[0].name}}\` | an entry of a list |
+| \`{{metadata.authors.0.name}}\`, \`{{metadata.genres.[0]}}\` | an entry of a list; a number at the end stands in brackets |
 | \`{{externalIds.plugin:anilist.id}}\` | an identifier; its name may hold colons and dots |
 | \`{{externalIds.[plugin:anilist].id}}\` | the same |
 | \`{{customMetadata.shelf}}\` | a field of your own, spelled as you spelled it |

@@ -1,10 +1,14 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { coverPath } from '#core/book/book-file.ts'
 import { findPostmaster } from '#core/database/postmaster.ts'
 import { ADMIN, awaitGone, makeRoom, root, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 // Each start makes a database of its own, beside other tests.
 t.setTimeout(300_000)
@@ -27,6 +31,28 @@ t.test('kill -9 stops no later start', async (t) => {
   const third = await startCarrel(t, data)
   t.equal((await fetch(`${third.url}/health`)).status, 200)
   await stopCarrel(t, third, data)
+})
+
+t.test('a start removes the covers that a killed server left', async (t) => {
+  const data = path.join(await makeRoom(t), 'data')
+  const { database, url } = await openTestDatabase(t)
+  const library_id = await addLibrary(database, { path: data })
+  const series_id = await addSeries(database, { library_id, title: 'Gone' })
+  const kept = coverPath(data, await addBook(database, { library_id, series_id, title: 'Kept', deleted_at: new Date() }))
+  const goneId = await addBook(database, { library_id, series_id, title: 'Gone' })
+  const gone = coverPath(data, goneId)
+  for (const cover of [kept, gone]) {
+    await mkdir(path.dirname(cover), { recursive: true })
+    await writeFile(cover, 'x')
+  }
+  await database('books').where('id', goneId).delete()
+  // Nothing to scan: the folder of a library may be away for a while.
+  await database('libraries').update({ is_active: false })
+  const server = await startCarrel(t, data, [], { env: { CARREL_DATABASE_URL: url } })
+  for (let tries = 0; existsSync(gone) && tries < 250; tries++) await sleep(20)
+  t.same([existsSync(gone), existsSync(kept)], [false, true])
+  server.child.kill('SIGTERM')
+  t.equal((await server.ended).code, 0)
 })
 
 t.test('draining: what is under way finishes, and nothing new begins', async (t) => {

@@ -65,7 +65,7 @@
     const names = [...new Set([...expected.matchAll(/'([A-Z_]+)'/g)].flatMap(([, token]) => TOKENS[token] ?? []))]
     const wanted = names.length > 0 ? `, expected ${names.slice(0, 6).join(', ')}` : ''
     if (got === 'NUMBER' && /\.$/.test(before))
-      return new TemplateError('invalid_template', 'The number of an entry stands in brackets: authors.[0].name.', at)
+      return new TemplateError('invalid_template', 'A number at the end of a path stands in brackets: metadata.genres.[0].', at)
     return new TemplateError('invalid_template', `Found ${TOKENS[got] ?? got}${wanted}.`, at)
   }
 

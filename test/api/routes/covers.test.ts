@@ -1,7 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
+import { coverPath } from '#core/book/book-file.ts'
+import { writeCover } from '#core/book/cover-store.ts'
 import { purgeDeleted } from '#core/library/purge-deleted.ts'
+import { seedSeries } from '#core/series/seed-series.ts'
 import { GIF, openShelves, picture } from '#test/support/shelves.ts'
 
 test('covers: given, shown at once, chosen, deleted', async (t) => {
@@ -44,6 +47,15 @@ test('covers: given, shown at once, chosen, deleted', async (t) => {
   t.match((await ask('GET', `/api/v1/series/${saga}`)).json, { hasCustomCover: true, selectedCoverSource: 'custom' })
   t.match((await ask('GET', `/api/v1/series/${batman}`)).json, { hasCustomCover: false, selectedCoverSource: null })
 
+  // What a person chose stays: neither a new cover in the file of the first book nor what the books say of the series takes its place.
+  const chosen = await tagOf(`/api/v1/series/${saga}/thumbnail`)
+  await ask('PATCH', `/api/v1/series/${saga}/cover/source`, { source: 'custom' })
+  const cover = await writeCover(dataFolder, other, picture('image/jpeg'))
+  await database('books').where('id', other).update({ cover_hash: cover })
+  await database.transaction((trx) => seedSeries(trx, [saga]))
+  t.equal(await tagOf(`/api/v1/series/${saga}/thumbnail`), chosen)
+  t.match((await ask('GET', `/api/v1/series/${saga}`)).json, { hasCustomCover: true, selectedCoverSource: 'custom' })
+
   // Covers go with what they are of.
   const files = () =>
     readdirSync(join(dataFolder, 'covers'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length
@@ -51,6 +63,7 @@ test('covers: given, shown at once, chosen, deleted', async (t) => {
   await database('books').update({ deleted_at: new Date() })
   await purgeDeleted({ database, dataFolder }, libraryId)
   t.equal(files(), 0, 'those of series too')
+  t.notOk(existsSync(coverPath(dataFolder, one)), 'and those that the files of books brought')
 })
 
 test('covers: what is refused', async (t) => {

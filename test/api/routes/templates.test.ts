@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { silentLog } from '#core/log.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { openTemplates } from '#plugins/template/templates.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+t.setTimeout(90_000)
+
+async function openPlayground(t: Test) {
+  const supervisor = openSupervisor({ log: silentLog })
+  t.teardown(() => supervisor.close())
+  const server = await openTestServer(t, { services: () => ({ templates: openTemplates(supervisor) }) })
+  const { database, adminToken: token } = server
+  const library_id = await addLibrary(database)
+  const seriesId = await addSeries(database, { library_id, title: 'Home' })
+  const bookId = await addBook(database, { library_id, series_id: seriesId, title: 'One & Two', page_count: 12 })
+  await database('book_metadata').insert({ book_id: bookId, year: 1999 })
+  const post = <T = Record<string, never>>(path: string, body: unknown) => server.request<T>('POST', `/api/v1${path}`, { token, body })
+  const get = (path: string) => server.request('GET', `/api/v1${path}`, { token })
+  return { ...server, bookId, seriesId, post, get }
+}
+
+t.test('a template is rendered over a book, a series or a context of one’s own', async (t) => {
+  const { post, get, bookId, seriesId } = await openPlayground(t)
+  t.match(await post('/templates/render', { template: '{{metadata.title}} ({{metadata.year}}) {{metadata.publisher}}', bookId }), {
+    status: 200,
+    json: {
+      output: 'One & Two (1999) ',
+      usedPaths: ['metadata.title', 'metadata.year', 'metadata.publisher'],
+      missingPaths: ['metadata.publisher'],
+      durationMs: Number,
+    },
+  })
+  t.match(await post('/templates/render', { template: '{{type}} {{metadata.title}}', seriesId }), {
+    status: 200,
+    json: { output: 'series Home' },
+  })
+  t.match(await post('/templates/render', { template: '{{a.b}}', context: { a: { b: 1 } } }), { status: 200, json: { output: '1' } })
+  t.match(await get(`/books/${bookId}/context`), { status: 200, json: { type: 'book', bookId, series: { seriesId } } })
+  t.match(await get(`/series/${seriesId}/context`), { status: 200, json: { type: 'series', seriesId, bookCount: 1 } })
+  const { json } = (await get('/templates/fields?type=series')) as unknown as { json: { fields: { path: string }[]; helpers: string[] } }
+  t.ok(json.fields.some(({ path }) => path === 'metadata.totalVolumeCount') && json.helpers.includes('urlencode'))
+
+  t.match(await post('/templates/render', { template: 'a\n{{shout x}}', bookId }), {
+    status: 422,
+    json: { error: 'invalid_value', message: /line 2, column 1/, details: [{ path: '/template', code: 'unknown_helper', line: 2 }] },
+  })
+  for (const body of [
+    { template: '' },
+    { template: '', bookId, seriesId },
+    { template: 7, bookId },
+
+    { bookId },
+    { template: '', bookId, more: 1 },
+  ])
+    t.equal((await post('/templates/render', body)).status, 400, JSON.stringify(body))
+  t.equal((await post('/templates/render', { template: 'x'.repeat(70_000), bookId })).status, 422)
+  t.equal((await post('/templates/render', { template: '', bookId: seriesId })).status, 404)
+})
+
+t.test('validation points at the mistake, and at the field that was meant', async (t) => {
+  const { post } = await openPlayground(t)
+  t.match((await post('/templates/validate', { template: '{{metadata.title}}' })).json, { valid: true, errors: [], warnings: [] })
+  t.match((await post('/templates/validate', { template: 'x\n  {{#each metadata.authors}}' })).json, {
+    valid: false,
+    errors: [{ message: /{{\/each}} is missing/, line: 2, column: 3 }],
+  })
+  t.match((await post('/templates/validate', { template: '{{metadata.titel}}\n{{#each metadata.authors}}{{nme}}{{/each}}' })).json, {
+    valid: true,
+    warnings: [
+      { path: 'metadata.titel', nearest: 'metadata.title', line: 1, column: 3, message: /did you mean "metadata.title"/ },
+      { path: 'metadata.authors[].nme', nearest: 'metadata.authors[].name', line: 2 },
+    ],
+  })
+  t.match((await post('/templates/validate', { template: '{{bookId}}', type: 'series' })).json, { warnings: [{ path: 'bookId' }] })
+})
+
+t.test('conditions say which rule failed, and over what', async (t) => {
+  const { post, bookId, seriesId } = await openPlayground(t)
+  const condition = {
+    mode: 'all',
+    rules: [
+      { field: 'metadata.year', operator: 'gte', value: 2000 },
+      { field: 'series.metadata.title', operator: 'equals', value: 'home' },
+    ],
+  }
+  t.match(await post('/conditions/evaluate', { condition, bookId }), {
+    status: 200,
+    json: {
+      passed: false,
+      rules: [
+        { field: 'metadata.year', operator: 'gte', value: 2000, actual: 1999, passed: false },
+        { actual: 'Home', passed: true },
+      ],
+    },
+  })
+  t.match(await post('/conditions/evaluate', { condition: {}, seriesId }), { status: 200, json: { passed: true, rules: [] } })
+  t.match(await post('/conditions/evaluate', { condition: { rules: [{ field: 'a', operator: 'like', value: 1 }] }, seriesId }), {
+    status: 422,
+    json: { details: [{ path: '/condition/rules/0/operator' }] },
+  })
+})
+
+t.test('who burns the computer with templates does not slow the others', async (t) => {
+  const { post, get, bookId, adminToken, url } = await openPlayground(t)
+  const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+  await post('/templates/render', { template: 'x', bookId })
+  const measure = async () => {
+    const times: number[] = []
+    for (const until = performance.now() + 2_000; performance.now() < until; ) {
+      const begun = performance.now()
+      t.equal((await get(`/books/${bookId}`)).status, 200)
+      times.push(performance.now() - begun)
+    }
+    times.sort((a, b) => a - b)
+    return { p50: times[Math.floor(times.length / 2)] as number, p99: times[Math.floor(times.length * 0.99)] as number }
+  }
+  const quiet = await measure()
+  let burning = true
+  const list = Array.from({ length: 1_000 }, (_, n) => n)
+  const bombs = [
+    '{{#each list}}{{#each @root.list}}{{#each @root.list}}{{/each}}{{/each}}{{/each}}',
+    '{{#each list}}{{#each @root.list}}{{@root.text}}{{/each}}{{/each}}',
+  ]
+  const statuses = new Map<number, number>()
+  const burn = async (template: string) => {
+    while (burning) {
+      const answer = await fetch(`${url}/api/v1/templates/render`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ template, context: { list, text: 'x'.repeat(1_000_000 - 100_000) } }),
+      })
+      await answer.arrayBuffer()
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      await sleep(1)
+    }
+  }
+  const burners = [burn(bombs[0] as string), burn(bombs[1] as string)]
+  const loaded = await measure()
+  burning = false
+  await Promise.all(burners)
+  const told = { quiet, loaded, statuses: Object.fromEntries(statuses) }
+  t.comment('other requests while templates burn', told)
+  t.ok((statuses.get(422) ?? 0) > 5, 'the bombs were stopped')
+  t.equal(statuses.get(500) ?? 0, 0)
+  // The bar is twice the quiet time, which bench:templates measures; where other tests run beside, neither figure is quiet, hence the floor.
+  t.ok(loaded.p99 < Math.max(quiet.p99 * 2, 250), JSON.stringify(told))
+})

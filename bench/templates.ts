@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { Client } from 'pg'
-import { median } from '#bench/load.ts'
+import { loadHttp, median } from '#bench/load.ts'
 import { closeDatabase, openDatabase } from '#core/database/database.ts'
 import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 import { silentLog } from '#core/log.ts'
@@ -24,6 +24,9 @@ const SINGLES = 2_000
 const RATIO_MIN = 0.4
 const SINGLE_P50_MS_MAX = 0.5
 const CONDITIONS_PER_SECOND_MIN = 10_000
+/** What other requests may take while templates burn, against what they take when it is quiet. */
+const BURNING_P99_MAX = 2
+const SECONDS = 5
 
 const TEMPLATE =
   '{{metadata.title}} ({{metadata.year}}) {{#each metadata.authors}}{{name}}{{#unless @last}}, {{/unless}}{{/each}} - {{series.metadata.title}}'
@@ -117,6 +120,34 @@ try {
   }
   const perSecond = (tried / (performance.now() - begun)) * 1_000
 
+  // Templates without an end and without measure, on two connections, one after the other, while a reader reads.
+  const paths = ids.slice(0, 100).map((id) => `/api/v1/books/${id}`)
+  const read = async () => await loadHttp({ port: server.port, paths, headers: server.headers, connections: 2, seconds: SECONDS })
+  await read()
+  const quiet = await read()
+  const list = Array.from({ length: 1_000 }, (_, n) => n)
+  const each = '{{#each @root.list}}'
+  const burn = async (template: string) =>
+    await loadHttp({
+      port: server.port,
+      paths: ['/api/v1/templates/render'],
+      headers: server.headers,
+      body: { template, context: { list, text: 'x'.repeat(20_000) } },
+      connections: 1,
+      seconds: SECONDS + 1,
+    })
+  const burning = [burn(`${each.repeat(3)}${'{{/each}}'.repeat(3)}`), burn(`${each.repeat(2)}{{@root.text}}${'{{/each}}'.repeat(2)}`)]
+  const loaded = await read()
+  const stopped = (await Promise.all(burning)).reduce((sum, { failures }) => sum + failures, 0)
+
+  console.table({
+    quiet: { 'requests/s': Math.round(quiet.requestsPerSecond), 'p50 ms': round(quiet.p50Ms), 'p99 ms': round(quiet.p99Ms) },
+    [`${stopped} bombs`]: {
+      'requests/s': Math.round(loaded.requestsPerSecond),
+      'p50 ms': round(loaded.p50Ms),
+      'p99 ms': round(loaded.p99Ms),
+    },
+  })
   console.table({
     'from the database': {
       'plain ms': round(median(bare)),
@@ -136,6 +167,8 @@ try {
   verdict(`1,000 books from the database, ratio to plain, at least ${RATIO_MIN}`, ratio, ratio >= RATIO_MIN)
   verdict(`single render p50 in ms, under ${SINGLE_P50_MS_MAX}`, median(singles), median(singles) < SINGLE_P50_MS_MAX)
   verdict(`conditions per second, at least ${CONDITIONS_PER_SECOND_MIN}`, perSecond, perSecond >= CONDITIONS_PER_SECOND_MIN)
+  const worse = loaded.p99Ms / quiet.p99Ms
+  verdict(`p99 of other requests while templates burn, times the quiet one, at most ${BURNING_P99_MAX}`, worse, worse <= BURNING_P99_MAX)
   await closeDatabase(database)
 } finally {
   supervisor.close()

@@ -17,6 +17,8 @@ export interface Program {
   resultLengthMax: number
   /** Calls that wait for their turn; more are refused. */
   queueMax: number
+  /** After a call had to be ended the next one waits this long: whoever burns the processor gets a part of it and no more. */
+  restMs: number
 }
 
 export interface Budget {
@@ -204,6 +206,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
     let home: { house: House; sandbox: number; loaded: boolean } | null = null
     let startDeadline: NodeJS.Timeout | null = null
     let gone = false
+    let restUntil = 0
+    const sources = JSON.stringify(program.sources)
 
     const inhabitant: Inhabitant = {
       isBusy: () => running !== null || (home !== null && !home.loaded),
@@ -227,6 +231,7 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       onEnded(error) {
         const wasLoaded = home?.loaded ?? false
         home = null
+        if (running) restUntil = performance.now() + program.restMs
         if (startDeadline) clearTimeout(startDeadline)
         if (running) {
           const { call } = running
@@ -253,11 +258,16 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
         loadWallMs: program.load.wallMs,
         resultLength: program.resultLengthMax,
       }
-      house.runner.send({ kind: 'load', sandbox, limits }, JSON.stringify(program.sources))
+      house.runner.send({ kind: 'load', sandbox, limits }, sources)
     }
 
     const next = (): void => {
       if (gone || running !== null || waiting.length === 0) return
+      const restMs = restUntil - performance.now()
+      if (restMs > 0) {
+        setTimeout(next, restMs)
+        return
+      }
       if (home === null) move()
       if (home === null || !home.loaded) return
       const { house, sandbox } = home

@@ -78,6 +78,7 @@ const program: Program = {
   // All outputs of a batch and what surrounds them.
   resultLengthMax: 10 * 1024 * 1024,
   queueMax: 64,
+  restMs: 100,
 }
 
 export function openTemplates(supervisor: Supervisor): Templates {

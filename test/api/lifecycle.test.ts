@@ -48,7 +48,7 @@ t.test('a start removes the covers that a killed server left', async (t) => {
   await database('books').where('id', goneId).delete()
   // Nothing to scan: the folder of a library may be away for a while.
   await database('libraries').update({ is_active: false })
-  const server = await startCarrel(t, data, [], { env: { CARREL_DATABASE_URL: url } })
+  const server = await startCarrel(t, data, [], { env: { DATABASE_URL: url } })
   for (let tries = 0; existsSync(gone) && tries < 250; tries++) await sleep(20)
   t.same([existsSync(gone), existsSync(kept)], [false, true])
   server.child.kill('SIGTERM')

@@ -19,6 +19,7 @@ const programOf = (functions: string, change: Partial<Program> = {}): Program =>
   load: { cpuMs: 500, wallMs: 5_000 },
   resultLengthMax: 100_000,
   queueMax: 4,
+  restMs: 0,
   ...change,
 })
 

@@ -103,6 +103,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     libraryId,
     tagId: tag.id,
     sharingTagId: tag.id,
+    key: 'application.name',
     pageNumber: 1,
     page: 1,
     // Things of their own, of no series: there are none by these ids.

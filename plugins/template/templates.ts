@@ -68,7 +68,7 @@ const program: Program = {
   place: 'templates',
   sources: [
     { name: 'handlebars.js', code: readFileSync(require.resolve('handlebars/dist/handlebars.min.js'), 'utf8') },
-    ...['helpers', 'parse', 'outline', 'render'].map((name) => ({
+    ...['vocabulary', 'parse', 'outline', 'render'].map((name) => ({
       name: `${name}.js`,
       code: readFileSync(new URL(`guest/${name}.js`, import.meta.url), 'utf8'),
     })),

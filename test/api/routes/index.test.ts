@@ -39,6 +39,7 @@ t.test('every route but the public ones asks who is there, and for its permissio
   t.same(open.sort(), [
     'GET /api/openapi.json',
     'GET /api/v1/info',
+    'GET /api/v1/settings/branding',
     'GET /api/v1/setup/status',
     'GET /health',
     'POST /api/v1/auth/login',

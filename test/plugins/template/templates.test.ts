@@ -1,8 +1,8 @@
 import t from 'tap'
 import { silentLog } from '#core/log.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
-import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/template/helpers.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
+import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/template/vocabulary.ts'
 
 t.setTimeout(90_000)
 

@@ -3,7 +3,7 @@
  * handlebars.js; they pass on what they make in `globalThis.parts`, which the last of them takes away. Nothing here is trusted by the server:
  * what it must not do is take long or say too much, and for that it has a budget.
  */
-;(function helpers() {
+;(function vocabulary() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
 

@@ -1,0 +1,146 @@
+import Type from 'typebox'
+import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { refuse } from '#core/errors.ts'
+import { Nullable } from '#core/schema.ts'
+import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/setting/chosen-setting.ts'
+import { type Change, changeSettings, listSettingChanges, listSettings, readSetting } from '#core/setting/chosen-setting-store.ts'
+
+const tag = 'settings'
+const allow = { who: 'system-admin' } as const
+const Key = Type.Object({ key: Type.String({ minLength: 1, maxLength: 100 }) })
+const Value = Type.String({ maxLength: VALUE_LENGTH_MAX })
+const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1_000 })))
+/** More than there are settings. */
+const UPDATES_MAX = 100
+const HISTORY_MAX = 500
+
+type Call = { caller: Caller | null; services: Services; address: string }
+
+/** Checks every value before any is kept. @throws not_found, invalid_value with the path of the value */
+async function change(
+  call: Call,
+  changes: readonly (Change & { path: string })[],
+  reason: string | null | undefined,
+): Promise<SettingRecord[]> {
+  for (const { key, value, path } of changes) {
+    const setting = getChosenSetting(key)
+    if (value === null) continue
+    const wrong = (message: string): never => refuse('invalid_value', `The setting ${key} ${message}.`, { details: [{ path, message }] })
+    if (value.length > setting.lengthMax) wrong(`has ${value.length} characters; ${setting.lengthMax} are allowed`)
+    if (setting.kind === 'text' && value.trim() === '') wrong('must not be empty')
+    if (setting.kind !== 'template') continue
+    const outline = await call.services.templates.read(value)
+    if ('error' in outline) {
+      const { message, line, column } = outline.error
+      wrong(`is no template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
+    }
+  }
+  const { userId } = call.caller ?? refuse('unauthorized')
+  return await changeSettings(call.services.database, changes, { userId, reason: reason ?? null, address: call.address })
+}
+
+const only = ([record]: SettingRecord[]): SettingRecord => record ?? refuse('not_found')
+
+export const settingRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/settings',
+    summary: 'Settings that are chosen while the server runs',
+    tag,
+    allow,
+    query: Type.Object({ category: Type.Optional(Type.String({ maxLength: 100 })) }),
+    reply: Type.Array(SettingRecord),
+    run: async (call, { query }) => {
+      const settings = await listSettings(call.services.database)
+      return query.category === undefined ? settings : settings.filter(({ category }) => category === query.category)
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/settings/bulk',
+    summary: 'Change several settings, all or none',
+    tag,
+    allow,
+    body: Type.Object({
+      updates: Type.Array(Type.Object({ key: Key.properties.key, value: Value }), { maxItems: UPDATES_MAX }),
+      changeReason: Reason,
+    }),
+    reply: Type.Array(SettingRecord),
+    run: (call, { body }) =>
+      change(
+        call,
+        body.updates.map((update, index) => ({ ...update, path: `/updates/${index}/value` })),
+        body.changeReason,
+      ),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/settings/:key',
+    summary: 'One setting',
+    tag,
+    allow,
+    params: Key,
+    reply: SettingRecord,
+    run: async (call, { params }) => {
+      const { key } = getChosenSetting(params.key)
+      return only((await listSettings(call.services.database)).filter((setting) => setting.key === key))
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/admin/settings/:key',
+    summary: 'Change a setting',
+    tag,
+    allow,
+    params: Key,
+    body: Type.Object({ value: Value, changeReason: Reason }),
+    reply: SettingRecord,
+    run: async (call, { params, body }) =>
+      only(await change(call, [{ key: params.key, value: body.value, path: '/value' }], body.changeReason)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/settings/:key/reset',
+    summary: 'Give a setting its default value again',
+    tag,
+    allow,
+    params: Key,
+    reply: SettingRecord,
+    run: async (call, { params }) => only(await change(call, [{ key: params.key, value: null, path: '/value' }], null)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/settings/:key/history',
+    summary: 'Who changed a setting, the last change first',
+    tag,
+    allow,
+    params: Key,
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HISTORY_MAX, description: '50 unless said.' })) }),
+    reply: Type.Array(SettingChange),
+    run: (call, { params, query }) => listSettingChanges(call.services.database, params.key, query.limit ?? 50),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/settings/public',
+    summary: 'Settings that everybody who is signed in may know, by key',
+    tag,
+    allow: { who: 'user' },
+    reply: Type.Record(Type.String(), Type.Object({ key: Type.String(), value: Type.String() })),
+    run: async (call) => {
+      const known = new Set(CHOSEN_SETTINGS.filter(({ isPublic }) => isPublic).map(({ key }) => key))
+      const settings = (await listSettings(call.services.database)).filter(({ key }) => known.has(key))
+      return Object.fromEntries(settings.map(({ key, value }) => [key, { key, value }]))
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/settings/branding',
+    summary: 'What the library calls itself',
+    tag,
+    allow: { who: 'public' },
+    reply: Type.Object({ applicationName: Type.String() }),
+    run: async (call) => ({ applicationName: await readSetting(call.services.database, 'application.name') }),
+  }),
+]

@@ -5,6 +5,7 @@
  * - `thrown`: the code threw; `own` is the code that it gave its error
  * - `not_implemented`: the program has no such function
  * - `invalid_result`: the result cannot be sent or is too large
+ * - `invalid_argument`: what was to be sent is too large
  * - `load`: the program could not be started
  * - `busy`: too many calls wait already
  * - `closed`: the server is stopping, or the program was taken away
@@ -17,6 +18,7 @@ export type GuestErrorCode =
   | 'thrown'
   | 'not_implemented'
   | 'invalid_result'
+  | 'invalid_argument'
   | 'load'
   | 'busy'
   | 'closed'
@@ -29,6 +31,7 @@ const CODES = new Set<string>([
   'thrown',
   'not_implemented',
   'invalid_result',
+  'invalid_argument',
   'load',
   'busy',
   'closed',

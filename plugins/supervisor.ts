@@ -63,6 +63,8 @@ const LOOK_EVERY_MS = 50
 const GRACE_MS = 250
 /** A runner answers within microseconds, whatever its isolates do; one that does not within this time is stopped or worse. */
 const SILENCE_MS_MAX = 2_000
+/** Fits into a frame whatever letters it is made of. */
+const ARGUMENT_LENGTH_MAX = 10_000_000
 /** Starting takes 0.1 s; on a machine that is busy with everything at once, several. */
 const START_MS_MAX = 15_000
 
@@ -283,6 +285,13 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       call: (name, text, budget) =>
         new Promise((resolve, reject) => {
           if (gone || closed) return reject(new GuestError('closed', `${program.name} was closed.`))
+          if (text.length > ARGUMENT_LENGTH_MAX)
+            return reject(
+              new GuestError(
+                'invalid_argument',
+                `An argument of ${text.length} characters is too large; ${ARGUMENT_LENGTH_MAX} are allowed.`,
+              ),
+            )
           if (waiting.length >= program.queueMax)
             return reject(new GuestError('busy', `${waiting.length} calls already wait for ${program.name}; try again shortly.`))
           waiting.push({ name, text, budget, resolve, reject })

@@ -57,8 +57,10 @@ const WALL_FACTOR = 20
 /** Contexts of one crossing: larger batches are split, so that no answer outgrows its frame. */
 const BATCH_MAX = 1_000
 const BATCH_BYTES_MAX = 8 * 1024 * 1024
-/** Templates whose outline is kept. */
-const OUTLINES_MAX = 500
+/** Characters of templates whose outline is kept. */
+const OUTLINED_LENGTH_MAX = 2_000_000
+/** About what an outline itself weighs. */
+const OUTLINE_LENGTH = 1_000
 
 const require = createRequire(import.meta.url)
 
@@ -83,7 +85,10 @@ const program: Program = {
 
 export function openTemplates(supervisor: Supervisor): Templates {
   const guest = supervisor.open(program)
-  const outlines = new LRUCache<string, Outline | { error: TemplateFault }>({ max: OUTLINES_MAX })
+  const outlines = new LRUCache<string, Outline | { error: TemplateFault }>({
+    maxSize: OUTLINED_LENGTH_MAX,
+    sizeCalculation: (_outline, template) => String(template).length + OUTLINE_LENGTH,
+  })
 
   /** @param weight how many times the time of one rendering it may take */
   async function ask<Result>(name: string, input: string, cpuMs: number): Promise<Result> {
@@ -209,6 +214,7 @@ function refusalOf({ code, message }: GuestError, cpuMs: number): CarrelError {
   const fault = tooMuch[code]
   if (fault)
     return new CarrelError('invalid_value', `${fault} and was stopped.`, { details: [{ path: '/template', code, message: fault }] })
+  if (code === 'invalid_argument') refuse('payload_too_large', 'The context is too large to be rendered.')
   if (code === 'busy') refuse('unavailable', 'Too many templates are being rendered; try again shortly.', { retryAfterSeconds: 1 })
   refuse('unavailable', 'The template could not be rendered at the moment; try again shortly.', { cause: message, retryAfterSeconds: 1 })
 }

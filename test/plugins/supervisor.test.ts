@@ -62,6 +62,7 @@ t.test('values go in and come back', async (t) => {
   t.match(await fails('bigint'), { code: 'invalid_result' })
   t.match(await fails('big'), { code: 'invalid_result', message: /100000/ })
   t.match(await fails('missing'), { code: 'not_implemented' })
+  t.match(await call('echo', 'x'.repeat(10_000_000)).catch((error: unknown) => error), { code: 'invalid_argument' })
   t.equal(await call('echo', 1), 1, 'none of it has ended the isolate')
 })
 

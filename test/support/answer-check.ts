@@ -5,6 +5,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
 import { findContract } from '#test/support/contract.ts'
+import { promiseComplaints } from '#test/support/promised-shapes.ts'
 
 /** What an answer is recognised by, and the shape of the wire contract that it then must have. */
 const SHAPES: { shape: string; is: (value: Record<string, unknown>) => boolean }[] = [
@@ -39,7 +40,9 @@ export function complaintsOf(
   if (status >= 400) return refusalComplaints(status, json)
   const route = findRoute(own, method, path.split('?', 1)[0] as string)
   const schema = route?.kind === 'endpoint' ? (route.reply as TSchema | undefined) : undefined
-  return [...(schema ? replyComplaints(schema, json) : []), ...contractComplaints(json, '')]
+  const full = /[?&]full=true(&|$)/.test(path)
+  const promised = route ? promiseComplaints({ method, path: route.path, full, json }) : []
+  return [...(schema ? replyComplaints(schema, json) : []), ...promised, ...contractComplaints(json, '')]
 }
 
 function refusalComplaints(status: number, json: unknown): string[] {

@@ -1,0 +1,130 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Ajv2020, type SchemaObject } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
+/**
+ * The reference of the interface that lies beside the repository on some machines: a table of what each path answers, and the shapes
+ * of the answers in a notation of its own (`{ name: string; year?: int32|null; tags: TagDto[] }`), read here into JSON Schema.
+ */
+const file = fileURLToPath(new URL('../../../shared/spec/interface-reference.md', import.meta.url))
+
+export interface InterfaceReference {
+  /** What a route answers when all is well, in the notation of the reference: `SeriesDto[]`; '' when nothing is promised of the body. */
+  answers: ReadonlyMap<string, string>
+  /** The complaints about a value that ought to have a type, none when it has it. */
+  check(type: string, value: unknown): string[]
+}
+
+let reference: InterfaceReference | null | undefined
+
+/** Null, and loudly so, where the reference is not there. */
+export function findInterfaceReference(): InterfaceReference | null {
+  if (reference !== undefined) return reference
+  if (existsSync(file)) reference = readReference(readFileSync(file, 'utf8'))
+  else {
+    console.error(`\n*** SKIPPED: no interface reference at ${file}; answers are checked against our own schemas only. ***\n`)
+    reference = null
+  }
+  return reference
+}
+
+/** A route by what does not depend on how its parameters are called: `GET /api/v1/books/{}`. */
+export const nameOfRoute = (method: string, path: string) => `${method} ${path.replaceAll(/:\w+|\{\w+\}/g, '{}')}`
+
+export function readReference(text: string): InterfaceReference {
+  const answers = new Map<string, string>()
+  const $defs: Record<string, SchemaObject> = {}
+  for (const line of text.split('\n')) {
+    const [, method, path, ...cells] = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'))
+    if (method && path?.startsWith('/')) {
+      const good = /(?:^|, )2\d\d ?([^,]*)/.exec(cells[2] ?? '')?.[1]
+      // Bytes are no shapes.
+      if (good !== undefined) answers.set(nameOfRoute(method, path), good.includes('/') ? '' : good)
+    }
+    const [, name, shape] = /^- `(\w+)`: `(.+)`$/.exec(line) ?? []
+    if (name && shape) $defs[name] = readType(shape)
+  }
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  ajv.addSchema({ $id: 'reference', $defs })
+  const checks = new Map<string, ReturnType<Ajv2020['compile']>>()
+  return {
+    answers,
+    check(type, value) {
+      const validate = checks.get(type) ?? ajv.compile(readType(type))
+      checks.set(type, validate)
+      validate(value)
+      return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message} (reference ${type.slice(0, 60)})`)
+    },
+  }
+}
+
+const WORDS: Record<string, SchemaObject> = {
+  any: {},
+  null: { type: 'null' },
+  string: { type: 'string' },
+  boolean: { type: 'boolean' },
+  object: { type: 'object' },
+  integer: { type: 'integer' },
+  int32: { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
+  int64: { type: 'integer' },
+  float: { type: 'number' },
+  double: { type: 'number' },
+  uuid: { type: 'string', format: 'uuid' },
+  datetime: { type: 'string', format: 'date-time' },
+}
+
+/** Reads one type of the notation. @throws Error where it does not follow it */
+export function readType(text: string): SchemaObject {
+  const tokens = text.match(/"[^"]*"|[\w]+|\[\]|[^\s]/g) ?? []
+  let at = 0
+  const is = (token: string) => tokens[at] === token && ++at > 0
+  const want = (token: string) => {
+    if (!is(token)) throw new Error(`${token} is wanted before "${tokens.slice(at, at + 5).join(' ')}" in ${text}`)
+  }
+  const many = (read: () => SchemaObject, sign: string, word: string): SchemaObject => {
+    const parts = [read()]
+    while (is(sign)) parts.push(read())
+    return parts.length === 1 ? (parts[0] as SchemaObject) : { [word]: parts }
+  }
+  const readUnion = (): SchemaObject => many(() => many(readSuffixed, '&', 'allOf'), '|', 'anyOf')
+  const readSuffixed = (): SchemaObject => {
+    let schema = readOne()
+    while (is('[]')) schema = { type: 'array', items: schema }
+    return schema
+  }
+  const readOne = (): SchemaObject => {
+    if (is('(')) {
+      const inner = readUnion()
+      want(')')
+      return inner
+    }
+    if (is('{')) return readMembers()
+    const word = tokens[at++] ?? ''
+    if (word.startsWith('"')) return { const: word.slice(1, -1) }
+    if (word === 'map') {
+      want('<')
+      const additionalProperties = readUnion()
+      want('>')
+      return { type: 'object', additionalProperties }
+    }
+    if (!/^\w+$/.test(word)) throw new Error(`"${word}" is no type, in ${text}`)
+    return WORDS[word] ?? { $ref: `reference#/$defs/${word}` }
+  }
+  const readMembers = (): SchemaObject => {
+    const properties: Record<string, SchemaObject> = {}
+    const required: string[] = []
+    while (!is('}')) {
+      const name = tokens[at++] ?? ''
+      if (!is('?')) required.push(name)
+      want(':')
+      properties[name] = readUnion()
+      if (tokens[at] !== '}') want(';')
+    }
+    return { type: 'object', properties, required }
+  }
+  const schema = readUnion()
+  if (at < tokens.length) throw new Error(`"${tokens[at]}" is not expected in ${text}`)
+  return schema
+}

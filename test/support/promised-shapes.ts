@@ -1,0 +1,80 @@
+import { findContract } from '#test/support/contract.ts'
+import { findInterfaceReference, type InterfaceReference, nameOfRoute } from '#test/support/interface-reference.ts'
+
+/** Shapes of the wire contract by what the interface reference calls them. */
+const CONTRACT_OF_TYPE: Record<string, string> = {
+  BookMetadataLocks: 'BookMetadataLocks',
+  BookMetadataResponse: 'BookMetadata',
+  BooksWithErrorsResponse: 'BooksWithErrors',
+  PaginatedResponse: 'PaginatedBooks',
+  PaginatedResponse_ApiKeyDto: 'Paginated',
+  PaginatedResponse_GenreDto: 'Paginated',
+  PaginatedResponse_LibraryDto: 'Paginated',
+  PaginatedResponse_TagDto: 'Paginated',
+  PaginatedResponse_UserDto: 'Paginated',
+}
+
+/** Shapes of the wire contract of routes that the interface reference does not know. */
+const CONTRACT_OF_ROUTE: Record<string, string> = {
+  'GET /api/v1/books/{}/metadata': 'BookMetadata',
+  'GET /api/v1/books/{}/context': 'BookContext',
+  'GET /api/v1/series/{}/context': 'SeriesContext',
+}
+
+/** Where the reference names one shape for every list, and the list is of something else. */
+const LISTS_OF_SERIES = new Set(['GET /api/v1/series', 'POST /api/v1/series/list', 'GET /api/v1/libraries/{}/series'])
+
+/** Routes whose answers differ from the reference, with why that is so. */
+const OTHERWISE: Record<string, string> = {}
+
+/** Routes that neither the reference nor the contract knows: only our own schema says what they answer. */
+const OWN: RegExp[] = [
+  /^POST \/api\/v1\/auth\/refresh$/,
+  /\/progression$/,
+  / \/api\/v1\/user\/want-to-read/,
+  / \/api\/v1\/(collections|read-lists)(\/|$)/,
+  /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,
+  /\/sharing-tags(\/|$)/,
+  / \/api\/v1\/(templates|conditions)\//,
+  / \/api\/openapi\.json$/,
+]
+
+/** What somebody else than we has promised of the answer of a route. */
+export type Promised =
+  /** A type of the reference, or the name of a shape of the contract, or both. Neither: nothing is said of the body. */
+  { by: 'others'; type: string | null; contract: string | null } | { by: 'us'; why: string } | { by: 'nobody' }
+
+/** @param path as the route declares it, with its parameters */
+export function findPromise(method: string, path: string, reference: InterfaceReference): Promised {
+  const name = nameOfRoute(method, path)
+  const why = OTHERWISE[name]
+  if (why) return { by: 'us', why }
+  const type = reference.answers.get(name)
+  if (LISTS_OF_SERIES.has(name)) return { by: 'others', type: type ?? null, contract: 'Paginated' }
+  if (type !== undefined) return { by: 'others', type: type || null, contract: CONTRACT_OF_TYPE[type] ?? null }
+  const contract = CONTRACT_OF_ROUTE[name]
+  if (contract) return { by: 'others', type: null, contract }
+  return OWN.some((pattern) => pattern.test(name)) ? { by: 'us', why: 'neither reference nor contract knows it' } : { by: 'nobody' }
+}
+
+/** Names of routes in the tables above, so that none is left behind when its route goes. */
+export const routesOfTables = () => [...Object.keys(CONTRACT_OF_ROUTE), ...LISTS_OF_SERIES, ...Object.keys(OTHERWISE)]
+export const patternsOfOwn = (): readonly RegExp[] => OWN
+
+/**
+ * What is wrong with a good answer by what others have promised of it; nothing where they are silent, or their papers are not on this machine.
+ * @param path as the route declares it
+ * @param full whether the long form was asked for, which has a shape of its own
+ */
+export function promiseComplaints(answer: { method: string; path: string; full: boolean; json: unknown }): string[] {
+  const reference = findInterfaceReference()
+  if (!reference) return []
+  const promised = findPromise(answer.method, answer.path, reference)
+  if (promised.by !== 'others') return []
+  const { type, contract } = promised
+  const ofContract = contract && !answer.full ? (findContract(contract)?.(answer.json) ?? []).map((said) => `${said} (contract ${contract})`) : []
+  if (!type || answer.full) return ofContract
+  const entries = (answer.json as { data?: unknown } | null)?.data
+  const isListOfSeries = LISTS_OF_SERIES.has(nameOfRoute(answer.method, answer.path))
+  return [...ofContract, ...(isListOfSeries ? reference.check('SeriesDto[]', entries) : reference.check(type, answer.json))]
+}

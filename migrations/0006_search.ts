@@ -107,11 +107,19 @@ export async function up(knex: Knex): Promise<void> {
       BEGIN UPDATE book_search SET deleted_at = NEW.deleted_at WHERE book_id = NEW.id; RETURN NULL; END $$;
     CREATE TRIGGER books_search_gone_or_back AFTER UPDATE OF deleted_at ON books FOR EACH ROW
       WHEN (OLD.deleted_at IS DISTINCT FROM NEW.deleted_at) EXECUTE FUNCTION carrel_book_gone_or_back();
-    CREATE FUNCTION carrel_book_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION carrel_book_metadata_added() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM carrel_refresh_books(array(SELECT book_id FROM changed)); RETURN NULL; END $$;
     CREATE TRIGGER book_metadata_search_added AFTER INSERT ON book_metadata REFERENCING NEW TABLE AS changed
-      FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_metadata_changed();
-    CREATE TRIGGER book_metadata_search_changed AFTER UPDATE ON book_metadata REFERENCING NEW TABLE AS changed
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_metadata_added();
+    -- A document costs milliseconds: locks, sources and fields that nobody searches in leave it alone. The columns are those of the document.
+    CREATE FUNCTION carrel_book_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        PERFORM carrel_refresh_books(array(SELECT n.book_id FROM changed n JOIN before o ON o.book_id = n.book_id
+          WHERE (o.original_title, o.subtitle, o.authors, o.isbns, o.publisher, o.summary)
+            IS DISTINCT FROM (n.original_title, n.subtitle, n.authors, n.isbns, n.publisher, n.summary)));
+        RETURN NULL;
+      END $$;
+    CREATE TRIGGER book_metadata_search_changed AFTER UPDATE ON book_metadata REFERENCING OLD TABLE AS before NEW TABLE AS changed
       FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_metadata_changed();
 
     CREATE FUNCTION carrel_series_added() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -126,11 +134,17 @@ export async function up(knex: Knex): Promise<void> {
       END $$;
     CREATE TRIGGER series_search_changed AFTER UPDATE OF title, title_sort ON series FOR EACH ROW
       WHEN ((OLD.title, OLD.title_sort) IS DISTINCT FROM (NEW.title, NEW.title_sort)) EXECUTE FUNCTION carrel_series_changed();
-    CREATE FUNCTION carrel_series_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION carrel_series_metadata_added() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM carrel_refresh_series(array(SELECT series_id FROM changed)); RETURN NULL; END $$;
     CREATE TRIGGER series_metadata_search_added AFTER INSERT ON series_metadata REFERENCING NEW TABLE AS changed
-      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_metadata_changed();
-    CREATE TRIGGER series_metadata_search_changed AFTER UPDATE ON series_metadata REFERENCING NEW TABLE AS changed
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_metadata_added();
+    CREATE FUNCTION carrel_series_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        PERFORM carrel_refresh_series(array(SELECT n.series_id FROM changed n JOIN before o ON o.series_id = n.series_id
+          WHERE (o.authors, o.publisher, o.summary) IS DISTINCT FROM (n.authors, n.publisher, n.summary)));
+        RETURN NULL;
+      END $$;
+    CREATE TRIGGER series_metadata_search_changed AFTER UPDATE ON series_metadata REFERENCING OLD TABLE AS before NEW TABLE AS changed
       FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_metadata_changed();
     CREATE FUNCTION carrel_alternate_title_changed() RETURNS trigger LANGUAGE plpgsql AS $$
       DECLARE changed uuid := coalesce(NEW.series_id, OLD.series_id);
@@ -168,8 +182,8 @@ export async function down(knex: Knex): Promise<void> {
     DROP TRIGGER IF EXISTS books_search_changed ON books;
     DROP TRIGGER IF EXISTS books_search_added ON books;
     DROP TABLE IF EXISTS book_search, series_search;
-    DROP FUNCTION IF EXISTS carrel_alternate_title_changed, carrel_series_metadata_changed, carrel_series_changed, carrel_series_added,
-      carrel_book_metadata_changed, carrel_book_changed, carrel_books_added, carrel_refresh_series, carrel_refresh_books, carrel_people,
+    DROP FUNCTION IF EXISTS carrel_alternate_title_changed, carrel_series_metadata_changed, carrel_series_metadata_added, carrel_series_changed, carrel_series_added,
+      carrel_book_metadata_changed, carrel_book_metadata_added, carrel_book_changed, carrel_books_added, carrel_refresh_series, carrel_refresh_books, carrel_people,
       carrel_search_query, carrel_document, carrel_words, carrel_fold;
   `)
 }

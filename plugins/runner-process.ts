@@ -126,10 +126,13 @@ export function startRunner(log: Log, listener: Listener): RunnerProcess {
   }
 }
 
+/** A third of what others get where the processor is short; much less, and honest calls would run out of time during a scan. */
+const NICE = 5
+
 /** Where the processor is short, readers come before plugins. */
 function yieldToOthers(pid: number): void {
   try {
-    os.setPriority(pid, os.constants.priority.PRIORITY_LOW)
+    os.setPriority(pid, NICE)
   } catch {
     // It is a courtesy too.
   }

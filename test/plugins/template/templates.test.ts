@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { silentLog } from '#core/log.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
@@ -237,4 +238,21 @@ t.test('what a template asks for is told, as it is asked and as it is read', asy
     '47114711',
     'what is asked for is there',
   )
+})
+
+t.test('a template is judged by what it computes, not by how long it waits for the processor', async (t) => {
+  const spin = new Int32Array(new SharedArrayBuffer(4))
+  const workers = Array.from(
+    { length: 6 },
+    () =>
+      new Worker('const { workerData } = require("node:worker_threads"); while (Atomics.load(workerData, 0) === 0);', {
+        eval: true,
+        workerData: spin,
+      }),
+  )
+  t.teardown(async () => {
+    Atomics.store(spin, 0, 1)
+    await Promise.all(workers.map((worker) => worker.terminate()))
+  })
+  for (const { examples } of HELPER_DOCS) for (const { template, output } of examples) t.equal(await render(template), output, template)
 })

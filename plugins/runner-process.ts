@@ -50,12 +50,16 @@ const FLAGS = [
   '--disable-warning=PERM0001',
 ]
 
+/** Tools that watch a server slip their own variables into whatever it starts; where there is `env`, they are taken out again. */
+const ENV = '/usr/bin/env'
+const [command, prefix] = existsSync(ENV) ? [ENV, ['-i', process.execPath]] : [process.execPath, []]
+
 /** What a runner writes on its standard error is at most this much of the log; it has no reason to write any. */
 const STDERR_BYTES_MAX = 16 * 1024
 const PAGE_BYTES = 4_096
 
 export function startRunner(log: Log, listener: Listener): RunnerProcess {
-  const child = spawn(process.execPath, [...FLAGS, join(folder, 'runner.mjs')], {
+  const child = spawn(command, [...prefix, ...FLAGS, join(folder, 'runner.mjs')], {
     // Nothing of the server's environment: no secrets, no proxies, no options for Node.
     env: {},
     cwd: folder,

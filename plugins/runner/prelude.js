@@ -3,13 +3,16 @@
  * and lets nothing through but strings of a known length. What guests may change later (prototypes, globals) it has taken hold of before.
  *
  * post(kind, id, text): one way, to the runner
- * limits, as JSON: { resultLength }
- * returns entry(kind, id, name, text), which the runner holds
+ * limits, as JSON: { resultLength, methods, hostCalls, inFlight, logLines, logLength }
+ * returns entry(kind, id, name, text, more), which the runner holds:
+ *   call    a function by its name, with one argument; `more` is what its context is made of, for plugins
+ *   reply   to a request that a plugin has made of the server
+ *   define  the default export of a plugin's module, once
  */
 ;(function prelude(post, limits) {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
-  const { resultLength } = JSON.parse(limits)
+  const { resultLength, methods, hostCalls, inFlight, logLines, logLength } = JSON.parse(limits)
 
   const { parse, stringify } = JSON
   const { apply, construct, deleteProperty, defineProperty, ownKeys } = Reflect
@@ -18,6 +21,9 @@
   const promiseThen = Promise.prototype.then
   const promiseResolve = Promise.resolve
   const slice = String.prototype.slice
+  const split = String.prototype.split
+  const GuestError = Error
+  const toText = String
   const NativeBuffer = ArrayBuffer
   const NativeTypeError = TypeError
 
@@ -103,27 +109,211 @@
     post('fail', id, text)
   }
 
-  function call(id, name, text) {
+  function call(id, name, text, more) {
     const handler = handlers === null ? undefined : handlers[name]
     if (handler === undefined) return postError(id, 'not_implemented', `The program has no function "${name}".`, null, '')
+    const state = { id, ended: false, requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0 }
+    const succeed = (value) => {
+      state.ended = true
+      done(id, value)
+    }
+    const break_ = (error) => {
+      state.ended = true
+      fail(id, error, 'thrown')
+    }
     let result
     try {
-      result = apply(handler, undefined, [parse(text)])
+      const given = parse(text)
+      result = apply(handler, undefined, typeof more === 'string' ? [given, makeContext(state, parse(more))] : [given])
     } catch (error) {
-      return fail(id, error, 'thrown')
+      return break_(error)
     }
-    if (result === null || typeof result !== 'object') return done(id, result)
+    if (result === null || typeof result !== 'object') return succeed(result)
     let then
     try {
       then = result.then
     } catch (error) {
-      return fail(id, error, 'thrown')
+      return break_(error)
     }
-    if (typeof then !== 'function') return done(id, result)
-    apply(promiseThen, apply(promiseResolve, GuestPromise, [result]), [(value) => done(id, value), (error) => fail(id, error, 'thrown')])
+    if (typeof then !== 'function') return succeed(result)
+    apply(promiseThen, apply(promiseResolve, GuestPromise, [result]), [succeed, break_])
   }
 
-  return function entry(kind, id, name, text) {
-    if (kind === 'call') call(id, name, text)
+  /** The functions of a plugin, by their paths in what it exports. */
+  function define(plugin) {
+    if (handlers !== null) throw new GuestError('A plugin is defined once.')
+    const known = create(null)
+    for (let index = 0; index < methods.length; index++) {
+      const path = methods[index]
+      const names = apply(split, path, ['.'])
+      let holder
+      let at = plugin
+      for (let step = 0; step < names.length && at !== undefined && at !== null; step++) {
+        holder = at
+        at = at[names[step]]
+      }
+      if (typeof at === 'function') {
+        const own = holder
+        const handler = at
+        known[path] = (given, context) => apply(handler, own, path === 'setup' ? [context] : [given, context])
+      }
+    }
+    handlers = freeze(known)
+    return stringify(ownKeys(known))
+  }
+
+  // ── What a plugin may ask of the server ──
+
+  const asked = create(null)
+  let lastAsked = 0
+
+  const problem = (code, message) => {
+    const error = new GuestError(message)
+    error.code = code
+    return error
+  }
+
+  /** A request to the server: a promise of what it answers. The server counts too; this saves it the trouble. */
+  function ask(state, kind, payload) {
+    return new GuestPromise((resolve, reject) => {
+      if (state.ended) return reject(problem('closed', 'The call that this belongs to has ended.'))
+      state.requests += 1
+      if (state.requests > hostCalls) return reject(problem('limit', `A call may ask the server ${hostCalls} times.`))
+      let text
+      try {
+        text = stringify({ __proto__: null, call: state.id, kind, payload })
+      } catch {
+        return reject(problem('invalid_argument', 'What is sent to the server must be plain JSON.'))
+      }
+      const entry = { text, state, resolve, reject, next: null }
+      if (state.running < inFlight) return start(entry)
+      if (state.last === null) state.first = entry
+      else state.last.next = entry
+      state.last = entry
+    })
+  }
+
+  function start(entry) {
+    const id = ++lastAsked
+    entry.state.running += 1
+    asked[id] = entry
+    post('host', id, entry.text)
+  }
+
+  function reply(id, outcome, text) {
+    const entry = asked[id]
+    if (entry === undefined) return
+    delete asked[id]
+    const { state } = entry
+    state.running -= 1
+    const next = state.first
+    if (next !== null) {
+      state.first = next.next
+      if (state.first === null) state.last = null
+      start(next)
+    }
+    const answer = parse(text)
+    if (outcome === 'ok') entry.resolve(answer)
+    else entry.reject(problem(answer.code, answer.message))
+  }
+
+  const oneWay = (state, kind, payload) => {
+    if (!state.ended) post(kind, state.id, stringify({ __proto__: null, ...payload }))
+  }
+
+  function makeContext(state, given) {
+    const log = (level) => (message, data) => {
+      let more
+      try {
+        more = data === undefined ? undefined : stringify(data)
+      } catch {
+        more = undefined
+      }
+      const line = apply(slice, typeof message === 'string' ? message : toText(message), [0, 2_048])
+      state.lines += 1
+      state.letters += line.length
+      if (state.lines > logLines || state.letters > logLength) return
+      oneWay(state, 'log', { level, message: line, data: more === undefined ? null : apply(slice, more, [0, 2_048]) })
+    }
+    const fetch = async (url, init) => {
+      const { method = 'GET', headers = {}, body, timeoutMs } = init === undefined || init === null ? {} : init
+      const answer = await ask(state, 'fetch', { url: toText(url), method, headers, body, timeoutMs })
+      return responseOf(answer)
+    }
+    const table = (members) => freeze({ __proto__: null, ...members })
+    return table({
+      callId: given.callId,
+      plugin: table(given.plugin),
+      config: deepFreeze(given.config),
+      userConfig: deepFreeze(given.userConfig),
+      fetch,
+      http: table({ json: async (url, init) => await readJson(await fetch(url, init)) }),
+      storage: table({
+        get: (key) => ask(state, 'storage.get', { key }),
+        set: async (key, value, options) => void (await ask(state, 'storage.set', { key, value, ttlSeconds: options?.ttlSeconds })),
+        delete: async (key) => void (await ask(state, 'storage.delete', { key })),
+        list: (prefix) => ask(state, 'storage.list', { prefix }),
+      }),
+      log: table({ debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }),
+      progress: (fraction, text) => {
+        state.lines += 1
+        if (state.lines > logLines || typeof fraction !== 'number') return
+        oneWay(state, 'progress', { fraction, text: typeof text === 'string' ? apply(slice, text, [0, 200]) : null })
+      },
+      library: table({ entries: (options) => ask(state, 'library.entries', { cursor: options?.cursor ?? null }) }),
+      sleep: async (ms) => void (await ask(state, 'sleep', { ms })),
+      crypto: table({
+        digest: (algorithm, text) => ask(state, 'crypto.digest', { algorithm, text }),
+        hmac: (algorithm, key, text) => ask(state, 'crypto.hmac', { algorithm, key, text }),
+        randomUUID: () => ask(state, 'crypto.randomUUID', {}),
+      }),
+    })
+  }
+
+  function deepFreeze(value) {
+    if (value === null || typeof value !== 'object') return value
+    for (const key of ownKeys(value)) deepFreeze(value[key])
+    return freeze(value)
+  }
+
+  /** As much of a Response as plugins need. */
+  function responseOf({ status, url, headers, body }) {
+    const entries = freeze(headers)
+    return freeze({
+      __proto__: null,
+      ok: status >= 200 && status < 300,
+      status,
+      url,
+      headers: freeze({
+        __proto__: null,
+        get: (name) => {
+          for (let index = 0; index < entries.length; index++)
+            if (entries[index][0] === toText(name).toLowerCase()) return entries[index][1]
+          return null
+        },
+        entries: () => entries,
+      }),
+      text: async () => body,
+      json: async () => parse(body),
+    })
+  }
+
+  async function readJson(response) {
+    const { status } = response
+    if (status === 404 || status === 410) throw problem('not_found', `There is nothing at ${response.url}.`)
+    if (status === 401 || status === 403) throw problem('auth', `${response.url} refused the credentials (${status}).`)
+    if (status === 429) throw problem('rate_limited', `${response.url} asks to wait.`)
+    if (!response.ok) throw problem('upstream', `${response.url} answered ${status}.`)
+    try {
+      return await response.json()
+    } catch {
+      throw problem('upstream', `${response.url} did not answer JSON.`)
+    }
+  }
+
+  return function entry(kind, id, name, text, more) {
+    if (kind === 'call') call(id, name, text, more)
+    else if (kind === 'reply') reply(id, name, text)
+    else if (kind === 'define') return define(name)
   }
 })

@@ -21,29 +21,32 @@ const send = (header, body) => server.write(frameOf(header, body))
 const COMMANDS = {
   load({ sandbox, limits }, body) {
     const at = performance.now()
-    const opening = openSandbox(
-      JSON.parse(body),
-      limits,
-      (kind, id, text, used) => send({ kind, sandbox, id, ...used }, text),
-      (code, message, stuck) => {
+    const opening = openSandbox(JSON.parse(body), limits, {
+      onAnswer: (kind, id, text, used) => send({ kind, sandbox, id, ...used }, text),
+      onRequest: (kind, id, text) => send({ kind, sandbox, id }, text),
+      onEnd: (code, message, stuck) => {
         sandboxes.delete(sandbox)
         send({ kind: 'ended', sandbox, code, message: message.slice(0, MESSAGE_LENGTH_MAX), stuck })
       },
-    )
+    })
     sandboxes.set(
       sandbox,
       opening.then(
         (opened) => {
-          send({ kind: 'loaded', sandbox, wallMs: performance.now() - at })
+          send({ kind: 'loaded', sandbox, wallMs: performance.now() - at, defined: opened.defined })
           return opened
         },
         () => null,
       ),
     )
   },
-  async call({ sandbox, id, name, budget }, text) {
+  async call({ sandbox, id, name, budget, more }, text) {
     const opened = await sandboxes.get(sandbox)
-    opened?.call({ id, name, text, budget })
+    opened?.call({ id, name, text, more, budget })
+  },
+  async reply({ sandbox, id, outcome }, text) {
+    const opened = await sandboxes.get(sandbox)
+    opened?.reply(id, outcome, text)
   },
   async close({ sandbox }) {
     const opening = sandboxes.get(sandbox)

@@ -5,18 +5,32 @@ import ivm from 'isolated-vm'
 /**
  * @typedef {object} Sources
  * @property {string} name for stack traces
- * @property {string} code a classic script
+ * @property {string} code a classic script, or a module
+ * @property {boolean} [module] its default export is what a plugin defines; it imports nothing
  *
  * @typedef {object} Limits
  * @property {number} memoryMbMax JavaScript heap
  * @property {number} loadCpuMs
  * @property {number} loadWallMs
  * @property {number} resultLength characters of a result as JSON
+ * @property {string[]} methods paths of the functions that a plugin may define
+ * @property {number} hostCalls requests of one call to the server
+ * @property {number} inFlight of them at a time
+ * @property {number} logLines of one call
+ * @property {number} logLength characters of them
  *
  * @typedef {{ cpuMs: number, wallMs: number }} Budget
  *
+ * @typedef {object} Listener
+ * @property {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls
+ * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string) => void} onRequest of a call that runs
+ * @property {(code: string, message: string, stuck: boolean) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
+ *   stuck when it cannot be stopped and holds a core until the process is killed
+ *
  * @typedef {object} Sandbox
- * @property {(call: { id: number, name: string, text: string, budget: Budget }) => void} call
+ * @property {(call: { id: number, name: string, text: string, more?: string, budget: Budget }) => void} call
+ * @property {(id: number, outcome: 'ok' | 'error', text: string) => void} reply to a request of the guest
+ * @property {string[]} defined paths of the functions that a plugin has defined
  * @property {() => void} close ends it with all that runs in it; nothing is answered any more
  */
 
@@ -24,6 +38,8 @@ import ivm from 'isolated-vm'
 const LOOK_EVERY_MS = 10
 /** A disposed isolate lets go within 5 ms, unless it is inside one of the built-in functions that nothing can interrupt. */
 const LET_GO_MS = 100
+/** Of the code that goes on when an answer of the server arrives; the budget of its call ends it as a rule. */
+const REPLY_MS_MAX = 60_000
 /** V8 refuses isolates with less. */
 const MEMORY_MB_MIN = 8
 
@@ -38,12 +54,10 @@ const prelude = readFileSync(new URL('prelude.js', import.meta.url), 'utf8')
  * Opens an isolate and runs a program in it.
  * @param {readonly Sources[]} sources
  * @param {Limits} limits
- * @param {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls
- * @param {(code: string, message: string, stuck: boolean) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
- *   stuck when it cannot be stopped and holds a core until the process is killed
+ * @param {Listener} listener
  * @returns {Promise<Sandbox>}
  */
-export async function openSandbox(sources, limits, onAnswer, onEnd) {
+export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd }) {
   const isolate = new ivm.Isolate({ memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN) })
   /** @type {Map<number, { at: number, isolateMs: number, processMs: number, budget: Budget }>} */
   const running = new Map()
@@ -116,7 +130,9 @@ export async function openSandbox(sources, limits, onAnswer, onEnd) {
   const post = new ivm.Callback(
     /** @param {unknown} kind @param {unknown} id @param {unknown} text */
     (kind, id, text) => {
-      if (ended || (kind !== 'done' && kind !== 'fail') || typeof id !== 'number' || typeof text !== 'string') return
+      if (ended || typeof id !== 'number' || typeof text !== 'string') return
+      if (kind === 'host' || kind === 'log' || kind === 'progress') return onRequest(kind, id, text)
+      if (kind !== 'done' && kind !== 'fail') return
       const used = finish(id)
       if (used !== null) onAnswer(kind, id, text, used)
     },
@@ -128,20 +144,38 @@ export async function openSandbox(sources, limits, onAnswer, onEnd) {
     const context = await isolate.createContext()
     begin(LOADING, { cpuMs: limits.loadCpuMs, wallMs: limits.loadWallMs })
     const start = await context.eval(prelude, { reference: true, filename: 'prelude.js' })
-    const entry = await start.apply(undefined, [post, JSON.stringify({ resultLength: limits.resultLength })], {
+    const entry = await start.apply(undefined, [post, JSON.stringify(limits)], {
       result: { reference: true },
     })
     start.release()
-    for (const { name, code } of sources) {
+    /** @type {string[]} */
+    let defined = []
+    for (const { name, code, module: isModule } of sources) {
+      if (isModule) {
+        const module = await isolate.compileModule(code, { filename: name })
+        await module.instantiate(context, (specifier) => {
+          throw new Error(`A plugin is one file: it cannot import "${specifier}".`)
+        })
+        await enter(module.evaluate({ timeout: limits.loadWallMs }))
+        const plugin = await module.namespace.get('default', { reference: true })
+        const text = await enter(entry.apply(undefined, ['define', 0, plugin.derefInto()], { timeout: limits.loadWallMs }))
+        defined = JSON.parse(String(text))
+        module.release()
+        continue
+      }
       const script = await isolate.compileScript(code, { filename: name })
       await enter(script.run(context, { timeout: limits.loadWallMs }))
       script.release()
     }
     finish(LOADING)
     return {
-      call({ id, name, text, budget }) {
+      defined,
+      call({ id, name, text, more, budget }) {
         begin(id, budget)
-        enter(entry.apply(undefined, ['call', id, name, text], { timeout: budget.wallMs })).catch(endWith)
+        enter(entry.apply(undefined, ['call', id, name, text, more], { timeout: budget.wallMs })).catch(endWith)
+      },
+      reply(id, outcome, text) {
+        enter(entry.apply(undefined, ['reply', id, outcome, text], { timeout: REPLY_MS_MAX })).catch(endWith)
       },
       close() {
         ended = true

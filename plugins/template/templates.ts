@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { LRUCache } from 'lru-cache'
 import { CarrelError, refuse } from '#core/errors.ts'
+import type { Program } from '#plugins/guest.ts'
 import { GuestError } from '#plugins/guest-error.ts'
-import type { Program, Supervisor } from '#plugins/supervisor.ts'
+import type { Supervisor } from '#plugins/supervisor.ts'
 
 /** One context made into a text, or why it could not be. */
 export type Rendered = { output: string } | { error: TemplateFault }
@@ -79,6 +80,7 @@ const program: Program = {
   load: { cpuMs: 1_000, wallMs: 10_000 },
   // All outputs of a batch and what surrounds them.
   resultLengthMax: 10 * 1024 * 1024,
+  concurrency: 1,
   queueMax: 64,
   restMs: 100,
 }

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/log.ts'
+import type { Program } from '#plugins/guest.ts'
 import { GuestError } from '#plugins/guest-error.ts'
-import { openSupervisor, type Program, type SupervisorOptions } from '#plugins/supervisor.ts'
+import { openSupervisor, type SupervisorOptions } from '#plugins/supervisor.ts'
 
 t.setTimeout(120_000)
 
@@ -18,6 +19,7 @@ const programOf = (functions: string, change: Partial<Program> = {}): Program =>
   memoryMbMax: 32,
   load: { cpuMs: 500, wallMs: 5_000 },
   resultLengthMax: 100_000,
+  concurrency: 1,
   queueMax: 4,
   restMs: 0,
   ...change,

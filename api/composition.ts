@@ -8,6 +8,7 @@ import { openAnalyses } from '#core/book/analyses.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { openPageReader } from '#core/book/read-page.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
+import { openReprocessing } from '#core/library/reprocess-titles.ts'
 import { openScans, type Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
@@ -48,6 +49,7 @@ export async function openWork(ground: Ground): Promise<Work> {
     const tasks = await openTaskQueue({ database, log, nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}` })
     const scans = await openScans({ database, tasks, log, dataFolder: settings.dataFolder })
     openAnalyses({ database, tasks, analyse: pool.analyse, log, settings })
+    openReprocessing({ database, tasks })
     return {
       pool,
       tasks,

@@ -30,6 +30,9 @@ export async function up(knex: Knex): Promise<void> {
       updated_at timestamptz NOT NULL DEFAULT now()
     );
 
+    -- Names, titles and links that books have given the series once, whether or not it has them still: what a person took away stays away.
+    ALTER TABLE series_metadata ADD COLUMN seeded jsonb NOT NULL DEFAULT '{}';
+
     -- Books have said something since the series was last seeded from them; while others wait for their analysis, it waits too.
     ALTER TABLE series ADD COLUMN seed_due boolean NOT NULL DEFAULT false;
     CREATE INDEX series_seed_due ON series (library_id) WHERE seed_due;

@@ -7,7 +7,7 @@ const HEADER_BYTES_MAX = 8_192
 /** RFC 2046, 5.1.1: 1 to 70 of these characters. */
 const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i
 
-/** One file that came with a form. The name and the media type are the sender's words. */
+/** One file that came with a form. The name is the sender's word, without folders. */
 export interface Upload {
   fileName: string
   bytes: Buffer
@@ -55,6 +55,30 @@ function readPart(part: Buffer): { fileName: string | null; bytes: Buffer } {
   const head = part.toString('utf8', 0, headEnd)
   const disposition = /\r\ncontent-disposition:\s*form-data\s*;([^\r\n]*)/i.exec(head)?.[1]
   if (disposition === undefined) refuse('invalid_request', 'A part of the form lacks its Content-Disposition.')
-  const name = /(?:^|;)\s*filename\*?=(?:"([^"]*)"|([^;\s]*))/i.exec(disposition)
-  return { fileName: name ? (name[1] ?? name[2] ?? '') : null, bytes: part.subarray(headEnd + 4) }
+  return { fileName: readFileName(disposition), bytes: part.subarray(headEnd + 4) }
+}
+
+/** One parameter; in quotes anything may stand, a semicolon too. */
+const PARAMETER = /([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))\s*(?:;|$)/g
+
+/** The name of the file without the folders that some senders put before it; null when the part is no file. */
+function readFileName(disposition: string): string | null {
+  const parameters = new Map<string, string>()
+  for (const [, name = '', quoted, word] of disposition.matchAll(PARAMETER)) {
+    // Only the quote is unescaped: some send the backslashes of their folders as they are.
+    parameters.set(name.toLowerCase(), quoted?.replaceAll('\\"', '"') ?? word ?? '')
+  }
+  // RFC 7578 forbids the extended form, and it is sent all the same, for names that others could not read.
+  const name = readExtended(parameters.get('filename*')) ?? parameters.get('filename')
+  return name?.replace(/^.*[/\\]/, '') ?? null
+}
+
+/** RFC 8187: `UTF-8''%C4%8Capek.jpg`. */
+function readExtended(value: string | undefined): string | undefined {
+  const encoded = value?.replace(/^[\w-]*'[\w-]*'/, '')
+  try {
+    return encoded && decodeURIComponent(encoded)
+  } catch {
+    return encoded
+  }
 }

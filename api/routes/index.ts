@@ -17,6 +17,7 @@ import { readingListRoutes } from '#api/routes/reading-lists.ts'
 import { seriesRoutes } from '#api/routes/series.ts'
 import { seriesFactRoutes } from '#api/routes/series-facts.ts'
 import { seriesMetadataRoutes } from '#api/routes/series-metadata.ts'
+import { seriesTitleRoutes } from '#api/routes/series-titles.ts'
 import { settingRoutes } from '#api/routes/settings.ts'
 import { setupRoutes } from '#api/routes/setup.ts'
 import { sharingTagRoutes } from '#api/routes/sharing-tags.ts'
@@ -41,6 +42,7 @@ export const routes: readonly Route<Services>[] = [
   ...seriesRoutes,
   ...seriesMetadataRoutes,
   ...seriesFactRoutes,
+  ...seriesTitleRoutes,
   ...taxonomyRoutes,
   ...progressRoutes,
   ...readingListRoutes,

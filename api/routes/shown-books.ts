@@ -3,7 +3,7 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/book/book.ts'
 import { fullBooks } from '#core/book/metadata-query.ts'
-import { BookMetadata, FullBookMetadata } from '#core/book/metadata-shape.ts'
+import { FullBookMetadata } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
@@ -26,7 +26,8 @@ export const FullBook = Type.Object({
 /** A book as a list shows it: short, or with `full=true` full. */
 export const ShownBook = Type.Union([Book, FullBook])
 
-export const BookDetail = Type.Object({ book: Book, metadata: Nullable(BookMetadata) })
+/** A book beside its metadata, with the people of each role as a string and as a list. The metadata has no id but the book's. */
+export const BookDetail = Type.Object({ book: Book, metadata: Type.Object({ id: Uuid, bookId: Uuid, ...FullBookMetadata.properties }) })
 
 /** Whether books shall come with all that is known of them. */
 export const FULL = Type.Optional(Type.Boolean({ description: 'Each with its metadata, genres and tags.' }))

@@ -160,7 +160,7 @@ export interface AnalysedBook {
 export interface Recorded {
   /** Of the book. */
   seriesId: string
-  /** Whether this was the last book of its series that was waited for, and others have said something that the series does not know yet. */
+  /** Whether books of its series have said something that the series does not know yet. */
   seedDue: boolean
 }
 
@@ -189,9 +189,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
        ON CONFLICT (book_id, error_type) DO UPDATE
          SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
      )
-     SELECT s.id AS "seriesId", s.seed_due AND NOT EXISTS (
-       SELECT 1 FROM books b WHERE b.series_id = s.id AND b.state = 'pending' AND b.deleted_at IS NULL AND b.id <> updated.id
-     ) AS "seedDue" FROM updated JOIN series s ON s.id = updated.series_id`,
+     SELECT s.id AS "seriesId", s.seed_due AS "seedDue" FROM updated JOIN series s ON s.id = updated.series_id`,
     {
       bookId: book.bookId,
       bytes: book.bytes,

@@ -23,7 +23,7 @@ import type { Embedded } from '#core/book/embedded.ts'
 import { recordEmbedded, saysSomething } from '#core/book/record-embedded.ts'
 import { chooseTitle } from '#core/book/title.ts'
 import type { Log } from '#core/log.ts'
-import { hearBook, seedSeries } from '#core/series/seed-series.ts'
+import { hearBook, seedSettled } from '#core/series/seed-series.ts'
 import type { TaskHandler } from '#core/task/task.ts'
 
 /** Disks that wake up, shares that come back and descriptors that are closed again: worth another try within seconds. */
@@ -54,14 +54,16 @@ interface Facts {
 export function analyzeBook(parts: Parts): TaskHandler {
   return async (run) => {
     const book = await findBookToAnalyse(parts.database, run.bookId as string)
-    if (!book || book.deleted) return
+    if (!book) return
+    // A server that was killed may have written the book and not its series.
+    if (book.deleted) return await seedSettled(parts.database, book.series_id)
     const marked = isMarkedUnread(book.file_mtime_ns)
     const known: Facts = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
     const before = await readFacts(book.path, known)
     if (before === null) return await reportVanished(parts, book)
     const force = run.params.force === true
     // Finished before a crash, or put in line twice.
-    if (!force && !marked && book.state !== 'pending' && isSame(before, known)) return
+    if (!force && !marked && book.state !== 'pending' && isSame(before, known)) return await seedSettled(parts.database, book.series_id)
 
     const verifyPages = run.params.verifyPages === true
     let facts = before
@@ -110,7 +112,9 @@ async function readFacts(path: string, known: Facts): Promise<Facts | null> {
 /** Marks the book as deleted, but only when its library is there: an unplugged disk takes all files with it, and must not take the books. */
 async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise<void> {
   const entries = await readdir(book.library_path).catch(() => [])
-  if (entries.length > 0) await markVanished(database, book)
+  if (entries.length === 0) return
+  await markVanished(database, book)
+  await seedSettled(database, book.series_id)
 }
 
 /** @throws only when the task was cancelled or the server stops; whatever else goes wrong becomes a problem of the book */
@@ -158,8 +162,9 @@ async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<vo
   if (problem && isKnownContent(book, facts, known)) {
     // The file is the one that was analysed: what is known of it is worth more than what could not be learned now.
     await recordUnreadable(database, { bookId: book.id, mtimeNs: unread ? markUnread(facts.mtimeNs) : facts.mtimeNs, problem })
-  } else if (!(await recordMoved(parts, book, done))) {
-    await write(parts, database, { ...done, book, bookId: book.id, unread })
+  } else {
+    const due = (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, unread }))
+    for (const seriesId of due) await seedSettled(database, seriesId)
   }
   // After the row, so that a scan which notes the folder in between still finds the mark there.
   if (unread || !isSame(facts, known)) await forgetFolder(database, book)
@@ -172,29 +177,38 @@ const hasReachedLimit = ({ details = {} }: Problem) => 'deadlineMs' in details |
 const isKnownContent = (book: BookToAnalyse, facts: Facts, known: Facts) =>
   book.file_hash !== null && book.state !== 'pending' && isSame(facts, known)
 
-/** When the file is a book that was moved here, its row takes the place and the analysis, both or neither; false when it is not. */
-async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promise<boolean> {
+/**
+ * When the file is a book that was moved here, its row takes the place and the analysis, both or neither; null when it is not. Else the series
+ * that are to be seeded when they are settled.
+ */
+async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promise<string[] | null> {
   const { file } = done.analysis
   // Only a file that was never analysed can be one that was moved here.
-  if (book.file_hash !== null || file === null) return false
+  if (book.file_hash !== null || file === null) return null
   for (const twin of await listGoneTwins(parts.database, book, file.sha256)) {
     const adopted = await parts.database.transaction(async (trx) => {
       const moved = await adoptMoved(trx, book, twin)
-      if (!moved) return false
+      if (!moved) return null
       // What is known of the book came with its row, and so did the locks.
       const known = await findBookToAnalyse(trx, twin.id)
       const { described = true, cover_locked = false } = known ?? {}
-      await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
+      const due = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
+      if (moved.leftSeriesId === null) return due
       // It speaks for that one no longer.
-      if (described && moved.leftSeriesId !== null) await hearBook(trx, moved.leftSeriesId)
-      return true
+      if (described) await hearBook(trx, moved.leftSeriesId)
+      return [...due, moved.leftSeriesId]
     })
-    if (adopted) return true
+    if (adopted) return adopted
   }
-  return false
+  return null
 }
 
-async function write(parts: Parts, database: Knex, what: Done & { book: BookToAnalyse; bookId: string; unread: boolean }): Promise<void> {
+/** Answers the series that is to be seeded when it is settled, if it is. */
+async function write(
+  parts: Parts,
+  database: Knex,
+  what: Done & { book: BookToAnalyse; bookId: string; unread: boolean },
+): Promise<string[]> {
   const { dataFolder, log } = parts
   const { book, bookId, facts, analysis, unread } = what
   const problems = uniqueByType(analysis.problems)
@@ -229,8 +243,8 @@ async function write(parts: Parts, database: Knex, what: Done & { book: BookToAn
   const written = isToCompare(book, analysis)
     ? await database.transaction((trx) => writeWithMetadata(trx, book, row, analysis.embedded))
     : await recordAnalysed(database, row)
-  if (written?.seedDue) await database.transaction((trx) => seedSeries(trx, [written.seriesId]))
   if (written === null || (coverHash === null && !book.cover_locked)) await removeCovers(dataFolder, [bookId])
+  return written?.seedDue ? [written.seriesId] : []
 }
 
 /**
@@ -255,8 +269,7 @@ async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBo
   const changed = await recordEmbedded(trx, record)
   // A book that was moved speaks for another series now.
   if (!changed && row.bookId === book.id) return recorded
-  await hearBook(trx, recorded.seriesId)
-  return { ...recorded, seedDue: false }
+  return { ...recorded, seedDue: await hearBook(trx, recorded.seriesId) }
 }
 
 /** One row per type: the fatal one if there is one, else the first. */

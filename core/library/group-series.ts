@@ -17,3 +17,7 @@ export function seriesOf(relativePath: string): SeriesPlace {
   const path = relativePath.slice(0, slash)
   return { path, title: path.slice(path.lastIndexOf('/') + 1), oneshot: false }
 }
+
+/** The title that the scan gave a series before any rule of the library, from its path alone. */
+export const titleOfPlace = ({ path, oneshot }: Pick<SeriesPlace, 'path' | 'oneshot'>): string =>
+  seriesOf(oneshot ? path : `${path}/`).title

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import { markUnread } from '#core/book/book-store.ts'
 import { readFileName } from '#core/book/file-name.ts'
 import { seriesOf } from '#core/library/group-series.ts'
-import { compileTitleRules } from '#core/library/title-rules.ts'
+import { rewriteTitles } from '#core/library/title-rules.ts'
 import { formatOfName } from '#core/library/walk.ts'
 import { sortTitleOf } from '#core/series/sort-title.ts'
 
@@ -153,8 +153,10 @@ async function insertBooks(trx: Knex, library: ScannedLibrary, fresh: { id: stri
   const series = new Map([...places.values()].map((place) => [place.path, place]))
   // Several scans and analyses write series; one order of locking keeps them from waiting for each other in a circle.
   const ordered = [...series.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-  const rewrite = compileTitleRules(library.title_preprocessing_rules)
-  const titles = ordered.map(({ title }) => rewrite(title))
+  const titles = await rewriteTitles(
+    library.title_preprocessing_rules,
+    ordered.map(({ title }) => title),
+  )
   await trx.raw(
     `INSERT INTO series (library_id, path, title, title_sort, oneshot) SELECT ?, s.path, s.title, s.title_sort, s.oneshot
      FROM unnest(?::text[], ?::text[], ?::text[], ?::boolean[]) AS s (path, title, title_sort, oneshot) ON CONFLICT (library_id, path) DO NOTHING`,

@@ -7,6 +7,7 @@ import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { seedSeries } from '#core/series/seed-series.ts'
+import { forgetSeeded } from '#core/series/seed-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
 import { addNames, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
@@ -70,6 +71,7 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
     for (const taxonomy of ['genre', 'tag'] as const) {
       for (const bearerId of ids) await setNames(trx, { taxonomy, bearer: 'series', bearerId, names: [] })
     }
+    await forgetSeeded(trx, ids)
     await seedSeries(trx, ids)
     return done
   })

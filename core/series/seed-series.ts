@@ -9,14 +9,17 @@ import { SERIES_FIELDS } from '#core/series/metadata.ts'
 import {
   type BookVoice,
   findSeedState,
+  listSeeded,
   listSeedsDue,
   listVoices,
   markSeedDue,
+  type Seeded,
   seedAlternateTitles,
   seedLinks,
+  storeSeeded,
 } from '#core/series/seed-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
-import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
+import { NAME_LENGTH_MAX, NAMES_MAX, nameKey } from '#core/taxonomy/name.ts'
 import { addNames } from '#core/taxonomy/taxonomy-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
@@ -31,29 +34,66 @@ export async function seedSeries(trx: Knex, seriesIds: readonly string[]): Promi
   const ids = [...new Set(seriesIds)].sort()
   const holdings = await loadHoldings(trx, 'series', ids)
   const voices = Map.groupBy(await listVoices(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
+  const seeded = await listSeeded(trx, ids)
   const changed = new Map<string, Holding>()
   for (const [id, holding] of holdings) {
     const said = hear(voices.get(id) ?? [])
     const next = withSortTitle(applyPatch(fields, holding, { ...NOTHING, ...said.fields }, 'embedded').next)
     if (!isDeepStrictEqual([next.values, next.sources], [holding.values, holding.sources])) changed.set(id, next)
+    const { news, known } = tellNews(said, seeded.get(id) ?? {}, holding.locks)
     const bearer = { bearer: 'series' as const, bearerIds: [id] }
-    if (!holding.locks.has('genres')) await addNames(trx, { taxonomy: 'genre', ...bearer, names: said.genres ?? [] })
-    if (!holding.locks.has('tags')) await addNames(trx, { taxonomy: 'tag', ...bearer, names: said.tags ?? [] })
-    if (!holding.locks.has('alternateTitles')) await seedAlternateTitles(trx, id, said.alternateTitles ?? [])
-    await seedLinks(trx, id, said.links ?? [])
+    await addNames(trx, { taxonomy: 'genre', ...bearer, names: news.genres ?? [] })
+    await addNames(trx, { taxonomy: 'tag', ...bearer, names: news.tags ?? [] })
+    await seedAlternateTitles(trx, id, news.alternateTitles ?? [])
+    await seedLinks(trx, id, news.links ?? [])
+    if (known) await storeSeeded(trx, id, known)
   }
   await storeHoldings(trx, 'series', changed)
   await markSeedDue(trx, ids, false)
 }
 
 /**
- * A book of the series says something new. The first one counts at once, so that nobody looks at an empty series; while others wait for their
- * analysis the rest is done with the last of them, since each time costs a look at all that were read.
+ * What books give for the first time, and what they have given then; null when that is nothing more than before. A person who took something
+ * away, from the series or everywhere, is not asked again; what a lock keeps out may come when it is gone.
  */
-export async function hearBook(trx: Knex, seriesId: string): Promise<void> {
+function tellNews(said: SeriesHints, before: Seeded, locks: ReadonlySet<string>): { news: SeriesHints; known: Seeded | null } {
+  const known: Seeded = { ...before }
+  const pick = <Entry>(what: keyof Seeded, entries: readonly Entry[] = [], keyOf: (entry: Entry) => string): Entry[] => {
+    if (locks.has(what)) return []
+    const old = new Set(before[what])
+    const fresh = entries.filter((entry) => !old.has(keyOf(entry)))
+    if (fresh.length > 0) known[what] = [...new Set([...old, ...fresh.map(keyOf)])]
+    return fresh
+  }
+  const news = {
+    genres: pick('genres', said.genres, nameKey),
+    tags: pick('tags', said.tags, nameKey),
+    // JSON, since a text of the database holds no NUL that could part the two.
+    alternateTitles: pick('alternateTitles', said.alternateTitles, ({ label, title }) => JSON.stringify([label, title])),
+    links: pick('links', said.links, ({ source }) => source),
+  }
+  return { news, known: Object.values(news).some(({ length }) => length > 0) ? known : null }
+}
+
+/**
+ * A book of the series says something new. The first one counts at once, so that nobody looks at an empty series; while others wait for their
+ * analysis the rest is done with the last of them, since each time costs a look at all that were read. True when something is left to do:
+ * then {@link seedSettled} belongs after the transaction.
+ */
+export async function hearBook(trx: Knex, seriesId: string): Promise<boolean> {
   const { pending, due } = await findSeedState(trx, seriesId)
   if (!pending || !due) await seedSeries(trx, [seriesId])
   if (pending) await markSeedDue(trx, [seriesId], true)
+  return pending
+}
+
+/**
+ * Seeds a series for which something was left to do and none of whose books is waited for any more. Only after the commit: of two books that
+ * are written at the same moment each sees the other waiting, but the later one sees both when it looks again.
+ */
+export async function seedSettled(database: Knex, seriesId: string): Promise<void> {
+  const { pending, due } = await findSeedState(database, seriesId)
+  if (due && !pending) await database.transaction((trx) => seedSeries(trx, [seriesId]))
 }
 
 /** Seeds what was left over in a library, one series at a time. */

@@ -55,8 +55,39 @@ export async function listVoices(trx: Knex, seriesIds: readonly string[], readin
   return rows
 }
 
+/** What books have given a series once, by its keys. */
+export interface Seeded {
+  genres?: string[]
+  tags?: string[]
+  alternateTitles?: string[]
+  /** Their sources. */
+  links?: string[]
+}
+
+export async function listSeeded(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, Seeded>> {
+  const rows = await trx('series_metadata')
+    .whereIn('series_id', [...seriesIds])
+    .select('series_id', 'seeded')
+  return new Map(rows.map(({ series_id, seeded }) => [series_id, seeded]))
+}
+
+export async function storeSeeded(trx: Knex, seriesId: string, seeded: Seeded): Promise<void> {
+  await trx('series_metadata')
+    .insert({ series_id: seriesId, seeded: JSON.stringify(seeded) })
+    .onConflict('series_id')
+    .merge(['seeded'])
+}
+
+/** Has books give series again what was taken from them. */
+export async function forgetSeeded(trx: Knex, seriesIds: readonly string[]): Promise<void> {
+  await trx('series_metadata')
+    .whereIn('series_id', [...seriesIds])
+    .update({ seeded: '{}' })
+}
+
 /** Further titles that files gave: those of `titles` are there afterwards, what people entered stays. */
 export async function seedAlternateTitles(trx: Knex, seriesId: string, titles: readonly { label: string; title: string }[]): Promise<void> {
+  if (titles.length === 0) return
   const known = await trx('series_alternate_titles').where('series_id', seriesId).select('label', 'title')
   const fresh = titles.filter(({ label, title }) => !known.some((row) => row.label === label && row.title === title))
   if (fresh.length > 0) await trx('series_alternate_titles').insert(fresh.map((row) => ({ series_id: seriesId, ...row })))

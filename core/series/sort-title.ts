@@ -1,4 +1,5 @@
 import type { Holding } from '#core/metadata/field.ts'
+import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /**
  * Articles that a title of this language is not looked for under. Only those that stand at the beginning of titles as a word of their own, or
@@ -29,6 +30,16 @@ const SAME_LANGUAGE: Readonly<Record<string, string>> = {
   fra: 'fr',
   spa: 'es',
   ita: 'it',
+  por: 'pt',
+  dut: 'nl',
+  nld: 'nl',
+  swe: 'sv',
+  dan: 'da',
+  nor: 'no',
+  nob: 'no',
+  nno: 'no',
+  cat: 'ca',
+  hun: 'hu',
 }
 
 /**
@@ -40,15 +51,29 @@ export function sortTitleOf(title: string, language: string | null | undefined):
   const articles = ARTICLES[SAME_LANGUAGE[code] ?? code] ?? []
   // Quotes, brackets and dots before the first letter are no reason to stand elsewhere.
   const bare = title.replace(/^[^\p{L}\p{N}'’]+/u, '')
-  const lower = bare.toLowerCase()
+  // An apostrophe may begin an article (’t); otherwise it is such a sign too.
+  const unquoted = bare.replace(/^['’][^\p{L}\p{N}]*/u, '')
+  for (const text of new Set([bare, unquoted])) {
+    const sorted = withoutArticle(text, articles)
+    if (sorted !== null) return sorted
+  }
+  return unquoted === title || unquoted === '' ? null : unquoted
+}
+
+/** "Sandman, The"; null where no article stands first. */
+function withoutArticle(title: string, articles: readonly string[]): string | null {
+  const lower = title.toLowerCase()
   for (const article of articles) {
     const elided = /['’]$/.test(article)
     if (!lower.startsWith(elided ? article : `${article} `)) continue
-    const rest = bare.slice(article.length).trimStart()
+    const rest = title.slice(article.length).trimStart()
     // "A" or "The" alone, or before nothing but a sign, is the whole title.
-    if (/[\p{L}\p{N}]/u.test(rest)) return `${rest}, ${bare.slice(0, article.length)}`
+    if (!/[\p{L}\p{N}]/u.test(rest)) continue
+    const sorted = `${rest}, ${title.slice(0, article.length)}`
+    // The longest titles have no room for the comma.
+    return sorted.length > NAME_LENGTH_MAX ? rest : sorted
   }
-  return bare === title || bare === '' ? null : bare
+  return null
 }
 
 /** A series whose sort title follows its title and language, where neither a lock nor somebody's own sort title stands against it. */

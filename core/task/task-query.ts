@@ -126,9 +126,9 @@ async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.
   return (rows as TaskRow[]).map((row) => {
     const task = taskOf(row)
     if (!restricted || task.bookId !== null || task.seriesId !== null) return task
-    // What went wrong with a whole library may name a file of any series, and what came of it counts them all.
+    // What went wrong with a whole library may name a file of any series, what came of it counts them all, and many series are named by id.
     const { progress: _, ...known } = task
-    return { ...known, lastError: null, result: null }
+    return { ...known, params: null, lastError: null, result: null }
   })
 }
 

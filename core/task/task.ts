@@ -8,6 +8,8 @@ export const TASK_PRIORITY = {
   scan_library: 1000,
   analyze_library: 850,
   analyze_book: 800,
+  reprocess_series_title: 780,
+  reprocess_series_titles: 770,
 } as const
 export type TaskType = keyof typeof TASK_PRIORITY
 

@@ -4,6 +4,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import type { Route } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
+import { ERRORS } from '#core/errors.ts'
 import { findContract } from '#test/support/contract.ts'
 import { promiseComplaints } from '#test/support/promised-shapes.ts'
 
@@ -46,11 +47,13 @@ export function complaintsOf(
 }
 
 function refusalComplaints(status: number, json: unknown): string[] {
-  const { error, message, requestId } = json as Record<string, unknown>
   if (status === 429) return findContract('RateLimited')?.(json) ?? []
-  return typeof error === 'string' && typeof message === 'string' && typeof requestId === 'string'
-    ? []
-    : ['a refusal has the members error, message and requestId']
+  const { error, message, requestId, details, ...others } = (json ?? {}) as Record<string, unknown>
+  if (typeof error !== 'string' || typeof message !== 'string' || typeof requestId !== 'string') {
+    return ['a refusal has the members error, message and requestId']
+  }
+  const unknown = error in ERRORS ? [] : [`"${error}" is no code of ours`]
+  return [...unknown, ...Object.keys(others).map((name) => `a refusal has no member ${name}`)]
 }
 
 function replyComplaints(schema: TSchema, json: unknown): string[] {

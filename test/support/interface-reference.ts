@@ -43,7 +43,9 @@ export function readReference(text: string): InterfaceReference {
       if (good !== undefined) answers.set(nameOfRoute(method, path), good.includes('/') ? '' : good)
     }
     const [, name, shape] = /^- `(\w+)`: `(.+)`$/.exec(line) ?? []
-    if (name && shape) $defs[name] = readType(shape)
+    if (!name || !shape) continue
+    const [from, to] = RENAMED[name] ?? ['', '']
+    $defs[name] = readType(from ? shape.replaceAll(new RegExp(`\\b${from}\\b`, 'g'), to) : shape)
   }
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
@@ -58,6 +60,14 @@ export function readReference(text: string): InterfaceReference {
       return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message} (reference ${type.slice(0, 60)})`)
     },
   }
+}
+
+/** Members that were decided to be called otherwise than the reference calls them, by shape. */
+const RENAMED: Record<string, readonly [from: string, to: string]> = {
+  // A service is `source` in contexts, in addresses and so in the API.
+  BookExternalLinkDto: ['sourceName', 'source'],
+  ExternalLinkDto: ['sourceName', 'source'],
+  ExternalRatingDto: ['sourceName', 'source'],
 }
 
 const WORDS: Record<string, SchemaObject> = {

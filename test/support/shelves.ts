@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { coverPath } from '#core/book/book-file.ts'
 import { silentLog } from '#core/log.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
+import { complaintsOf } from '#test/support/answer-check.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { drawCover } from '#workers/image.ts'
@@ -55,7 +56,9 @@ export async function openShelves(t: Test) {
       headers: { authorization: `Bearer ${server.adminToken}` },
       body: form,
     })
-    return { status: answer.status, json: (await answer.json()) as { id: string; width: number; [name: string]: unknown } }
+    const json = (await answer.json()) as { id: string; width: number; [name: string]: unknown }
+    t.same(complaintsOf({ method: 'POST', path, status: answer.status, json }), [], `POST ${path} keeps its promise`)
+    return { status: answer.status, json }
   }
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown) =>
     server.request<T>(method, path, { token: server.adminToken, ...(body !== undefined && { body }) })

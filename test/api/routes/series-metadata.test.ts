@@ -154,6 +154,65 @@ t.test('genres and tags: one name however it is written', async (t) => {
   t.equal((await ask('PUT', `series/${seriesId}/tags`, { tags: ['x'.repeat(101)] })).status, 422)
 })
 
+t.test('what a person took from a series does not come back with its books', async (t) => {
+  const { ask, database, seriesId, other, library_id, books } = await openShelf(t)
+  const names = ['Bulk', 'Deleted', 'Everywhere', 'Kept', 'Put']
+  const voice = {
+    genres: names,
+    tags: names,
+    series: { alternateTitles: [{ label: 'ja', title: 'Mono' }], links: [{ source: 'web', url: 'https://example.org' }] },
+  }
+  const otherBook = await addBook(database, { library_id, series_id: other, title: 'Far', number: 1 })
+  await database('book_metadata').insert([books[0], otherBook].map((book_id) => ({ book_id, embedded: JSON.stringify(voice) })))
+  const seed = async () => await database.transaction(async (trx) => await seedSeries(trx, [seriesId, other]))
+  const namesOf = async (kind: string, id: string) =>
+    ((await ask('GET', `series/${id}/metadata`)).json[kind] as Json[]).map(({ name }) => name)
+  const idOf = async (kind: string, name: string) => ((await ask('GET', kind)).json.data as Json[]).find((each) => each.name === name)?.id
+  await seed()
+  for (const kind of ['genres', 'tags']) t.same(await namesOf(kind, other), names, kind)
+
+  for (const kind of ['genres', 'tags']) {
+    t.equal((await ask('DELETE', `${kind}/${await idOf(kind, 'Everywhere')}`)).status, 204)
+    await seed()
+    t.same(
+      await namesOf(kind, other),
+      names.filter((name) => name !== 'Everywhere'),
+      `${kind}: deleted everywhere, nothing locked`,
+    )
+    t.equal(await idOf(kind, 'Everywhere'), undefined, 'it does not even exist')
+
+    t.equal((await ask('DELETE', `series/${seriesId}/${kind}/${await idOf(kind, 'Deleted')}`)).status, 204)
+    await seed()
+    t.same(await namesOf(kind, seriesId), ['Bulk', 'Kept', 'Put'], `${kind}: one taken away`)
+    t.equal((await ask('POST', `series/bulk/${kind}`, { seriesIds: [seriesId], remove: ['bulk'] })).json.updatedCount, 1)
+    await seed()
+    t.same(await namesOf(kind, seriesId), ['Kept', 'Put'], `${kind}: many at once`)
+    t.equal((await ask('PUT', `series/${seriesId}/${kind}`, { [kind]: ['Kept'] })).status, 200)
+    await seed()
+    t.same(await namesOf(kind, seriesId), ['Kept'], `${kind}: the whole list`)
+    await ask('PUT', `series/${seriesId}/metadata/locks`, { [kind]: false })
+    await seed()
+    t.same(await namesOf(kind, seriesId), ['Kept'], `${kind}: unlocked`)
+  }
+  const [title] = (await ask('GET', `series/${seriesId}/alternate-titles`)).json.titles as Json[]
+  t.equal((await ask('DELETE', `series/${seriesId}/alternate-titles/${title?.id}`)).status, 204)
+  t.equal((await ask('DELETE', `series/${seriesId}/external-links/web`)).status, 204)
+  await seed()
+  t.same((await ask('GET', `series/${seriesId}/alternate-titles`)).json.titles, [])
+  t.same((await ask('GET', `series/${seriesId}/external-links`)).json.links, [])
+
+  // What is new still comes, a lock keeps it out for as long as it is there, and a reset asks the files for everything.
+  await ask('PUT', `series/${seriesId}/metadata/locks`, { genres: true })
+  await database('book_metadata').update({ embedded: JSON.stringify({ ...voice, genres: [...names, 'New'], tags: [...names, 'New'] }) })
+  await seed()
+  t.same([await namesOf('genres', seriesId), await namesOf('tags', seriesId)], [['Kept'], ['Kept', 'New']])
+  await ask('PUT', `series/${seriesId}/metadata/locks`, { genres: false })
+  await seed()
+  t.same(await namesOf('genres', seriesId), ['Kept', 'New'])
+  await ask('DELETE', `series/${seriesId}/metadata`)
+  t.same(await namesOf('genres', seriesId), ['Bulk', 'Deleted', 'Everywhere', 'Kept', 'New', 'Put'])
+})
+
 t.test('what stands beside a series', async (t) => {
   const { ask, seriesId, other, books, server, database } = await openShelf(t)
   const at = `series/${seriesId}`

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -14,6 +13,7 @@ import { purgeDeleted } from '#core/library/purge-deleted.ts'
 import { findScannedLibrary, recordFiles } from '#core/library/scan-store.ts'
 import { silentLog } from '#core/log.ts'
 import { countTasks } from '#core/task/task-query.ts'
+import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { type House, openHouse, until } from '#test/support/house.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
@@ -30,18 +30,6 @@ const errorsOf = async (house: House, fileName: string) => {
   return rows as { error_type: string; message: string; fatal: boolean; details: unknown }[]
 }
 
-/** Analysis made up for one test, with what a real one would say of the rest. */
-const says = (more: Partial<Analysis>): Analysis => ({
-  file: null,
-  format: 'cbz',
-  pageCount: 1,
-  pageSource: 'zip',
-  pages: [],
-  embedded: {},
-  cover: null,
-  problems: [],
-  ...more,
-})
 const problem = (type: Problem['type'], fatal = false): Problem => ({ type, message: `${type} went wrong`, fatal })
 
 t.test('everything that analysis found is written', async (t) => {
@@ -87,7 +75,7 @@ t.test('everything that analysis found is written', async (t) => {
 })
 
 t.test('errors come and go with the steps they belong to', async (t) => {
-  let answer = says({})
+  let answer = madeUpAnalysis()
   const house = await openHouse(t, { files: ['a.cbz'], analyse: async () => answer })
   const again = async (next: Analysis) => {
     answer = next
@@ -101,25 +89,27 @@ t.test('errors come and go with the steps they belong to', async (t) => {
   }
   await house.scan()
   t.same(await errorsOf(house, 'a.cbz'), [])
-  t.same(await again(says({ problems: [problem('metadata'), problem('thumbnail'), { ...problem('thumbnail'), message: 'twice' }] })), [
-    'metadata',
-    'thumbnail',
-  ])
+  t.same(
+    await again(madeUpAnalysis({ problems: [problem('metadata'), problem('thumbnail'), { ...problem('thumbnail'), message: 'twice' }] })),
+    ['metadata', 'thumbnail'],
+  )
   t.equal((await house.books()).get('a.cbz')?.state, 'analyzed', 'readable all the same')
   t.same(
-    await again(says({ problems: [problem('parser', true)] })),
+    await again(madeUpAnalysis({ problems: [problem('parser', true)] })),
     ['metadata', 'parser', 'thumbnail'],
     'steps that were not tried say nothing new',
   )
   t.equal((await house.books()).get('a.cbz')?.state, 'failed')
-  t.same(await again(says({ problems: [problem('thumbnail')] })), ['thumbnail'])
+  t.same(await again(madeUpAnalysis({ problems: [problem('thumbnail')] })), ['thumbnail'])
   t.same(
-    await again(says({ problems: [{ ...problem('other'), message: 'a\0b \ud800', details: { name: 'x\0y', deep: ['\udfff'] } }] })),
+    await again(
+      madeUpAnalysis({ problems: [{ ...problem('other'), message: 'a\0b \ud800', details: { name: 'x\0y', deep: ['\udfff'] } }] }),
+    ),
     ['other'],
     'text that PostgreSQL would refuse',
   )
   t.match(await errorsOf(house, 'a.cbz'), [{ message: 'a\uFFFDb \uFFFD', details: { name: 'x\uFFFDy', deep: ['\uFFFD'] } }])
-  t.same(await again(says({})), [])
+  t.same(await again(madeUpAnalysis()), [])
   t.equal(storable('plain 📚'), 'plain 📚')
 })
 
@@ -128,7 +118,7 @@ t.test('a fault of the analysis is an error of the book, never of the queue', as
     files: ['crash.cbz', 'fine.cbz'],
     analyse: async ({ path }) => {
       if (path.endsWith('crash.cbz')) throw new TypeError('undefined is not a function')
-      return says({})
+      return madeUpAnalysis()
     },
   })
   await house.scan()
@@ -147,7 +137,7 @@ t.test('a file that vanishes or changes under the analysis', async (t) => {
       if (path.endsWith('vanishes.cbz')) unlinkSync(path)
       if (path.endsWith('never-ends.cbz') || (path.endsWith('grows.cbz') && times === 1))
         writeFileSync(path, `longer ${'x'.repeat(times * 100)}`)
-      return says({ pageCount: times })
+      return madeUpAnalysis({ pageCount: times })
     },
   })
   await house.scan()
@@ -170,7 +160,7 @@ t.test('when the whole library goes away its books are not taken for deleted', a
     analyse: async () => {
       await sleep(50)
       if (existsSync(house.root)) renameSync(house.root, `${house.root}-away`)
-      return says({})
+      return madeUpAnalysis()
     },
   })
   await house.scan()
@@ -231,14 +221,9 @@ t.test('time spent waiting for a thread is no fault of a book, and a stop writes
 
 /** What the thread and the pool say of a file that they could not read at all. */
 const unread = (details: Record<string, unknown>): Analysis => ({
-  ...says({ format: null, pageCount: 0, pageSource: 'none' }),
+  ...madeUpAnalysis({ format: null, pageCount: 0, pageSource: 'none' }),
   problems: [{ type: 'other', message: 'It could not be read.', details, fatal: true }],
 })
-const factsOf = (path: string) => {
-  const { size, mtimeNs } = statSync(path, { bigint: true })
-  const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')
-  return { bytes: Number(size), mtimeNs: String(mtimeNs), sha256, readerHash: sha256.slice(0, 32) }
-}
 
 t.test('a failure that passes costs no book, and is tried again', async (t) => {
   let fault: Record<string, unknown> | null = null
@@ -247,7 +232,7 @@ t.test('a failure that passes costs no book, and is tried again', async (t) => {
     files: ['a/good.cbz', 'a/other.cbz'],
     analyse: async ({ path }) => {
       if (fault !== null && !path.endsWith('other.cbz')) return unread(fault)
-      return says({ file: factsOf(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
+      return madeUpAnalysis({ file: factsOfFile(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
     },
   })
   const find = async (path: string) =>
@@ -313,7 +298,7 @@ t.test('a disk that fails for a moment is asked again within seconds', async (t)
   const house: House = await openHouse(t, {
     files: ['a.cbz'],
     analyse: async ({ path }) =>
-      house.analysed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : says({ file: factsOf(path) }),
+      house.analysed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : madeUpAnalysis({ file: factsOfFile(path) }),
   })
   await house.scan()
   t.match((await house.books()).get('a.cbz'), { state: 'analyzed' })

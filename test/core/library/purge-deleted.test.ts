@@ -1,23 +1,11 @@
-import { createHash } from 'node:crypto'
-import { readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Analysis } from '#core/book/analysis.ts'
 import { getTask } from '#core/task/task-query.ts'
+import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { type House, openHouse, until } from '#test/support/house.ts'
 
 t.setTimeout(60_000)
-
-const BLANK: Analysis = {
-  file: null,
-  format: 'cbz',
-  pageCount: 1,
-  pageSource: 'zip',
-  pages: [],
-  embedded: {},
-  cover: null,
-  problems: [],
-}
 
 t.test('purging after a scan spares the books that moved', async (t) => {
   let release = () => {}
@@ -26,9 +14,7 @@ t.test('purging after a scan spares the books that moved', async (t) => {
     files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'],
     analyse: async ({ path }) => {
       await gate
-      const { size, mtimeNs } = statSync(path, { bigint: true })
-      const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')
-      return { ...BLANK, file: { bytes: Number(size), mtimeNs: String(mtimeNs), sha256, readerHash: sha256.slice(0, 32) } }
+      return madeUpAnalysis({ file: factsOfFile(path) })
     },
   })
   await house.scan()

@@ -2,23 +2,12 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, wri
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { Analysis } from '#core/book/analysis.ts'
 import { PART_FILES_MAX } from '#core/library/walk.ts'
 import { getTask } from '#core/task/task-query.ts'
+import { madeUpAnalysis } from '#test/support/analyses.ts'
 import { comic, type House, openHouse, until } from '#test/support/house.ts'
 
 t.setTimeout(110_000)
-
-const BLANK: Analysis = {
-  file: null,
-  format: 'cbz',
-  pageCount: 1,
-  pageSource: 'zip',
-  pages: [],
-  embedded: {},
-  cover: null,
-  problems: [],
-}
 
 const present = async (house: Awaited<ReturnType<typeof openHouse>>) =>
   [...(await house.books())].filter(([, row]) => row.deleted_at === null).map(([path]) => path)
@@ -193,7 +182,7 @@ t.test('a book that comes back before its first analysis is analysed', async (t)
     files: ['a/1.cbz', 'a/2.cbz'],
     analyse: async ({ path }, { signal } = {}) => {
       if (away && path.endsWith('1.cbz')) await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-      return BLANK
+      return madeUpAnalysis()
     },
   })
   await house.scans.start(house.libraryId)
@@ -211,7 +200,7 @@ t.test('a book that comes back before its first analysis is analysed', async (t)
 
 t.test('a folder that fills its parts exactly is noted as well', async (t) => {
   const files = Array.from({ length: PART_FILES_MAX }, (_, index) => `s/${index}.cbz`)
-  const house = await openHouse(t, { files, analyse: async () => BLANK })
+  const house = await openHouse(t, { files, analyse: async () => madeUpAnalysis() })
   await house.scan()
   t.match(await house.database('scanned_folders'), [{ path: 's', files: PART_FILES_MAX }])
 })
@@ -286,7 +275,7 @@ t.test('one scan at a time, and cancelling stops it and its analyses', async (t)
           },
         )
       }
-      return BLANK
+      return madeUpAnalysis()
     },
   })
   t.teardown(() => release())

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import t from 'tap'
-import { checkTitleRules, compileTitleRules } from '#core/library/title-rules.ts'
+import { checkTitleRules, compileTitleRules, rewriteTitles } from '#core/library/title-rules.ts'
 import { openHouse } from '#test/support/house.ts'
 
 t.setTimeout(60_000)
@@ -32,6 +32,52 @@ t.test('rules change titles one after the other', async (t) => {
   const begun = performance.now()
   compileTitleRules([{ pattern: '^(a+)+$', replacement: '' }])('a'.repeat(900) + 'b')
   t.ok(performance.now() - begun < 2_000, 'no pattern backtracks: a hundred million steps would be needed otherwise')
+})
+
+t.test('what is wrong with rules is told with its place', async (t) => {
+  const places: [pattern: string, place: number][] = [
+    ['(a', 3],
+    ['(a(b)', 6],
+    ['a)b', 2],
+    ['(a))b', 4],
+    ['z-a[z-a]', 5],
+    ['[abc', 1],
+    ['a(?=b)', 2],
+    ['(a)\\1', 4],
+    ['x{2}y{3,1}', 6],
+    ['ab**', 3],
+  ]
+  for (const [pattern, place] of places) {
+    const message = new RegExp(`at character ${place}$`)
+    t.throws(() => checkTitleRules([{ pattern, replacement: '' }]), {
+      code: 'invalid_value',
+      details: [{ path: '/titlePreprocessingRules/0/pattern', message }],
+    })
+  }
+  const rules = ['x', '(a?){700}', '(a?){700}'].map((pattern) => ({ pattern, replacement: '' }))
+  t.doesNotThrow(() => checkTitleRules(rules.slice(0, 2)))
+  t.throws(() => checkTitleRules(rules), {
+    message: /title rule 3 makes \d+ steps/,
+    details: [{ path: '/titlePreprocessingRules/2/pattern' }],
+  })
+  const usual = Array.from({ length: 50 }, () => ({ pattern: '(?i)\\s*[(\\[](digital|webrip|\\d{4}).*[)\\]]$', replacement: '' }))
+  t.doesNotThrow(() => checkTitleRules(usual), 'as many rules as there may be, of the usual kind')
+})
+
+t.test('whatever rules cost, others have their turn', async (t) => {
+  const rules = [{ pattern: '(a?){700}', replacement: 'x' }]
+  checkTitleRules(rules)
+  let turns = 0
+  const ticking = setInterval(() => turns++, 1)
+  const rewritten = await rewriteTitles(
+    rules,
+    Array.from({ length: 20 }, () => 'a'.repeat(250)),
+  )
+  clearInterval(ticking)
+  t.equal(rewritten.length, 20)
+  t.ok(turns > 2, `${turns} turns`)
+  const long = compileTitleRules([{ pattern: '', replacement: '😀'.repeat(3) }])('a'.repeat(201))
+  t.ok(long.length <= 500 && long.isWellFormed(), 'no longer than a title, and no half of a character')
 })
 
 t.test('new series get their titles by the rules of their library, and are sorted without articles', async (t) => {

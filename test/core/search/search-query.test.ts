@@ -110,3 +110,28 @@ t.test('the total follows every change of the books that are found', async (t) =
   await database('books').where('id', ids[3]).delete()
   t.equal(await total(), 1)
 })
+
+t.test('each field that is searched is found as it was changed last', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Run' })
+  const book_id = await addBook(database, { library_id, series_id, title: 'One' })
+  await database('book_metadata').insert({ book_id })
+  await database('series_metadata').insert({ series_id })
+  const people = (name: string) => JSON.stringify([{ name, role: 'writer' }])
+  const documentOf = async (table: string) => (await database(table).first(database.raw('document::text AS document'))).document as string
+  for (const [table, columns] of [
+    ['book', ['original_title', 'subtitle', 'authors', 'isbns', 'publisher', 'summary']],
+    ['series', ['authors', 'publisher', 'summary']],
+  ] as const) {
+    for (const column of columns) {
+      for (const word of ['firstword', 'secondword']) {
+        await database(`${table}_metadata`).update({ [column]: column === 'authors' ? people(word) : word, locks: [word] })
+        t.match(await documentOf(`${table}_search`), word, `${column} of a ${table}`)
+      }
+      t.notMatch(await documentOf(`${table}_search`), 'firstword', `${column} of a ${table} as it was`)
+      await database(`${table}_metadata`).update({ [column]: null })
+      t.notMatch(await documentOf(`${table}_search`), 'secondword', `${column} of a ${table} that is gone`)
+    }
+  }
+})

@@ -1,0 +1,32 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+
+/** Where a series lies, and the rules by which its library makes titles. */
+export interface TitledPlace {
+  id: string
+  libraryId: string
+  path: string
+  oneshot: boolean
+  rules: unknown
+}
+
+export async function listPlaces(database: Knex, seriesIds: readonly string[]): Promise<TitledPlace[]> {
+  return await database('series AS s')
+    .join('libraries AS l', 'l.id', 's.library_id')
+    .whereRaw('s.id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
+    .select('s.id', 's.library_id AS libraryId', 's.path', 's.oneshot', 'l.title_preprocessing_rules AS rules')
+}
+
+export async function listSeriesOfLibrary(database: Knex, libraryId: string): Promise<string[]> {
+  return await database('series').where('library_id', libraryId).orderBy('id').pluck('id')
+}
+
+/** Those that the caller may see. */
+export async function listVisibleSeriesOfLibrary(database: Knex, caller: Caller, libraryId: string): Promise<string[]> {
+  return await database('series')
+    .where('series.library_id', libraryId)
+    .modify(visibleTo(caller, 'series.id'))
+    .orderBy('series.id')
+    .pluck('series.id')
+}

@@ -1,0 +1,194 @@
+import type { Knex } from 'knex'
+
+export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined'
+
+/** A plugin with the version that runs, or the newest where none does yet. `Manifest` and `Granted` are read by plugins/. */
+export interface PluginRow<Manifest = unknown, Granted = unknown> {
+  id: string
+  key: string
+  state: PluginState
+  stateReason: string | null
+  granted: Granted | null
+  config: Record<string, unknown>
+  /** Null until somebody has agreed to one. */
+  runningVersionId: string | null
+  versionId: string
+  version: string
+  sha256: string
+  manifest: Manifest
+  signedBy: string[]
+  readme: string | null
+  installedAt: Date
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface NewVersion {
+  key: string
+  version: string
+  sha256: string
+  manifest: unknown
+  code: string
+  codeSha256: string
+  readme: string | null
+  signedBy: readonly string[]
+  userId: string | null
+}
+
+const COLUMNS = `p.id, p.key, p.state, p.state_reason AS "stateReason", p.granted, p.config, p.version_id AS "runningVersionId", v.id AS "versionId",
+  v.version, v.sha256, v.manifest, v.signed_by AS "signedBy", v.readme, v.installed_at AS "installedAt", p.created_at AS "createdAt", p.updated_at AS "updatedAt"`
+const OF_VERSION = `FROM plugins p JOIN LATERAL (
+  SELECT * FROM plugin_versions v WHERE v.plugin_id = p.id AND (v.id = p.version_id OR p.version_id IS NULL)
+  ORDER BY v.installed_at DESC LIMIT 1) v ON true`
+
+export async function listPlugins<Row extends PluginRow>(database: Knex): Promise<Row[]> {
+  const { rows } = await database.raw(`SELECT ${COLUMNS} ${OF_VERSION} ORDER BY p.key`)
+  return rows
+}
+
+export async function findPlugin<Row extends PluginRow>(database: Knex, id: string): Promise<Row | null> {
+  const { rows } = await database.raw(`SELECT ${COLUMNS} ${OF_VERSION} WHERE p.id = ?`, [id])
+  return rows[0] ?? null
+}
+
+/** Takes the row of a plugin by its key, so that two installations wait for each other; null when there is none. */
+export async function lockPlugin(trx: Knex, key: string): Promise<{ id: string; state: PluginState; version_id: string | null } | null> {
+  return (await trx('plugins').where({ key }).forUpdate().first('id', 'state', 'version_id')) ?? null
+}
+
+/** Adds a version, and the plugin where it is its first. Answers the ids of both. */
+export async function addVersion(trx: Knex, version: NewVersion): Promise<{ pluginId: string; versionId: string }> {
+  await trx('plugins').insert({ key: version.key }).onConflict('key').ignore()
+  const plugin = await trx('plugins').where({ key: version.key }).first('id')
+  const [added] = await trx('plugin_versions').insert(
+    {
+      plugin_id: plugin.id,
+      version: version.version,
+      sha256: version.sha256,
+      manifest: JSON.stringify(version.manifest),
+      code: version.code,
+      code_sha256: version.codeSha256,
+      readme: version.readme,
+      signed_by: [...version.signedBy],
+      installed_by: version.userId,
+    },
+    'id',
+  )
+  return { pluginId: plugin.id, versionId: added.id }
+}
+
+export interface VersionRow {
+  id: string
+  version: string
+  sha256: string
+  manifest: unknown
+  signedBy: string[]
+  installedAt: Date
+}
+
+/** The versions that are kept, the newest first. */
+export async function listVersions(database: Knex, pluginId: string): Promise<VersionRow[]> {
+  return await database('plugin_versions')
+    .where('plugin_id', pluginId)
+    .orderBy('installed_at', 'desc')
+    .select('id', 'version', 'sha256', 'manifest', 'signed_by AS signedBy', 'installed_at AS installedAt')
+}
+
+/** The bundle of a version, and the hash that it had when it was installed. */
+export async function getCode(database: Knex, versionId: string): Promise<{ code: string; codeSha256: string }> {
+  return await database('plugin_versions').where('id', versionId).first('code', 'code_sha256 AS codeSha256')
+}
+
+export async function updatePlugin(
+  database: Knex,
+  id: string,
+  change: { state?: PluginState; stateReason?: string | null; versionId?: string; granted?: unknown; config?: unknown },
+): Promise<void> {
+  await database('plugins')
+    .where({ id })
+    .update({
+      ...(change.state !== undefined && { state: change.state }),
+      ...(change.stateReason !== undefined && { state_reason: change.stateReason }),
+      ...(change.versionId !== undefined && { version_id: change.versionId }),
+      ...(change.granted !== undefined && { granted: JSON.stringify(change.granted) }),
+      ...(change.config !== undefined && { config: JSON.stringify(change.config) }),
+      updated_at: database.fn.now(),
+    })
+}
+
+/** Removes versions beyond the newest few that do not run. */
+export async function dropOldVersions(trx: Knex, pluginId: string, kept: number): Promise<void> {
+  await trx.raw(
+    `DELETE FROM plugin_versions WHERE plugin_id = :pluginId AND id IN (
+       SELECT v.id FROM plugin_versions v JOIN plugins p ON p.id = v.plugin_id
+       WHERE v.plugin_id = :pluginId AND v.id IS DISTINCT FROM p.version_id ORDER BY v.installed_at DESC OFFSET :kept)`,
+    { pluginId, kept },
+  )
+}
+
+export async function deletePlugin(database: Knex, id: string): Promise<boolean> {
+  return (await database('plugins').where({ id }).delete()) > 0
+}
+
+export interface Failure {
+  id: string
+  version: string
+  method: string
+  code: string
+  message: string
+  callId: string
+  occurredAt: Date
+}
+
+/** Of one plugin; enough to see a pattern. */
+const FAILURES_KEPT = 500
+
+export async function recordFailure(database: Knex, pluginId: string, failure: Omit<Failure, 'id' | 'occurredAt'>): Promise<void> {
+  await database.raw(
+    `WITH old AS (DELETE FROM plugin_failures WHERE id IN (
+       SELECT id FROM plugin_failures WHERE plugin_id = :pluginId ORDER BY occurred_at DESC OFFSET :kept))
+     INSERT INTO plugin_failures (plugin_id, version, method, code, message, call_id)
+     SELECT :pluginId, :version, :method, :code, :message, :callId WHERE EXISTS (SELECT 1 FROM plugins WHERE id = :pluginId)`,
+    { pluginId, kept: FAILURES_KEPT - 1, ...failure },
+  )
+}
+
+export async function listFailures(
+  database: Knex,
+  pluginId: string,
+  page: { offset: number; limit: number },
+): Promise<{ items: Failure[]; total: number }> {
+  const of = database('plugin_failures').where('plugin_id', pluginId)
+  const [count, items] = await Promise.all([
+    of.clone().count({ count: '*' }).first(),
+    of
+      .clone()
+      .orderBy([
+        { column: 'occurred_at', order: 'desc' },
+        { column: 'id', order: 'desc' },
+      ])
+      .offset(page.offset)
+      .limit(page.limit)
+      .select('id', 'version', 'method', 'code', 'message', 'call_id AS callId', 'occurred_at AS occurredAt'),
+  ])
+  return { items, total: Number(count?.['count'] ?? 0) }
+}
+
+/** How many calls ended in one of these ways since then. */
+export async function countFailures(
+  database: Knex,
+  pluginId: string,
+  since: { codes: readonly string[]; minutes: number },
+): Promise<number> {
+  const row = await database('plugin_failures')
+    .where('plugin_id', pluginId)
+    .whereIn('code', [...since.codes])
+    .whereRaw(`occurred_at > now() - make_interval(mins => ?)`, [since.minutes])
+    .count({ count: '*' })
+    .first()
+  return Number(row?.['count'] ?? 0)
+}
+
+export async function deleteFailures(database: Knex, pluginId: string): Promise<void> {
+  await database('plugin_failures').where('plugin_id', pluginId).delete()
+}

@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import t from 'tap'
+import Type from 'typebox'
+import { endpointOf } from '#api/http/endpoint.ts'
+import { readUpload } from '#api/http/upload.ts'
+import type { Services } from '#api/services.ts'
+import { CarrelError } from '#core/errors.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+const TYPE = 'multipart/form-data; boundary=xyz'
+const FILE = 'Content-Disposition: form-data; name="file"; filename="a.jpg"'
+
+/** A form of parts, each a head and a body, as RFC 7578 has it. */
+const form = (...parts: [head: string, body: string | Buffer][]) =>
+  Buffer.concat([
+    ...parts.flatMap(([head, body]) => [Buffer.from(`--xyz\r\n${head}\r\n\r\n`), Buffer.from(body), Buffer.from('\r\n')]),
+    Buffer.from('--xyz--\r\n'),
+  ])
+
+/** The code a form is refused with, or null. Anything but a refusal is thrown on. */
+function refusedFor(contentType: string | undefined, body: Buffer): string | null {
+  try {
+    readUpload(contentType, body)
+    return null
+  } catch (error) {
+    if (!(error instanceof CarrelError)) throw error
+    return error.code
+  }
+}
+
+t.test('the one file of a form', async (t) => {
+  const every = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
+  const found = readUpload(
+    TYPE,
+    form(['Content-Disposition: form-data; name="note"', 'passed over'], [`${FILE}\r\nContent-Type: image/jpeg`, every]),
+  )
+  t.equal(found.fileName, 'a.jpg')
+  t.same(found.bytes, every, 'all bytes as they were')
+  t.same(readUpload(TYPE, form([FILE, 'a\r\n--xy\r\n'])).bytes.toString(), 'a\r\n--xy\r\n', 'what only begins like the boundary is content')
+  t.same(readUpload(TYPE, form([FILE, ''])).bytes.length, 0, 'an empty file is a file')
+  t.same(
+    readUpload(TYPE, Buffer.concat([Buffer.from('preamble\r\n'), form([FILE, 'x'])])).bytes.toString(),
+    'x',
+    'what stands before is passed over',
+  )
+  t.same(readUpload(TYPE, Buffer.concat([form([FILE, 'x']), Buffer.from('epilogue')])).bytes.toString(), 'x', 'and what stands behind')
+  t.same(readUpload('Multipart/Form-Data; charset=utf-8; boundary="xyz"', form([FILE, 'x'])).bytes.toString(), 'x')
+  t.same(readUpload(TYPE, form([FILE.toLowerCase(), 'x'])).fileName, 'a.jpg', 'names of headers in any case')
+  t.same(readUpload(TYPE, form(['content-type: image/png\r\n' + FILE, 'x'])).fileName, 'a.jpg', 'headers in any order')
+})
+
+t.test('names are told as they are sent, and nobody opens them', async (t) => {
+  const named = (name: string) => readUpload(TYPE, form([`Content-Disposition: form-data; name="file"; ${name}`, 'x'])).fileName
+  t.equal(named('filename="../../etc/passwd"'), 'passwd')
+  t.equal(named('filename="C:\\books\\a b.cbz"'), 'a b.cbz')
+  t.equal(named('filename="/"'), '')
+  t.equal(named('filename="Čapek – 本.cbl"'), 'Čapek – 本.cbl')
+  t.equal(named('filename=plain.jpg'), 'plain.jpg')
+  t.equal(named('filename="a;b.jpg"'), 'a;b.jpg')
+  t.equal(named('filename="say \\"no\\".jpg"'), 'say "no".jpg', 'with quotes in it')
+  t.equal(named('filename=""'), '')
+  t.equal(named('filename="x.jpg"; filename*=UTF-8\'\'%C4%8Capek.jpg'), 'Čapek.jpg', 'the longer form is the better one')
+  t.equal(named("filename*=UTF-8''%zz.jpg"), '%zz.jpg', 'and may be broken')
+  t.equal(
+    refusedFor(TYPE, form(['Content-Disposition: form-data; name="filename=x"', 'x'])),
+    'invalid_request',
+    'a name of a field is none of a file',
+  )
+  t.equal(refusedFor(TYPE, form(['Content-Disposition: form-data; name="a; filename=x"', 'x'])), 'invalid_request', 'whatever it holds')
+})
+
+t.test('forms that are none are refused', async (t) => {
+  const good = form([FILE, 'x'])
+  for (const type of [undefined, '', 'application/json', 'image/jpeg', 'multipart/mixed; boundary=xyz', 'multipart/form-data']) {
+    t.equal(refusedFor(type, good), 'unsupported_media_type', String(type))
+  }
+  for (const type of [
+    'multipart/form-data; boundary=',
+    `multipart/form-data; boundary=${'x'.repeat(71)}`,
+    'multipart/form-data; boundary=other',
+  ]) {
+    t.equal(refusedFor(type, good), 'invalid_request', type.slice(0, 60))
+  }
+  const bad: [name: string, body: Buffer][] = [
+    ['nothing', Buffer.alloc(0)],
+    ['no part', Buffer.from('--xyz--\r\n')],
+    ['no file', form(['Content-Disposition: form-data; name="file"', 'x'])],
+    ['several files', form([FILE, 'x'], [FILE, 'y'])],
+    [
+      'too many parts',
+      form(...Array.from({ length: 21 }, (): [string, string] => ['Content-Disposition: form-data; name="n"', '']), [FILE, 'x']),
+    ],
+    ['no headers', Buffer.from('--xyz\r\n\r\nx\r\n--xyz--')],
+    ['no disposition', form(['Content-Type: image/jpeg', 'x'])],
+    ['another disposition', form(['Content-Disposition: attachment; filename="a.jpg"', 'x'])],
+    ['headers without end', form([`${FILE}\r\nX: ${'x'.repeat(8_192)}`, 'x'])],
+    ['line feeds only', Buffer.from(good.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')],
+    ['boundary that runs on', Buffer.from(good.toString('latin1').replace('--xyz\r\n', '--xyzz\r\n'), 'latin1')],
+  ]
+  for (const [name, body] of bad) t.equal(refusedFor(TYPE, body), 'invalid_request', name)
+  // The last two bytes are the line break behind the closing boundary.
+  for (let length = 0; length < good.length - 2; length++) {
+    t.equal(refusedFor(TYPE, good.subarray(0, length)), 'invalid_request', `cut off after ${length} bytes`)
+  }
+})
+
+t.test('any bytes are a form or refused, in time that grows with them', async (t) => {
+  const piece = fc.oneof(
+    fc.uint8Array({ maxLength: 40 }),
+    fc.constantFrom('--xyz', '\r\n', '--', FILE, '\r\n\r\n', 'filename*=', '"', ';').map((text) => Buffer.from(text)),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+      const code = refusedFor(TYPE, Buffer.concat(pieces))
+      return code === null || code === 'invalid_request'
+    }),
+    { numRuns: 500 },
+  )
+  const started = Date.now()
+  refusedFor(TYPE, Buffer.from('\r\n--xy'.repeat(1_000_000)))
+  refusedFor(TYPE, form([`Content-Disposition: form-data; ${'filename'.repeat(900)}`, 'x']))
+  refusedFor(`multipart/form-data; ${' '.repeat(8_000)}boundary=xyz`, form([FILE, 'x']))
+  t.ok(Date.now() - started < 2_000, 'no form takes long')
+})
+
+t.test('over HTTP: size, half a body, no body', async (t) => {
+  const route = endpointOf<Services>()({
+    method: 'POST',
+    path: '/files',
+    summary: 'Takes a file',
+    tag: 'test',
+    allow: { who: 'public' },
+    bodyBytesMax: 1_000,
+    upload: { description: 'any file' },
+    reply: Type.Object({ fileName: Type.String(), bytes: Type.Integer() }),
+    run: async (_call, { upload }) => ({ fileName: upload.fileName, bytes: upload.bytes.length }),
+  })
+  const server = await openTestServer(t, { routes: [route], admin: false })
+  const send = async (body: Buffer, length = body.length, wait = 2_000) =>
+    await server.raw(
+      Buffer.concat([
+        Buffer.from(`POST /files HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${TYPE}\r\nContent-Length: ${length}\r\n\r\n`),
+        body,
+      ]),
+      { waitMs: wait },
+    )
+  t.match(await send(form([FILE, 'x'.repeat(800)])), /^HTTP\/1\.1 200 [\s\S]*"bytes":800/)
+  t.match(await send(form([FILE, 'x'.repeat(1_000)])), /^HTTP\/1\.1 413 [\s\S]*payload_too_large/)
+  t.match(await send(Buffer.alloc(0)), /^HTTP\/1\.1 400 [\s\S]*invalid_request/)
+  t.match(await send(form([FILE, 'x']).subarray(0, 60)), /^HTTP\/1\.1 400 [\s\S]*ends early/, 'a whole body of half a form')
+  const half = form([FILE, 'x'.repeat(800)])
+  t.notMatch(await send(half.subarray(0, 300), half.length, 300), /^HTTP\/1\.1 2/, 'whoever hangs up half way has sent nothing')
+  t.match(await send(half), /^HTTP\/1\.1 200 /, 'and nobody else is harmed')
+})

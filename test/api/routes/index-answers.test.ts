@@ -1,0 +1,215 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'tap'
+import { openComposition } from '#api/composition.ts'
+import type { Route } from '#api/http/endpoint.ts'
+import { routes } from '#api/routes/index.ts'
+import { openServer } from '#api/server.ts'
+import type { Services } from '#api/services.ts'
+import { coverPath } from '#core/book/book-file.ts'
+import { silentLog } from '#core/log.ts'
+import { complaintsOf } from '#test/support/answer-check.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
+import { comic } from '#test/support/house.ts'
+import { findInterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { findPromise, patternsOfOwn, promiseComplaints, routesOfTables } from '#test/support/promised-shapes.ts'
+import { ADMIN, testSettings } from '#test/support/server.ts'
+import { GIF } from '#test/support/shelves.ts'
+
+/**
+ * Every route is asked once for something that is there, and must answer what it has promised. A new route that the walk cannot make answer
+ * fails, until the tables here say what it needs.
+ */
+
+/** What a route needs in its body beyond what its schema tells. */
+const BODIES: Record<string, (names: Known) => object> = {
+  'POST /api/v1/auth/login': () => ({ username: ADMIN.username, password: ADMIN.password }),
+  'POST /api/v1/auth/refresh': ({ refreshToken }) => ({ refreshToken }),
+  'POST /api/v1/libraries': ({ otherFolder }) => ({ name: 'Other', path: otherFolder }),
+  'PUT /api/v1/admin/settings/:key': () => ({ value: 'Reading room' }),
+  'POST /api/v1/admin/settings/bulk': () => ({ updates: [{ key: 'application.name', value: 'Reading room' }] }),
+  'PUT /api/v1/books/:bookId/progression': () => ({
+    modified: new Date().toISOString(),
+    device: { id: 'shelf', name: 'Shelf' },
+    locator: { href: 'pages/1', type: 'image/gif', locations: { position: 1 } },
+  }),
+  // What was added before stays.
+  'POST /api/v1/series/:seriesId/genres': () => ({ name: 'Fantasy' }),
+  'PUT /api/v1/series/:seriesId/genres': () => ({ genres: ['Fantasy'] }),
+  'POST /api/v1/series/:seriesId/tags': () => ({ name: 'Space' }),
+  'PUT /api/v1/series/:seriesId/tags': () => ({ tags: ['Space'] }),
+  'PUT /api/v1/series/:seriesId/sharing-tags': ({ sharingTagId }) => ({ sharingTagIds: [sharingTagId] }),
+  'PUT /api/v1/books/:bookId/progress': () => ({ currentPage: 1 }),
+  'POST /api/v1/books/:bookId/external-links': ({ source }) => ({ source, url: 'https://example.org/1' }),
+  'POST /api/v1/series/:seriesId/external-links': ({ source }) => ({ source, url: 'https://example.org/1' }),
+  'POST /api/v1/series/:seriesId/external-ratings': ({ source }) => ({ source, rating: 80 }),
+}
+
+/** What the id in an answer is the id of. */
+const MAKES: Record<string, string> = {
+  'POST /api/v1/users': 'userId',
+  'POST /api/v1/api-keys': 'apiKeyId',
+  'POST /api/v1/libraries': 'otherLibraryId',
+  'POST /api/v1/collections': 'collectionId',
+  'POST /api/v1/read-lists': 'readListId',
+  'POST /api/v1/admin/sharing-tags': 'sharingTagId',
+  'POST /api/v1/series/:seriesId/alternate-titles': 'titleId',
+  'POST /api/v1/series/:seriesId/external-ids': 'seriesExternalIdId',
+  'POST /api/v1/books/:bookId/external-ids': 'bookExternalIdId',
+  'POST /api/v1/series/:seriesId/genres': 'genreId',
+  'POST /api/v1/series/:seriesId/tags': 'plainTagId',
+  'POST /api/v1/books/:bookId/cover': 'bookCoverId',
+  'POST /api/v1/series/:seriesId/cover': 'seriesCoverId',
+}
+
+/** Its task is the one that is looked at, cancelled and started once more. */
+const TASK_MADE_BY = '/api/v1/books/:bookId/analyze'
+
+/** What the same name stands for on some routes only. */
+function meant(path: string, names: Known): Known {
+  const of = (name: string) => names[name] as string
+  return {
+    ...names,
+    ...(/\/covers\//.test(path) && { coverId: of(path.includes('/books/') ? 'bookCoverId' : 'seriesCoverId') }),
+    ...(/external-ids/.test(path) && { externalIdId: of(path.includes('/books/') ? 'bookExternalIdId' : 'seriesExternalIdId') }),
+    ...(/analyze-unanalyzed$/.test(path) && { bookId: of('newBookId') }),
+    ...(/:tagId/.test(path) && { tagId: of(path.includes('sharing-tags') ? 'sharingTagId' : 'plainTagId') }),
+  }
+}
+
+/** Makes what others need; asks; reads; changes; takes away, the whole library last and the session after it. */
+function ordered(all: readonly Route<Services>[]): Route<Services>[] {
+  const rank = ({ method, path }: Route<Services>) => {
+    if (path.endsWith('/logout')) return 9
+    // These take away what others look at.
+    if (/\/(cleanup|reset)$/.test(path) || (method === 'DELETE' && path.endsWith('/metadata'))) return 7.5
+    if (method === 'DELETE') return path.endsWith('/:libraryId') ? 8 : path.split('/').length < 6 || path.includes('/admin/') ? 7 : 6
+    if (path.endsWith('/unread') || (method === 'POST' && path.includes('/tasks/'))) return 5
+    if (`${method} ${path}` in MAKES) return path.includes(':') ? 2 : 1
+    return method === 'GET' ? 4 : 3
+  }
+  return all.toSorted((a, b) => rank(a) - rank(b))
+}
+
+test('for every route it is known who has promised what of its answer', async (t) => {
+  const reference = findInterfaceReference()
+  if (!reference) return
+  const names = new Set(routes.map((route) => nameOfRoute(route.method, route.path)))
+  for (const { method, path, kind, ...route } of routes) {
+    const label = `${method} ${path}`
+    if (kind === 'endpoint' && 'reply' in route && route.reply) {
+      const promised = findPromise(method, path, reference)
+      t.not(promised.by, 'nobody', `${label}: map it to a shape of the contract, or list it among our own with a reason`)
+      if (promised.by === 'others' && promised.type) t.ok(reference.check(promised.type, 0).length > 0, `${label}: ${promised.type} bites`)
+    }
+  }
+  for (const name of routesOfTables()) t.ok(names.has(name), `${name} is a route`)
+  for (const pattern of patternsOfOwn())
+    t.ok(
+      [...names].some((name) => pattern.test(name)),
+      `${pattern} meets a route`,
+    )
+  const wrong = promiseComplaints({ method: 'GET', path: '/api/v1/series/:seriesId/genres', full: false, json: { genres: [{ id: 'x' }] } })
+  t.match(wrong.join(), /genres\/0 must have required property 'name'/, 'what is missing is told')
+  t.throws(() => readType('{ name string }'), /: is wanted/)
+  t.throws(() => readType('string string'), /is not expected/)
+  t.throws(() => readType('map<;>'), /is no type/)
+})
+
+test('every route answers what it has promised', { timeout: 120_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
+  const { database } = await openTestDatabase(t, { poolMax: 10 })
+  const { services, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
+  const server = openServer(services)
+  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await server.close({ deadlineMs: 500 })
+    await close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const setup = await fetch(`${url}/api/v1/setup/initialize`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ADMIN),
+  })
+  const initialized = { method: 'POST', path: '/api/v1/setup/initialize', status: setup.status, json: await setup.json() }
+  t.same([setup.status, complaintsOf(initialized)], [200, []], 'the first administrator')
+  const session = await services.accounts.login({ username: ADMIN.username, password: ADMIN.password, address: '127.0.0.1' })
+
+  const path = join(folder, 'library', 'Saga', 'Saga 1.cbz')
+  const otherFolder = join(folder, 'other')
+  for (const made of [dirname(path), otherFolder]) mkdirSync(made, { recursive: true })
+  writeFileSync(path, comic('answers'))
+  const libraryId = await addLibrary(database, { path: join(folder, 'library') })
+  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Saga' })
+  const book = { library_id: libraryId, series_id: seriesId, page_count: 1, page_source: 'zip' }
+  const { size, mtimeNs } = statSync(path, { bigint: true })
+  const file = { path, file_name: 'Saga 1.cbz', file_size: String(size), file_mtime_ns: String(mtimeNs) }
+  const bookId = await addBook(database, { ...book, ...file, title: 'Saga 1', number: 1, cover_hash: 'c0ffee' })
+  await addBook(database, { ...book, title: 'Saga 2', number: 2 })
+  const newBookId = await addBook(database, { ...book, title: 'Saga 3', state: 'pending', analyzed_at: null })
+  const page = {
+    name: '1.gif',
+    mediaType: 'image/gif',
+    width: 1,
+    height: 1,
+    bytes: GIF.length,
+    zip: { offset: 35, compressedBytes: GIF.length, method: 0 },
+  }
+  await database('book_pages').insert({ book_id: bookId, pages: JSON.stringify([page]) })
+  await database('book_errors').insert({ book_id: bookId, error_type: 'metadata', message: 'is bad', fatal: false })
+  mkdirSync(dirname(coverPath(folder, bookId)), { recursive: true })
+  writeFileSync(coverPath(folder, bookId), GIF)
+
+  const names: Known = {
+    libraryId,
+    seriesId,
+    bookId,
+    newBookId,
+    otherFolder,
+    pageNumber: 1,
+    source: 'mal',
+    key: 'application.name',
+    seriesTitle: 'Saga',
+    refreshToken: session.refreshToken,
+  }
+  let token = session.accessToken
+  for (const route of ordered(routes)) {
+    const label = `${route.method} ${route.path}`
+    if (label === 'POST /api/v1/setup/initialize') continue
+    const request = fill(route, meant(route.path, names))
+    if ('unknown' in request) {
+      t.fail(`${label}: the walk does not know how to fill ${request.unknown}`)
+      continue
+    }
+    const answer = await fetch(url + request.path, asked(route, request))
+    const text = await answer.text()
+    const json = (answer.headers.get('content-type') ?? '').startsWith('application/json') ? JSON.parse(text) : undefined
+    const said = `${label} → ${answer.status}`
+    if (answer.ok) t.same(complaintsOf({ ...route, path: request.path, status: answer.status, json }), [], said)
+    else t.fail(`${said} ${text.slice(0, 300)}`)
+    if (route.kind === 'endpoint') t.equal(answer.status, route.status ?? 200, `${label} has the status that it declares`)
+    const made = MAKES[label]
+    if (made && json) names[made] = json.id
+    if (route.path === TASK_MADE_BY) names['taskId'] = json.taskId
+    if (json?.refreshToken && label.endsWith('/refresh')) token = json.accessToken
+  }
+
+  function asked(route: Route<Services>, request: Filled): RequestInit {
+    const label = `${route.method} ${route.path}`
+    const body = BODIES[label]?.(names)
+    const headers = { authorization: `Bearer ${token}`, ...request.headers }
+    if (request.body instanceof FormData && route.path.endsWith('/cover'))
+      request.body.set('file', new Blob([Uint8Array.from(GIF)]), 'x.gif')
+    return {
+      method: route.method,
+      headers,
+      redirect: 'manual',
+      ...(body ? { body: JSON.stringify(body) } : request.body !== undefined && { body: request.body }),
+    }
+  }
+})

@@ -1,0 +1,215 @@
+import { generateKeyPairSync } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { silentLog } from '#core/log.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { compareVersions, openPluginHost } from '#plugins/plugin-host.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+
+t.setTimeout(120_000)
+
+async function openHost(t: Test) {
+  const { database } = await openTestDatabase(t)
+  const way = await openLoopback(t, (request, response) => {
+    if (request.url?.startsWith('/missing')) response.statusCode = 404
+    if (request.url?.startsWith('/slow')) response.statusCode = 429
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ you: request.headers['user-agent'], asked: request.url }))
+  })
+  const supervisor = openSupervisor({ log: silentLog })
+  const host = openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog })
+  t.teardown(() => {
+    host.close()
+    supervisor.close()
+  })
+  /** Installed, agreed to, and ready. */
+  const run = async (main: string, manifest: Record<string, unknown> = {}) => {
+    const { plugin } = await host.install(pluginOf(main, manifest), null)
+    await host.consent(plugin.id, { sha256: plugin.sha256 })
+    const call = async (method: string, input: unknown, userId: string | null = null) =>
+      (await host.call({ pluginId: plugin.id, method, input, userId })).result
+    return { id: plugin.id, call }
+  }
+  return { database, host, run, way }
+}
+
+const SEARCH = `export default { metadata: { series: {
+  async search({ query }, ctx) {
+    const answer = await ctx.http.json('https://api.example.org/' + query)
+    await ctx.storage.set('last', query)
+    ctx.log.info('searched', { query })
+    return { results: [{ externalId: '1', title: answer.asked, relevance: 7, extra: 'dropped', coverUrl: null }], nextCursor: null, more: 1 }
+  },
+  async get({ externalId }, ctx) { return { externalId, title: await ctx.storage.get('last'), summary: 'x'.repeat(50000), status: 'ended' } } } } }`
+
+t.test('a plugin is installed, agreed to, called, switched off and taken away', async (t) => {
+  const { host, way } = await openHost(t)
+  const { plugin, waitsFor } = await host.install(pluginOf(SEARCH), null)
+  t.match(plugin, { key: 'org.example.echo', state: 'waiting', granted: null, version: '1.0.0' })
+  t.same(waitsFor, ['runs for the first time'])
+  const search = { pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'dune', limit: 5 }, userId: null }
+  await t.rejects(host.call(search), { code: 'conflict', message: /waiting/ })
+  await t.rejects(host.setEnabled(plugin.id, true), { code: 'conflict' }, 'nobody has agreed')
+  await t.rejects(host.consent(plugin.id, { sha256: 'another' }), { code: 'conflict' })
+  t.match(await host.consent(plugin.id, { sha256: plugin.sha256 }), {
+    state: 'enabled',
+    granted: { network: [{ host: 'api.example.org' }] },
+  })
+
+  const { result, wallMs } = await host.call(search)
+  t.same(
+    result,
+    { results: [{ externalId: '1', title: '/dune', relevance: 1, coverUrl: null }], nextCursor: null },
+    'checked, clamped, and no more than is known',
+  )
+  t.ok(wallMs > 0)
+  t.match(way.asked, [{ url: '/dune', headers: { 'user-agent': 'Carrel (plugin org.example.echo 1.0.0)' } }])
+  const { result: metadata } = await host.call({ ...search, method: 'metadata.series.get', input: { externalId: '1' } })
+  t.match(metadata, { title: 'dune', summary: /^x{40000}$/, status: 'ended' }, 'it remembers, and long texts are cut')
+  await t.rejects(host.call({ ...search, method: 'metadata.series.match' }), { code: 'invalid_value' }, 'what it does not offer')
+
+  await host.setEnabled(plugin.id, false)
+  await t.rejects(host.call(search), { code: 'conflict', message: /disabled/ })
+  await host.setEnabled(plugin.id, true)
+  t.ok(await host.call(search))
+  await host.uninstall(plugin.id)
+  await t.rejects(host.call(search), { code: 'not_found' })
+  t.same(await host.list(), [])
+})
+
+t.test('updates: at once when they ask for no more, by consent when they do, never backwards or from somebody else', async (t) => {
+  const { host } = await openHost(t)
+  const keys = generateKeyPairSync('ed25519').privateKey
+  const others = generateKeyPairSync('ed25519').privateKey
+  const main = (word: string) =>
+    `export default { metadata: { series: { search: () => ({ results: [{ externalId: '1', title: '${word}' }] }), get: () => ({ externalId: '1' }) } } }`
+  const { plugin } = await host.install(pluginOf(main('one'), {}, [keys]), null)
+  await host.consent(plugin.id, { sha256: plugin.sha256 })
+  const title = async () => {
+    const { result } = await host.call({
+      pluginId: plugin.id,
+      method: 'metadata.series.search',
+      input: { query: '', limit: 1 },
+      userId: null,
+    })
+    return (result as { results: { title: string }[] }).results[0]?.title
+  }
+  t.equal(await title(), 'one')
+  t.same((await host.install(pluginOf(main('two'), { version: '1.1.0' }, [keys]), null)).waitsFor, [])
+  t.equal(await title(), 'two')
+
+  const wider = {
+    version: '1.2.0',
+    permissions: {
+      network: [
+        { host: 'api.example.org', reason: 'x' },
+        { host: 'evil.example.com', reason: 'more' },
+      ],
+    },
+  }
+  const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), null)
+  t.same(waitsFor, ['talks to evil.example.com'])
+  t.equal(await title(), 'two', 'the old version goes on')
+  await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), null), { code: 'conflict', message: /here already/ })
+  await t.rejects(host.install(pluginOf(main('x'), { version: '1.0.5' }, [keys]), null), { code: 'conflict', message: /older/ })
+  await t.rejects(host.install(pluginOf(main('x'), { version: '9.0.0' }, [others]), null), { code: 'conflict', message: /signed/ })
+  await t.rejects(
+    host.install(pluginOf(main('x'), { version: '9.0.0' }), null),
+    { code: 'conflict', message: /signed/ },
+    'a signature is not taken away',
+  )
+  t.equal(await title(), 'two')
+})
+
+t.test('packages that are none, and plugins that do not start or do not keep their promises', async (t) => {
+  const { host } = await openHost(t)
+  await t.rejects(host.install(Buffer.from('no zip'), null), { code: 'invalid_value' })
+  for (const [main, message] of [
+    ['export default {}', /promises metadata.series.search, metadata.series.get/],
+    ['syntax error', /does not start/],
+    ['for (;;);', /does not start/],
+    ['throw new Error("at once")', /at once/],
+    ['import fs from "node:fs"; export default {}', /cannot import "node:fs"/],
+    ['const a = []; for (;;) a.push(new Array(1000).fill(a.length)); export default {}', /does not start/],
+  ] as const)
+    await t.rejects(host.install(pluginOf(main), null), { code: 'invalid_value', message }, main)
+  t.same(await host.list(), [], 'nothing of them is kept')
+})
+
+t.test('failures are told apart, counted, and end in quarantine', async (t) => {
+  const { host, run } = await openHost(t)
+  const { id, call } = await run(`export default { metadata: { series: {
+    async search({ query }, ctx) {
+      if (query === 'missing') return await ctx.http.json('https://api.example.org/missing')
+      if (query === 'limited') return await ctx.http.json('https://api.example.org/slow')
+      if (query === 'elsewhere') return await ctx.fetch('https://other.example.org/')
+      if (query === 'rubbish') return { results: 'none' }
+      if (query === 'loop') for (;;);
+      return { results: [] } },
+    get() { throw new TypeError('my mistake') } } } }`)
+  const search = async (query: string) => await call('metadata.series.search', { query, limit: 1 })
+  t.same(await search('fine'), { results: [] })
+  await t.rejects(search('missing'), { code: 'not_found' })
+  await t.rejects(search('limited'), { code: 'unavailable', details: { code: 'rate_limited' } })
+  await t.rejects(search('elsewhere'), { code: 'unavailable', details: { code: 'permission' } })
+  await t.rejects(search('rubbish'), { code: 'unavailable', details: { code: 'invalid_result' }, message: /results/ })
+  await t.rejects(call('metadata.series.get', { externalId: 'x' }), { code: 'unavailable', message: /my mistake/ })
+  t.same(await search('fine'), { results: [] })
+  for (let times = 0; times < 2; times++) await t.rejects(search('loop'), { code: 'unavailable', details: { code: 'cpu' } })
+  t.same(await search('fine'), { results: [] }, 'two are forgiven')
+  await t.rejects(search('loop'), { code: 'unavailable' })
+  await t.rejects(search('fine'), { code: 'conflict', message: /quarantined/ }, 'three within ten minutes are not')
+  await t.rejects(host.setEnabled(id, true), { code: 'conflict', message: /reset/ })
+  t.match(await host.reset(id), { state: 'disabled' })
+  await host.setEnabled(id, true)
+  t.same(await search('fine'), { results: [] })
+})
+
+t.test('one reader’s plugin knows nothing of another’s, and reads no more of the library than was granted', async (t) => {
+  const { database, run } = await openHost(t)
+  const [rita, ravi] = [await addCaller(database), await addCaller(database)]
+  const library_id = await addLibrary(database)
+  for (let n = 0; n < 230; n++) await addSeries(database, { library_id, title: `Series ${n}` })
+  const secret = await addSeries(database, { library_id, title: 'Secret' })
+  await addBook(database, { library_id, series_id: secret, title: 'One' })
+  await shareSeries(database, { seriesId: secret, caller: rita, mode: 'deny' })
+  const { call } = await run(
+    `let seen = 0
+    export default { recommendations: { async get({ limit }, ctx) {
+      seen += 1
+      const titles = []
+      let cursor = null
+      do { const page = await ctx.library.entries({ cursor }); titles.push(...page.entries); cursor = page.nextCursor } while (cursor)
+      const before = await ctx.storage.get('note')
+      await ctx.storage.set('note', 'of ' + seen)
+      return { recommendations: [{ externalId: 'x', title: String(titles.length), score: 1, reason: JSON.stringify([seen, before, Object.keys(titles[0]).sort(), titles.some((one) => one.title === 'Secret')]) }] }
+    } } }`,
+    {
+      id: 'org.example.taste',
+      capabilities: { recommendations: { methods: ['get'] } },
+      permissions: { library: ['series.titles', 'reading.progress'], storage: { quotaKB: 1 } },
+    },
+  )
+  const ask = async (userId: string) => {
+    const { recommendations } = (await call('recommendations.get', { limit: 5, exclude: [] }, userId)) as {
+      recommendations: { title: string; reason: string }[]
+    }
+    return [recommendations[0]?.title, ...JSON.parse(recommendations[0]?.reason ?? '[]')]
+  }
+  const members = ['alternateTitles', 'booksRead', 'lastReadAt', 'seriesId', 'title']
+  t.same(await ask(rita.userId), ['230', 1, null, members, false])
+  t.same(await ask(rita.userId), ['230', 2, 'of 1', members, false])
+  t.same(await ask(ravi.userId), ['231', 1, null, members, true], 'an isolate and a storage of their own')
+  await t.rejects(call('recommendations.get', { limit: 5, exclude: [] }), { code: 'unavailable', message: /No reader/ })
+})
+
+t.test('versions in order', async (t) => {
+  const ordered = ['0.9.9', '1.0.0-alpha.2', '1.0.0-alpha.10', '1.0.0', '1.0.1', '1.10.0', '2.0.0']
+  for (const [index, version] of ordered.entries()) {
+    t.equal(compareVersions(version, version), 0)
+    for (const later of ordered.slice(index + 1))
+      t.ok(compareVersions(version, later) < 0 && compareVersions(later, version) > 0, `${version} < ${later}`)
+  }
+})

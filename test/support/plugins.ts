@@ -1,0 +1,61 @@
+import type { KeyObject } from 'node:crypto'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import type { EgressWay } from '#plugins/egress.ts'
+import { packPlugin } from '#plugins/package/plugin-package.ts'
+
+/** The manifest of a plugin for series metadata; members given replace those. */
+export const manifestOf = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
+  manifestVersion: 1,
+  id: 'org.example.echo',
+  name: 'Echo',
+  version: '1.0.0',
+  summary: 'Says what it is told',
+  engine: { pluginApi: '^1.0' },
+  capabilities: { 'metadata.series': { methods: ['search', 'get'] } },
+  permissions: {
+    network: [{ host: 'api.example.org', methods: ['GET', 'POST'], reason: 'The service' }],
+    storage: { quotaKB: 16 },
+  },
+  ...change,
+})
+
+/** A package of one bundle. */
+export function pluginOf(main: string, manifest: Record<string, unknown> = {}, keys: readonly KeyObject[] = []): Buffer {
+  return packPlugin(
+    new Map([
+      ['manifest.json', Buffer.from(JSON.stringify(manifestOf(manifest)))],
+      ['main.js', Buffer.from(main)],
+    ]),
+    keys,
+  )
+}
+
+/**
+ * A way out of the house that leads to a server of this test: every host is here, and nothing is encrypted.
+ * @param addresses of hosts that should seem to lie elsewhere
+ */
+export async function openLoopback(
+  t: Test,
+  answer: http.RequestListener,
+  addresses: Record<string, string[]> = {},
+): Promise<EgressWay & { asked: { method: string; url: string; headers: http.IncomingHttpHeaders; host: string }[] }> {
+  const asked: { method: string; url: string; headers: http.IncomingHttpHeaders; host: string }[] = []
+  const server = http.createServer((request, response) => {
+    asked.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, host: request.headers.host ?? '' })
+    answer(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    asked,
+    resolve: async (host) => addresses[host] ?? ['127.0.0.1'],
+    permits: (address) => address === '127.0.0.1',
+    request: http.request as unknown as EgressWay['request'],
+    port: (server.address() as AddressInfo).port,
+  }
+}

@@ -14,6 +14,8 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { openPluginHost } from '#plugins/plugin-host.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
@@ -74,6 +76,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const closeAccounts = () => accounts.close()
   // Starts no process before something is rendered.
   const supervisor = openSupervisor({ log })
+  const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log })
   try {
     const pageReader = await openPageReader({
       database,
@@ -99,10 +102,12 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
         templates: openTemplates(supervisor),
+        plugins,
         poolHealthy: () => pool.healthy(),
       },
       async close() {
         await tasks.stop()
+        plugins.close()
         supervisor.close()
         await pageReader.close()
         await closeWork()

@@ -7,6 +7,7 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { PluginHost } from '#plugins/plugin-host.ts'
 import type { Templates } from '#plugins/template/templates.ts'
 
 /** Everything a route may call, put together once by main.ts. */
@@ -22,6 +23,8 @@ export interface Services {
   drawCover: DrawCover
   /** Reads the file of a reading list that people exchange. */
   readReadingList: ReadReadingList
+  /** Installs plugins and calls them. */
+  plugins: PluginHost
   /** Renders what people and plugins write as templates. */
   templates: Templates
   /** Whether the worker pool takes work; for /health. */

@@ -3,6 +3,9 @@
 /** A value that JSON can hold. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
+/** What the manifest's `config` describes, unless the plugin says more exactly: `definePlugin<MyConfig>({ … })`. */
+export type AnyConfig = Record<string, Json>
+
 // ── Metadata ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface SearchQuery {
@@ -53,10 +56,23 @@ export interface MatchAnswer {
   alternatives?: SearchResult[]
 }
 
+export type Role =
+  | 'author'
+  | 'co_author'
+  | 'editor'
+  | 'translator'
+  | 'illustrator'
+  | 'contributor'
+  | 'writer'
+  | 'penciller'
+  | 'inker'
+  | 'colorist'
+  | 'letterer'
+  | 'cover_artist'
+
 export interface Person {
   name: string
-  /** author, co_author, editor, translator, illustrator, contributor, writer, penciller, inker, colorist, letterer or cover_artist. */
-  role?: string
+  role?: Role
   sortName?: string | null
 }
 
@@ -105,10 +121,10 @@ export interface BookMetadata extends Described {
   subjects?: string[]
 }
 
-export interface MetadataHandlers<Metadata> {
-  search?(query: SearchQuery, ctx: Context): Promise<SearchAnswer> | SearchAnswer
-  get?(request: { externalId: string }, ctx: Context): Promise<Metadata> | Metadata
-  match?(input: MatchInput, ctx: Context): Promise<MatchAnswer> | MatchAnswer
+export interface MetadataHandlers<Metadata, Config = AnyConfig> {
+  search?(query: SearchQuery, ctx: Context<Config>): Promise<SearchAnswer> | SearchAnswer
+  get?(request: { externalId: string }, ctx: Context<Config>): Promise<Metadata> | Metadata
+  match?(input: MatchInput, ctx: Context<Config>): Promise<MatchAnswer> | MatchAnswer
 }
 
 // ── Recommendations ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -124,7 +140,7 @@ export interface Recommendation {
   /** How strongly it is recommended, from 0 to 1. */
   score: number
   /** Why, in a sentence for the reader. */
-  reason: string
+  reason: string | null
   /** Titles that led to it. */
   basedOn?: string[]
   inLibrary?: boolean
@@ -139,14 +155,16 @@ export interface Recommendation {
   totalChapterCount?: number | null
 }
 
-export interface RecommendationHandlers {
-  get?(
-    request: { limit: number; exclude: string[] },
-    ctx: Context,
-  ): Promise<{ recommendations: Recommendation[] }> | { recommendations: Recommendation[] }
-  /** Gathers afresh; runs as a task in the background and may take its time. */
-  refresh?(request: { limit: number }, ctx: Context): Promise<{ recommendations: Recommendation[] }> | { recommendations: Recommendation[] }
-  dismiss?(request: { externalId: string; reason?: string | null }, ctx: Context): Promise<unknown> | unknown
+export interface Recommendations {
+  recommendations: Recommendation[]
+}
+
+export interface RecommendationHandlers<Config = AnyConfig> {
+  get?(request: { limit: number; exclude: string[] }, ctx: Context<Config>): Promise<Recommendations> | Recommendations
+  /** Gathers afresh: it may compute for 5 seconds and take two minutes. */
+  refresh?(request: { limit: number }, ctx: Context<Config>): Promise<Recommendations> | Recommendations
+  /** What it answers is read by nobody. */
+  dismiss?(request: { externalId: string; reason?: string | null }, ctx: Context<Config>): Promise<unknown> | unknown
 }
 
 // ── What a handler is given beside its request ──────────────────────────────────────────────────────────────────────
@@ -164,40 +182,54 @@ export interface FetchResponse {
   readonly status: number
   /** After redirects. */
   readonly url: string
-  readonly headers: { get(name: string): string | null; entries(): [string, string][] }
+  readonly headers: {
+    /** In any spelling of its name. */
+    get(name: string): string | null
+    entries(): readonly (readonly [name: string, value: string])[]
+  }
   text(): Promise<string>
   json<Value = Json>(): Promise<Value>
 }
 
+/** A series of the library. Beside its id there is what the manifest's `permissions.library` allows, and no more. */
 export interface LibraryEntry {
   seriesId: string
-  title: string
+  /** With `series.titles`. */
+  title?: string
+  /** With `series.titles`. */
   alternateTitles?: string[]
+  /** With `series.metadata`, as genres, tags, authors and bookCount. */
   year?: number | null
   genres?: string[]
   tags?: string[]
   authors?: string[]
-  externalIds?: Record<string, string>
-  /** Of the reader that this runs for. */
-  rating?: number | null
-  booksRead?: number
   bookCount?: number
+  /** By source; with `series.externalIds`. */
+  externalIds?: Record<string, string>
+  /** Of the reader that this runs for; with `ratings`. */
+  rating?: number | null
+  /** Of this reader; with `reading.progress`. */
+  booksRead?: number
+  /** Of this reader, ISO 8601; with `reading.progress`. */
   lastReadAt?: string | null
 }
 
 /** What a handler may do. Everything is counted and has a limit; what breaks one rejects with an error that says so. */
-export interface Context {
+export interface Context<Config = AnyConfig> {
   /** Of this call, in the logs of the server too. */
   readonly callId: string
   readonly plugin: { readonly id: string; readonly version: string }
-  /** As the administrator set it, checked against the manifest's schema. */
-  readonly config: Readonly<Record<string, Json>>
-  /** As the reader set it, where this runs for one. */
-  readonly userConfig: Readonly<Record<string, Json>>
-  /** Only to hosts of the manifest, over https. Credentials are added by the server; you never see them. */
+  /** As the administrator set it: members may be missing or wrong. Frozen. */
+  readonly config: Readonly<Partial<Config>>
+  /** As the reader set it, where this runs for one. Frozen. */
+  readonly userConfig: Readonly<AnyConfig>
+  /** Only to hosts of the manifest, with the methods that it names for them, over https. Any status is an answer; look at `ok`. */
   fetch(url: string, init?: FetchInit): Promise<FetchResponse>
   readonly http: {
-    /** Fetches and reads JSON. Rejects with NotFoundError for 404, AuthError for 401 and 403, RateLimitError for 429, UpstreamError for the rest. */
+    /**
+     * Fetches and reads JSON. Rejects with an error whose `code` is `not_found` for 404 and 410, `auth` for 401 and 403, `rate_limited` for 429, and
+     * `upstream` for any other failure and for what is no JSON.
+     */
     json<Value = Json>(url: string, init?: FetchInit): Promise<Value>
   }
   /** Kept between calls: for the plugin, or for the plugin and the reader where this runs for one. */
@@ -208,12 +240,13 @@ export interface Context {
     list(prefix?: string): Promise<string[]>
   }
   readonly log: Record<'debug' | 'info' | 'warn' | 'error', (message: string, data?: Json) => void>
-  /** How far this call is, from 0 to 1. */
+  /** How far this call is, from 0 to 1, with at most 200 characters of what it is at. */
   progress(fraction: number, text?: string): void
   readonly library: {
     /** Series that the reader may see, 200 at a time, with what the permissions of the manifest allow. */
     entries(options?: { cursor?: string | null }): Promise<{ entries: LibraryEntry[]; nextCursor: string | null }>
   }
+  /** At most a minute at a time; the time of the call goes on. */
   sleep(ms: number): Promise<void>
   readonly crypto: {
     /** Hexadecimal, of a text. */
@@ -223,9 +256,9 @@ export interface Context {
   }
 }
 
-export interface Plugin {
-  /** Once, before the first call. */
-  setup?(ctx: Context): Promise<void> | void
-  metadata?: { series?: MetadataHandlers<SeriesMetadata>; book?: MetadataHandlers<BookMetadata> }
-  recommendations?: RecommendationHandlers
+export interface Plugin<Config = AnyConfig> {
+  /** Once in every sandbox, before its first call. */
+  setup?(ctx: Context<Config>): Promise<void> | void
+  metadata?: { series?: MetadataHandlers<SeriesMetadata, Config>; book?: MetadataHandlers<BookMetadata, Config> }
+  recommendations?: RecommendationHandlers<Config>
 }

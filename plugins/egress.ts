@@ -2,18 +2,18 @@ import dns from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
+import os from 'node:os'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import ipaddr from 'ipaddr.js'
+import { checkAddress, type EgressRule, type Hop, readRequest, redirectOf, refuse } from '#plugins/egress-request.ts'
+import { openCallerSlots, openHostTurns } from '#plugins/egress-turns.ts'
 import { GuestError } from '#plugins/guest-error.ts'
 
-/** A host that a plugin may talk to: by its name, or everything below one with `*.` in front. */
-export interface EgressRule {
-  host: string
-  methods: readonly string[]
-}
-
 export interface EgressPolicy {
+  /** Which plugin asks: plugins share the rates of hosts evenly. */
+  caller: string
   rules: readonly EgressRule[]
   /** Told to every service, so that its people know whom to ask. */
   userAgent: string
@@ -31,8 +31,8 @@ export interface EgressResponse {
 
 /** How requests leave the house; another way in tests. */
 export interface EgressWay {
-  /** All addresses of a host. */
-  resolve(host: string): Promise<string[]>
+  /** All addresses of a host, none where there is no such host. Stops looking when the signal says so. */
+  resolve(host: string, signal: AbortSignal): Promise<string[]>
   /** Whether an address may be talked to. */
   permits(address: string): boolean
   request: typeof https.request
@@ -40,82 +40,97 @@ export interface EgressWay {
 }
 
 export interface Egress {
-  /** @throws GuestError whose `own` is permission, invalid_argument, timeout, too_large or upstream */
+  /** @throws GuestError whose `own` is permission, invalid_argument, rate_limited, timeout, too_large, upstream or closed */
   fetch(given: unknown, policy: EgressPolicy, signal: AbortSignal): Promise<EgressResponse>
 }
 
-const URL_LENGTH_MAX = 4_000
-const BODY_BYTES_MAX = 1024 * 1024
-/** Of a response, after it was decompressed: an answer of a few lines may unpack to gigabytes. */
+/** Of a response, packed and unpacked alike: an answer of a few lines may unpack to gigabytes, and one of gigabytes to nothing. */
 const RESPONSE_BYTES_MAX = 5 * 1024 * 1024
-const HEADERS_MAX = 50
 const HEADER_LENGTH_MAX = 8_192
 const REDIRECTS_MAX = 5
 const DEADLINE_MS_MAX = 15_000
+/** What must be left for the answer when a service asks to come again later. */
+const RETRY_ROOM_MS = 500
 /** Names and addresses that a resolver gives; more is no host but an attack. */
 const ADDRESSES_MAX = 50
-/** Requests a second and at once to one host, by all plugins and users together: services bar whoever asks more. */
-const HOST_RATE = { perSecond: 5, burst: 10 }
-const HOSTS_MAX = 1_000
-
-/** What only the server may say: where a request goes, how it is framed, and who asks. */
-const FORBIDDEN_HEADERS =
-  /^(host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|cookie|cookie2|user-agent|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*)$/i
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/
-
-const refuse = (code: string, message: string): never => {
-  throw new GuestError('thrown', message, code)
+/** Every name server is asked twice; a name whose servers say nothing is given up long before the deadline. */
+const NAME_QUERY = { timeout: 2_000, tries: 2 }
+const CONNECTION: https.RequestOptions & Pick<net.TcpSocketConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'> = {
+  autoSelectFamily: true,
+  // Before the next of several addresses is tried; 250 unless said, too little for far countries.
+  autoSelectFamilyAttemptTimeout: 1_000,
+  // Neither connections nor proxies are shared, nor is anything believed that the environment says about certificates.
+  agent: false,
+  rejectUnauthorized: true,
+  insecureHTTPParser: false,
+  maxHeaderSize: 64 * 1024,
 }
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /** Addresses of the public internet alone: neither this machine nor its networks, nor what reaches them in another spelling. */
 export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false
-  return ipaddr.parse(address).range() === 'unicast'
+  // What names a zone is of one link; what is spelled unusually is not from a resolver.
+  if (net.isIP(address) === 0 || address.includes('%')) return false
+  const parsed = ipaddr.parse(address)
+  if (parsed.range() !== 'unicast') return false
+  // The library calls everything unicast that is not special; of IPv6 only one eighth has been given out.
+  return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_UNICAST)
+}
+
+/** A server with a public address would otherwise be reachable from within. */
+function isOwnAddress(address: string): boolean {
+  const wanted = ipaddr.parse(address).toNormalizedString()
+  const own = Object.values(os.networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return own.some((one) => ipaddr.isValid(one.address) && ipaddr.parse(one.address).toNormalizedString() === wanted)
+}
+
+/**
+ * Asks name servers, and not the system (`lookup`), which has two threads for that and no way to stop: names that never resolve would hold up
+ * every connection of the server that needs a name. It would also try `host.local.domain` for `host`.
+ */
+async function resolveName(host: string, signal: AbortSignal): Promise<string[]> {
+  const resolver = new dns.Resolver(NAME_QUERY)
+  const stop = () => resolver.cancel()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }
 
 const OUTSIDE: EgressWay = {
-  resolve: async (host) => (await dns.lookup(host, { all: true })).map(({ address }) => address),
-  permits: isPublicAddress,
+  resolve: resolveName,
+  permits: (address) => isPublicAddress(address) && !isOwnAddress(address),
   request: https.request,
   port: 443,
 }
 
 export function openEgress(way: EgressWay = OUTSIDE): Egress {
-  const buckets = new Map<string, { tokens: number; at: number }>()
+  const turns = openHostTurns()
+  const slots = openCallerSlots()
 
-  /** Waits for a turn; the queue of a host is as long as the deadlines of those who wait. */
-  async function takeTurn(host: string, deadline: number, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const now = performance.now()
-      const bucket = buckets.get(host) ?? { tokens: HOST_RATE.burst, at: now }
-      bucket.tokens = Math.min(HOST_RATE.burst, bucket.tokens + ((now - bucket.at) / 1000) * HOST_RATE.perSecond)
-      bucket.at = now
-      buckets.delete(host)
-      buckets.set(host, bucket)
-      if (buckets.size > HOSTS_MAX) buckets.delete(buckets.keys().next().value as string)
-      if (bucket.tokens >= 1) {
-        bucket.tokens -= 1
-        return
-      }
-      const waitMs = ((1 - bucket.tokens) / HOST_RATE.perSecond) * 1000
-      if (now + waitMs > deadline) refuse('rate_limited', `Too many requests to ${host}; wait a little.`)
-      await new Promise((resolve) => setTimeout(resolve, waitMs))
+  async function ask(hop: Hop, policy: EgressPolicy, deadline: number, signal: AbortSignal): Promise<IncomingMessage> {
+    const { host, rules } = checkAddress(hop, policy.rules)
+    const { caller, credential } = policy
+    // Whoever may talk to all below a name would otherwise have a rate for each of as many names as come to mind.
+    const wide = rules.every((rule) => rule.host !== host) ? rules[0]?.host : undefined
+    if (wide !== undefined) await turns.take({ host: wide, caller, deadline, signal })
+    await turns.take({ host, caller, deadline, signal })
+    const addresses = await unlessAborted(way.resolve(host, signal), signal).catch(() => {
       signal.throwIfAborted()
-    }
-  }
-
-  async function fetchOnce(hop: Hop, policy: EgressPolicy, deadline: number, signal: AbortSignal): Promise<IncomingMessage> {
-    const host = checkAddress(hop, policy)
-    await takeTurn(host, deadline, signal)
-    const addresses = await way.resolve(host).catch(() => refuse('upstream', `There is no host ${host}.`))
+      return []
+    })
     if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) refuse('upstream', `There is no host ${host}.`)
     // One private address among public ones is how a name is turned against the house that resolves it.
     if (!addresses.every((address) => way.permits(address)))
       refuse('permission', `${host} leads to an address that is not on the public internet.`)
-    const address = addresses[0] as string
     const headers: Record<string, string> = { ...hop.headers, 'user-agent': policy.userAgent, 'accept-encoding': 'gzip, br' }
-    if (policy.credential && policy.credential.host === host) headers[policy.credential.header.toLowerCase()] = policy.credential.value
+    if (credential && credential.host === host && !hop.strayed) headers[credential.header.toLowerCase()] = credential.value
     if (hop.body !== undefined) headers['content-length'] = String(Buffer.byteLength(hop.body))
+    signal.throwIfAborted()
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const request = way.request(
         {
@@ -125,120 +140,96 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress {
           method: hop.method,
           headers,
           signal,
-          // The address that was looked at is the one that is talked to, whatever the name says by then.
+          // The addresses that were looked at are those that are talked to, whatever the name says by then.
           lookup: (_host, options, callback) => {
-            const family = net.isIP(address)
-            if (typeof options === 'object' && options.all) (callback as (error: null, all: object[]) => void)(null, [{ address, family }])
-            else callback(null, address, family)
+            const all = addresses.map((address) => ({ address, family: net.isIP(address) }))
+            const [first] = all as [{ address: string; family: number }]
+            if (options.all) (callback as (error: null, all: object[]) => void)(null, all)
+            else callback(null, first.address, first.family)
           },
-          agent: false,
-          maxHeaderSize: 64 * 1024,
+          ...CONNECTION,
         },
         resolve,
       )
       request.on('error', reject)
+      request.on('close', () => reject(new Error('The connection was closed without an answer.')))
       request.end(hop.body)
     })
   }
 
+  async function follow(first: Hop, policy: EgressPolicy, deadline: number, signal: AbortSignal): Promise<EgressResponse> {
+    let hop = first
+    let redirects = 0
+    let hasWaited = false
+    for (;;) {
+      const response = await ask(hop, policy, deadline, signal)
+      try {
+        const status = response.statusCode ?? 0
+        const next = redirectOf(status, response.headers.location, hop)
+        const waitMs = hasWaited ? null : retryAfterMs(response)
+        if (next !== null) {
+          if (++redirects > REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
+          hop = next
+        } else if (waitMs !== null && performance.now() + waitMs + RETRY_ROOM_MS < deadline) {
+          hasWaited = true
+          response.destroy()
+          await sleep(waitMs, undefined, { signal })
+        } else {
+          const body = await readBody(response, hop, signal)
+          return { status, url: hop.url.href, headers: headersOf(response), body }
+        }
+      } finally {
+        response.destroy()
+      }
+    }
+  }
+
   return {
     async fetch(given, policy, outer) {
-      const { timeoutMs, ...first } = readRequest(given)
+      const { hop, timeoutMs } = readRequest(given)
+      // What is refused anyway need not wait for it.
+      const { host } = checkAddress(hop, policy.rules)
       const deadlineMs = Math.min(timeoutMs ?? DEADLINE_MS_MAX, DEADLINE_MS_MAX)
       const deadline = performance.now() + deadlineMs
-      const signal = AbortSignal.any([outer, AbortSignal.timeout(deadlineMs)])
-      let hop = first
+      const ended = new AbortController()
+      const end = () => ended.abort()
+      const timer = setTimeout(end, deadlineMs)
+      outer.addEventListener('abort', end, { once: true })
+      if (outer.aborted) end()
+      let leave = () => {}
       try {
-        for (let hops = 0; ; hops++) {
-          const response = await fetchOnce(hop, policy, deadline, signal)
-          const next = redirectOf(response, hop)
-          if (next === null) {
-            const body = await readBody(response, signal)
-            return { status: response.statusCode ?? 0, url: hop.url.href, headers: headersOf(response), body }
-          }
-          response.destroy()
-          if (hops === REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
-          hop = next
-        }
+        leave = await slots.enter(policy.caller, ended.signal)
+        return await follow(hop, policy, deadline, ended.signal)
       } catch (error) {
+        if (outer.aborted) refuse('closed', 'The call has ended.')
         if (error instanceof GuestError) throw error
-        if (signal.aborted && !outer.aborted) refuse('timeout', `${hop.url.host} did not answer within ${deadlineMs} ms.`)
-        return refuse('upstream', `${hop.url.host} could not be reached.`)
+        if (ended.signal.aborted) refuse('timeout', `${host} did not answer within ${Math.round(deadlineMs)} ms.`)
+        return refuse('upstream', `${host} could not be reached.`)
+      } finally {
+        leave()
+        clearTimeout(timer)
+        outer.removeEventListener('abort', end)
+        // Whatever is still open of it.
+        end()
       }
     },
   }
 }
 
-interface Hop {
-  url: URL
-  method: string
-  headers: Record<string, string>
-  body: string | undefined
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new Error('Aborted.'))
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
 }
 
-/** @throws GuestError for what is no request */
-function readRequest(given: unknown): Hop & { timeoutMs: number | undefined } {
-  const { url, method = 'GET', headers = {}, body, timeoutMs } = (given ?? {}) as Record<string, unknown>
-  const wrong = (message: string) => refuse('invalid_argument', message)
-  if (typeof url !== 'string' || url.length > URL_LENGTH_MAX) return wrong('fetch needs an address.')
-  if (typeof method !== 'string' || !/^[A-Za-z]{1,10}$/.test(method)) return wrong('The method is none.')
-  if (body !== undefined && body !== null && typeof body !== 'string') return wrong('A body is a text.')
-  if (typeof body === 'string' && Buffer.byteLength(body) > BODY_BYTES_MAX) return wrong(`A body may have ${BODY_BYTES_MAX} bytes.`)
-  if (timeoutMs !== undefined && timeoutMs !== null && !(typeof timeoutMs === 'number' && timeoutMs > 0))
-    return wrong('timeoutMs is a number of milliseconds.')
-  let parsed: URL
-  try {
-    parsed = new URL(url)
-  } catch {
-    return wrong(`"${url.slice(0, 200)}" is no address.`)
-  }
-  const entries = headers !== null && typeof headers === 'object' ? Object.entries(headers) : wrong('Headers are an object.')
-  if (entries.length > HEADERS_MAX) wrong(`A request may have ${HEADERS_MAX} headers.`)
-  const checked: Record<string, string> = {}
-  for (const [name, value] of entries) {
-    if (!HEADER_NAME.test(name) || FORBIDDEN_HEADERS.test(name)) wrong(`The header "${name.slice(0, 64)}" may not be set.`)
-    if (typeof value !== 'string' || value.length > HEADER_LENGTH_MAX || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-      wrong(`The header ${name} has a value that no header can have.`)
-    checked[name.toLowerCase()] = value as string
-  }
-  return {
-    url: parsed,
-    method: method.toUpperCase(),
-    headers: checked,
-    body: typeof body === 'string' ? body : undefined,
-    timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : undefined,
-  }
-}
-
-/** Every hop is checked as the first one. Answers the host. */
-function checkAddress({ url, method }: Hop, policy: EgressPolicy): string {
-  const host = url.hostname.toLowerCase()
-  const no = (why: string) => refuse('permission', `${url.protocol}//${url.host} ${why}.`)
-  if (url.protocol !== 'https:') no('is not https')
-  if (url.username !== '' || url.password !== '') no('carries credentials in its address')
-  if (url.port !== '') no('names a port')
-  if (net.isIP(host.replace(/^\[|\]$/g, '')) !== 0) no('is an address and no name')
-  const rule = policy.rules.find((one) => (one.host.startsWith('*.') ? host.endsWith(one.host.slice(1)) : host === one.host))
-  if (rule === undefined) return no('is no host that this plugin may talk to')
-  if (!rule.methods.includes(method)) no(`may not be asked with ${method}`)
-  return host
-}
-
-/** Where an answer sends the asker; null when it is the answer. */
-function redirectOf(response: IncomingMessage, hop: Hop): Hop | null {
-  const { statusCode = 0, headers } = response
-  if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined) return null
-  let url: URL
-  try {
-    url = new URL(headers.location, hop.url)
-  } catch {
-    return refuse('upstream', `${hop.url.host} redirects to what is no address.`)
-  }
-  const keepsBody = statusCode === 307 || statusCode === 308
-  const method = keepsBody || hop.method === 'HEAD' ? hop.method : 'GET'
-  // What was meant for one host is not told to another.
-  const { authorization: _, ...others } = hop.headers
-  return { url, method, headers: url.host === hop.url.host ? hop.headers : others, body: keepsBody ? hop.body : undefined }
+/** How long a service that is busy asks to wait; null when it does not say. */
+function retryAfterMs({ statusCode, headers }: IncomingMessage): number | null {
+  const given = headers['retry-after']?.trim()
+  if ((statusCode !== 429 && statusCode !== 503) || given === undefined) return null
+  const waitMs = /^\d{1,9}$/.test(given) ? Number(given) * 1000 : Date.parse(given) - Date.now()
+  return Number.isNaN(waitMs) ? null : Math.max(waitMs, 0)
 }
 
 function headersOf(response: IncomingMessage): [string, string][] {
@@ -249,32 +240,49 @@ function headersOf(response: IncomingMessage): [string, string][] {
     )
 }
 
-/** The text of an answer, counted after it was decompressed. */
-async function readBody(response: IncomingMessage, signal: AbortSignal): Promise<string> {
-  const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
-  const unpack = { gzip: zlib.createGunzip, 'x-gzip': zlib.createGunzip, br: zlib.createBrotliDecompress }[encoding]
-  if (unpack === undefined && encoding !== 'identity')
-    return refuse('upstream', `The answer is packed as ${encoding.slice(0, 40)}, which is not taken.`)
-  const stream: Readable = unpack ? response.pipe(unpack()) : response
-  const stop = () => {
-    stream.destroy(signal.reason as Error)
+/** The text of an answer, counted before and after it was unpacked. */
+async function readBody(response: IncomingMessage, { url, method }: Hop, signal: AbortSignal): Promise<string> {
+  const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase() || 'identity'
+  const isEmpty = method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304
+  if (isEmpty) return ''
+  const unpackers: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
+    gzip: zlib.createGunzip,
+    'x-gzip': zlib.createGunzip,
+    br: zlib.createBrotliDecompress,
+  }
+  const unpacker = Object.hasOwn(unpackers, encoding) ? unpackers[encoding]?.() : undefined
+  if (unpacker === undefined && encoding !== 'identity')
+    return refuse('upstream', `${url.host} packs its answer as ${encoding.slice(0, 40)}, which is not taken.`)
+  const stream: Readable = unpacker ? response.pipe(unpacker) : response
+  const stop = (error?: Error) => {
+    stream.destroy(error)
     response.destroy()
   }
-  signal.addEventListener('abort', stop, { once: true })
-  response.on('error', (error) => stream.destroy(error))
+  const abort = () => stop(new Error('Aborted.'))
+  const tooLarge = new GuestError('thrown', `${url.host} answers more than ${RESPONSE_BYTES_MAX} bytes.`, 'too_large')
+  signal.addEventListener('abort', abort, { once: true })
+  if (unpacker) {
+    let packed = 0
+    response.on('error', stop)
+    response.on('data', ({ length }: Buffer) => {
+      packed += length
+      if (packed > RESPONSE_BYTES_MAX) stop(tooLarge)
+    })
+  }
   const chunks: Buffer[] = []
   let bytes = 0
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      if (bytes > RESPONSE_BYTES_MAX) {
-        response.destroy()
-        refuse('too_large', `The answer is larger than ${RESPONSE_BYTES_MAX} bytes.`)
-      }
+      if (bytes > RESPONSE_BYTES_MAX) throw tooLarge
       chunks.push(chunk)
     }
+  } catch (error) {
+    if (error instanceof GuestError || signal.aborted) throw error
+    refuse('upstream', `The answer of ${url.host} could not be read to its end.`)
   } finally {
-    signal.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', abort)
+    stop()
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -54,7 +54,7 @@ export function openHostCalls(parts: {
 
   const answers: Record<string, Answer> = {
     fetch: (payload, { granted, key, version }, signal) =>
-      egress.fetch(payload, { rules: granted.network, userAgent: `Carrel (plugin ${key} ${version})` }, signal),
+      egress.fetch(payload, { caller: key, rules: granted.network, userAgent: `Carrel (plugin ${key} ${version})` }, signal),
 
     'storage.get': async (payload, caller) => {
       const text = await readStored(database, ownerOf(caller), keyOf(payload))

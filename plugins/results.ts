@@ -16,7 +16,7 @@ const TEXT_LENGTH_MAX = 40_000
 const LIST_MAX = 500
 
 const text = (maxLength: number) => Type.String({ maxLength })
-const Optional = (schema: TSchema) => Type.Optional(Type.Union([schema, Type.Null()]))
+const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' })
 const Web = Type.String({ maxLength: 2_000, pattern: '^https?://' })
 const Words = Type.Array(text(200), { maxItems: LIST_MAX })
@@ -131,7 +131,7 @@ const Recommendation = Type.Object({
 const Recommendations = Type.Object({ recommendations: Type.Array(Recommendation, { maxItems: 500 }) })
 
 /** The schema of every method's answer; what is not in the table answers nothing that anybody reads. */
-export const RESULT_SCHEMAS: Readonly<Record<string, TSchema>> = {
+export const RESULT_SCHEMAS = {
   'metadata.series.search': SearchAnswer,
   'metadata.series.get': SeriesMetadata,
   'metadata.series.match': MatchAnswer,
@@ -140,9 +140,9 @@ export const RESULT_SCHEMAS: Readonly<Record<string, TSchema>> = {
   'metadata.book.match': MatchAnswer,
   'recommendations.get': Recommendations,
   'recommendations.refresh': Recommendations,
-}
+} as const satisfies Readonly<Record<string, TSchema>>
 
-const checks = new Map(Object.entries(RESULT_SCHEMAS).map(([method, schema]) => [method, Compile(schema)]))
+const checks = new Map(Object.entries<TSchema>(RESULT_SCHEMAS).map(([method, schema]) => [method, Compile(schema)]))
 
 /**
  * Reads the answer of a method, and rebuilds it from what its schema knows.
@@ -150,7 +150,7 @@ const checks = new Map(Object.entries(RESULT_SCHEMAS).map(([method, schema]) => 
  */
 export function readResult(method: string, json: string): unknown {
   const check = checks.get(method)
-  const schema = RESULT_SCHEMAS[method]
+  const schema = (RESULT_SCHEMAS as Readonly<Record<string, TSchema>>)[method]
   if (check === undefined || schema === undefined) return null
   const value = fit(schema as Shape, Value.Clean(schema, JSON.parse(json) as unknown))
   if (check.Check(value)) return value

@@ -318,6 +318,7 @@ const list = (path: string, body: object, query = ''): Asked => ({
 /** Things of no series, and none that there is. */
 const UNKNOWN = {
   key: 'application.name',
+  pluginId: randomUUID(),
   pageNumber: 1,
   page: 1,
   keyId: randomUUID(),

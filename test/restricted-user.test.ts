@@ -42,6 +42,8 @@ const TELLS_NOTHING: Record<string, string> = {}
 /** Routes that refuse what the walk sends whatever it holds, with why that will do. */
 const REFUSED_BY_FORM: Record<string, string> = {
   'POST /api/v1/libraries': 'its folder is not there, and a new library holds nothing hidden',
+  'POST /api/v1/admin/plugins': 'what is sent is no package, and plugins hold nothing of the library',
+  'POST /api/v1/admin/plugins/:pluginId/consent': 'it names no package, as above',
   'POST /api/v1/read-lists/import': 'the one book that the list names is hidden, so nothing of it is here',
 }
 
@@ -104,6 +106,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     tagId: tag.id,
     sharingTagId: tag.id,
     key: 'application.name',
+    pluginId: randomUUID(),
     pageNumber: 1,
     page: 1,
     // Things of their own, of no series: there are none by these ids.

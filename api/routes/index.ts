@@ -11,6 +11,7 @@ import { coverRoutes } from '#api/routes/covers.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
 import { libraryRoutes } from '#api/routes/libraries.ts'
+import { pluginRoutes } from '#api/routes/plugins.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
 import { readListRoutes } from '#api/routes/read-lists.ts'
 import { readingListRoutes } from '#api/routes/reading-lists.ts'
@@ -54,5 +55,6 @@ export const routes: readonly Route<Services>[] = [
   ...sharingTagRoutes,
   ...templateRoutes,
   ...settingRoutes,
+  ...pluginRoutes,
   openApiRoute(() => routes),
 ]

@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
+import { shown } from '#plugins/plain-json.ts'
 
 /**
  * ZIP as plugins are packed in it: a strict reader for what strangers send, and a writer that makes the same bytes of the same files. A package is
@@ -23,8 +24,8 @@ export const PACKAGE_BYTES_MAX = 10 * 1024 * 1024
 const ENTRIES_MAX = 64
 /** Of all entries, counted while they are inflated. */
 const INFLATED_BYTES_MAX = 20 * 1024 * 1024
-/** Plain names in plain folders; what a package may hold is said by its own list. */
-const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(\/[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}){0,2}$/
+/** Plain names in plain folders; what a package may hold is said by who reads it. */
+const NAME = /^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?(\/[A-Za-z0-9_]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?){0,2}$/
 
 const LOCAL = 0x04034b50
 const CENTRAL = 0x02014b50
@@ -33,17 +34,28 @@ const STORED = 0
 const DEFLATED = 8
 /** The names are UTF-8: the only flag that may stand. */
 const UTF8_FLAG = 0x0800
+/** The version of ZIP that knows deflated files; later ones are what is refused here. */
+const VERSION_MAX = 20
+/** The least that Node inflates into. */
+const CHUNK_BYTES_MIN = 64
+/** What DOS calls a folder, a volume and a device. */
+const FOLDER = 0x10 | 0x08 | 0x40
 /** 1980-01-01 00:00, the first time that ZIP knows. */
 const EPOCH_DATE = 0x0021
 
-/** All files of a package. @throws ZipError */
-export function readZip(bytes: Buffer): ZipFile[] {
+/**
+ * All files of a package.
+ * @param bytesMaxOf how large a file of that name may be, asked before it is unpacked; null where it has no place
+ * @throws ZipError
+ */
+export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | null): ZipFile[] {
   if (bytes.length > PACKAGE_BYTES_MAX) throw new ZipError(`The package has ${bytes.length} bytes; ${PACKAGE_BYTES_MAX} are allowed.`)
   const endAt = bytes.length - 22
   if (endAt < 0 || bytes.readUInt32LE(endAt) !== END) throw new ZipError('This is no ZIP file, or something stands behind its end.')
   const count = bytes.readUInt16LE(endAt + 10)
   const directoryBytes = bytes.readUInt32LE(endAt + 12)
   const directoryAt = bytes.readUInt32LE(endAt + 16)
+  if (bytes.readUInt16LE(endAt + 20) !== 0) throw new ZipError('The package carries a comment, or is not whole.')
   if (bytes.readUInt16LE(endAt + 4) !== 0 || bytes.readUInt16LE(endAt + 6) !== 0 || bytes.readUInt16LE(endAt + 8) !== count)
     throw new ZipError('The package is split into parts.')
   if (count === 0 || count > ENTRIES_MAX) throw new ZipError(`The package has ${count} entries; 1 to ${ENTRIES_MAX} are allowed.`)
@@ -57,7 +69,8 @@ export function readZip(bytes: Buffer): ZipFile[] {
   for (let index = 0; index < count; index++) {
     const entry = readCentral(bytes, at, endAt)
     at = entry.next
-    const key = entry.name.normalize('NFC').toLowerCase()
+    // Names are ASCII, so letters are the only way to write one in two ways.
+    const key = entry.name.toLowerCase()
     if (seen.has(key)) throw new ZipError(`The package holds "${entry.name}" twice.`)
     seen.add(key)
     // Entries lie one behind the other, so none overlaps another and nothing is hidden between.
@@ -65,6 +78,9 @@ export function readZip(bytes: Buffer): ZipFile[] {
     const start = readLocal(bytes, entry, directoryAt)
     dataAt = start + entry.packed
     if (dataAt > directoryAt) throw new ZipError(`"${entry.name}" reaches beyond the files.`)
+    const bytesMax = bytesMaxOf(entry.name)
+    if (bytesMax === null) throw new ZipError(`"${entry.name}" has no place in a package.`)
+    if (entry.size > bytesMax) throw new ZipError(`"${entry.name}" has ${entry.size} bytes; ${bytesMax} are allowed.`)
     inflated += entry.size
     if (inflated > INFLATED_BYTES_MAX) throw new ZipError(`The package unpacks to more than ${INFLATED_BYTES_MAX} bytes.`)
     files.push({ name: entry.name, data: unpack(entry, bytes.subarray(start, dataAt)) })
@@ -75,6 +91,7 @@ export function readZip(bytes: Buffer): ZipFile[] {
 
 interface Entry {
   name: string
+  flags: number
   method: number
   crc: number
   packed: number
@@ -85,7 +102,6 @@ interface Entry {
 
 function readCentral(bytes: Buffer, at: number, end: number): Entry {
   if (at + 46 > end || bytes.readUInt32LE(at) !== CENTRAL) throw new ZipError('The directory of the package is damaged.')
-  const system = bytes.readUInt8(at + 5)
   const flags = bytes.readUInt16LE(at + 8)
   const method = bytes.readUInt16LE(at + 10)
   const nameBytes = bytes.readUInt16LE(at + 28)
@@ -94,18 +110,21 @@ function readCentral(bytes: Buffer, at: number, end: number): Entry {
   const attributes = bytes.readUInt32LE(at + 38)
   if (at + 46 + nameBytes > end) throw new ZipError('The directory of the package is damaged.')
   const name = bytes.toString('latin1', at + 46, at + 46 + nameBytes)
-  if (!NAME.test(name)) throw new ZipError(`"${name.slice(0, 100)}" is no name that a file of a package may have.`)
+  if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is no name that a file of a package may have.`)
+  if (bytes.readUInt16LE(at + 6) > VERSION_MAX) throw new ZipError(`"${name}" needs a later ZIP than is taken.`)
+  if (bytes.readUInt16LE(at + 34) !== 0) throw new ZipError('The package is split into parts.')
   if ((flags & ~UTF8_FLAG) !== 0) throw new ZipError(`"${name}" is encrypted or packed in a way that is not taken.`)
   if (method !== STORED && method !== DEFLATED)
     throw new ZipError(`"${name}" is packed by method ${method}; only stored and deflated files are taken.`)
   if (extraBytes > 0 || commentBytes > 0) throw new ZipError(`"${name}" carries more than a file.`)
-  // Unix modes: nothing but plain files, so neither links nor folders nor devices.
+  // Modes as Unix has them, whatever system is said to have written them: plain files, neither links nor folders, devices or setuid.
   const mode = attributes >>> 16
-  if (system === 3 && mode !== 0 && (mode & 0o170000) !== 0o100000 && (mode & 0o170000) !== 0)
+  const type = mode & 0o170000
+  if ((type !== 0 && type !== 0o100000) || (mode & 0o7000) !== 0 || (attributes & FOLDER) !== 0)
     throw new ZipError(`"${name}" is no plain file.`)
-  if ((mode & 0o7000) !== 0 || (attributes & 0x10) !== 0) throw new ZipError(`"${name}" is no plain file.`)
   return {
     name,
+    flags,
     method,
     crc: bytes.readUInt32LE(at + 16),
     packed: bytes.readUInt32LE(at + 20),
@@ -121,7 +140,7 @@ function readLocal(bytes: Buffer, entry: Entry, end: number): number {
   const start = at + 30 + name.length
   if (start > end || bytes.readUInt32LE(at) !== LOCAL) throw new ZipError(`"${name}" has no header.`)
   const same =
-    (bytes.readUInt16LE(at + 6) & ~UTF8_FLAG) === 0 &&
+    bytes.readUInt16LE(at + 6) === entry.flags &&
     bytes.readUInt16LE(at + 8) === entry.method &&
     bytes.readUInt32LE(at + 14) === entry.crc &&
     bytes.readUInt32LE(at + 18) === entry.packed &&
@@ -134,19 +153,24 @@ function readLocal(bytes: Buffer, entry: Entry, end: number): number {
 }
 
 function unpack({ name, method, size, crc, packed }: Entry, data: Buffer): Buffer {
-  let unpacked: Buffer
-  if (method === STORED) {
-    if (packed !== size) throw new ZipError(`"${name}" has not the size that it says.`)
-    unpacked = Buffer.from(data)
-  } else {
-    try {
-      unpacked = inflateRawSync(data, { maxOutputLength: Math.max(size, 1) })
-    } catch {
-      throw new ZipError(`"${name}" is damaged, or larger than it says.`)
-    }
-  }
+  if (method === STORED && packed !== size) throw new ZipError(`"${name}" has not the size that it says.`)
+  const unpacked = method === STORED ? data : inflate(name, size, data)
   if (unpacked.length !== size || crc32(unpacked) !== crc) throw new ZipError(`"${name}" is damaged.`)
   return unpacked
+}
+
+/** Into one buffer of the size that was said: what is larger is given up at once, and nothing is copied together afterwards. */
+function inflate(name: string, size: number, data: Buffer): Buffer {
+  const options = { maxOutputLength: Math.max(size, 1), chunkSize: Math.max(size + 1, CHUNK_BYTES_MIN), info: true }
+  let answer: { buffer: Buffer; engine: { bytesWritten: number } }
+  try {
+    answer = inflateRawSync(data, options) as unknown as typeof answer
+  } catch {
+    throw new ZipError(`"${name}" is damaged, or larger than it says.`)
+  }
+  // The stream says itself where it ends; bytes behind would be in the package but in none of its files.
+  if (answer.engine.bytesWritten !== data.length) throw new ZipError(`Something stands behind the data of "${name}".`)
+  return answer.buffer
 }
 
 /** The same bytes for the same files: sorted by name, without times. */
@@ -155,7 +179,7 @@ export function writeZip(files: readonly { name: string; data: Uint8Array }[]): 
   const directory: Buffer[] = []
   let at = 0
   for (const { name, data } of [...files].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (!NAME.test(name)) throw new ZipError(`"${name}" is no name that a file of a package may have.`)
+    if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is no name that a file of a package may have.`)
     const deflated = deflateRawSync(data, { level: 9 })
     const method = deflated.length < data.length ? DEFLATED : STORED
     const packed = method === DEFLATED ? deflated : Buffer.from(data)

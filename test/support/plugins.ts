@@ -32,19 +32,36 @@ export function pluginOf(main: string, manifest: Record<string, unknown> = {}, k
   )
 }
 
+interface Asked {
+  method: string
+  url: string
+  headers: http.IncomingHttpHeaders
+  host: string
+}
+
+/** A way out of the house that leads to a server of a test. */
+export interface Loopback extends EgressWay {
+  asked: Asked[]
+  /** Connections that are open now. */
+  open(): number
+}
+
 /**
  * A way out of the house that leads to a server of this test: every host is here, and nothing is encrypted.
  * @param addresses of hosts that should seem to lie elsewhere
  */
-export async function openLoopback(
-  t: Test,
-  answer: http.RequestListener,
-  addresses: Record<string, string[]> = {},
-): Promise<EgressWay & { asked: { method: string; url: string; headers: http.IncomingHttpHeaders; host: string }[] }> {
-  const asked: { method: string; url: string; headers: http.IncomingHttpHeaders; host: string }[] = []
+export async function openLoopback(t: Test, answer: http.RequestListener, addresses: Record<string, string[]> = {}): Promise<Loopback> {
+  const asked: Asked[] = []
+  let open = 0
   const server = http.createServer((request, response) => {
     asked.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, host: request.headers.host ?? '' })
     answer(request, response)
+  })
+  server.on('connection', (socket) => {
+    open += 1
+    socket.once('close', () => {
+      open -= 1
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
@@ -53,6 +70,7 @@ export async function openLoopback(
   })
   return {
     asked,
+    open: () => open,
     resolve: async (host) => addresses[host] ?? ['127.0.0.1'],
     permits: (address) => address === '127.0.0.1',
     request: http.request as unknown as EgressWay['request'],

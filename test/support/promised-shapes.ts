@@ -28,6 +28,15 @@ const LISTS_OF_SERIES = new Set(['GET /api/v1/series', 'POST /api/v1/series/list
 const OTHERWISE: Record<string, string> = {
   'POST /api/v1/series/{}/analyze': 'each book is a task of its own, so no one task can be named: it counts them, as the bulk routes do',
   'POST /api/v1/series/{}/analyze-unanalyzed': 'as above',
+  'GET /api/v1/admin/plugins':
+    'plugins run in isolates: what they ask for and were granted stands in place of a command and its environment',
+  'POST /api/v1/admin/plugins': 'as above',
+  'GET /api/v1/admin/plugins/{}': 'as above',
+  'PATCH /api/v1/admin/plugins/{}': 'as above',
+  'POST /api/v1/admin/plugins/{}/enable': 'as above',
+  'POST /api/v1/admin/plugins/{}/disable': 'as above',
+  'POST /api/v1/admin/plugins/{}/reset': 'as above',
+  'GET /api/v1/admin/plugins/{}/failures': 'as above; a failure names the call and the version',
 }
 
 /** Routes that neither the reference nor the contract knows: only our own schema says what they answer. */
@@ -39,6 +48,7 @@ const OWN: RegExp[] = [
   /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,
   /\/sharing-tags(\/|$)/,
   / \/api\/v1\/(templates|conditions)\//,
+  /\/admin\/plugins\/\{\}\/(consent|versions)$/,
   / \/api\/openapi\.json$/,
 ]
 

@@ -15,6 +15,7 @@ import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
 import { findInterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { pluginOf } from '#test/support/plugins.ts'
 import { findPromise, patternsOfOwn, promiseComplaints, routesOfTables } from '#test/support/promised-shapes.ts'
 import { ADMIN, testSettings } from '#test/support/server.ts'
 import { GIF } from '#test/support/shelves.ts'
@@ -31,6 +32,10 @@ const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/libraries': ({ otherFolder }) => ({ name: 'Other', path: otherFolder }),
   'PUT /api/v1/admin/settings/:key': () => ({ value: 'Reading room' }),
   'POST /api/v1/admin/settings/bulk': () => ({ updates: [{ key: 'application.name', value: 'Reading room' }] }),
+  'POST /api/v1/admin/plugins/:pluginId/consent': ({ sha256 }) => ({ sha256 }),
+  'POST /api/v1/plugins/:pluginId/execute': () => ({
+    action: { metadata: { action: 'search', contentType: 'series', params: { query: 'Saga' } } },
+  }),
   'PUT /api/v1/books/:bookId/progression': () => ({
     modified: new Date().toISOString(),
     device: { id: 'shelf', name: 'Shelf' },
@@ -47,6 +52,9 @@ const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/series/:seriesId/external-links': ({ source }) => ({ source, url: 'https://example.org/1' }),
   'POST /api/v1/series/:seriesId/external-ratings': ({ source }) => ({ source, rating: 80 }),
 }
+
+/** A plugin of one function. */
+const PLUGIN = `export default { metadata: { series: { search: ({ query }) => ({ results: [{ externalId: '1', title: query }] }), get: () => ({ externalId: '1' }) } } }`
 
 /** What the id in an answer is the id of. */
 const MAKES: Record<string, string> = {
@@ -86,8 +94,9 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
     if (path.endsWith('/logout')) return 9
     // These take away what others look at.
     if (/\/(cleanup|reset)$/.test(path) || (method === 'DELETE' && path.endsWith('/metadata'))) return 7.5
+    if (method === 'DELETE' && path.endsWith('/:pluginId')) return 7.6
     if (method === 'DELETE') return path.endsWith('/:libraryId') ? 8 : path.split('/').length < 6 || path.includes('/admin/') ? 7 : 6
-    if (path.endsWith('/unread') || (method === 'POST' && path.includes('/tasks/'))) return 5
+    if (/\/(unread|disable)$/.test(path) || (method === 'POST' && path.includes('/tasks/'))) return 5
     if (`${method} ${path}` in MAKES) return path.includes(':') ? 2 : 1
     return method === 'GET' ? 4 : 3
   }
@@ -165,7 +174,12 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   mkdirSync(dirname(coverPath(folder, bookId)), { recursive: true })
   writeFileSync(coverPath(folder, bookId), GIF)
 
+  const { plugin } = await services.plugins.install(pluginOf(PLUGIN), null)
+  await services.plugins.consent(plugin.id, { sha256: plugin.sha256 })
+
   const names: Known = {
+    pluginId: plugin.id,
+    sha256: plugin.sha256,
     libraryId,
     seriesId,
     bookId,
@@ -205,6 +219,8 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
     const headers = { authorization: `Bearer ${token}`, ...request.headers }
     if (request.body instanceof FormData && route.path.endsWith('/cover'))
       request.body.set('file', new Blob([Uint8Array.from(GIF)]), 'x.gif')
+    if (request.body instanceof FormData && route.path.endsWith('/plugins'))
+      request.body.set('file', new Blob([Uint8Array.from(pluginOf(PLUGIN, { id: 'org.example.other' }))]), 'x.plugin')
     return {
       method: route.method,
       headers,

@@ -1,0 +1,226 @@
+/**
+ * How fast plugins are called in their isolates, against a child process that speaks JSON-RPC over its pipes, as other servers run theirs.
+ * `npm run bench:plugins`
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '#bench/load.ts'
+import { silentLog } from '#core/log.ts'
+import type { Program } from '#plugins/guest.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+
+const CALLS = 3_000
+const LARGE_CALLS = 300
+const IN_FLIGHT = 16
+const PLUGINS = 20
+const BARS = { callMs: 0.2, loadMs: 15, memoryMb: 150, recoveryMs: 30 }
+
+const BUDGET = { cpuMs: 500, wallMs: 20_000 }
+const MORE = JSON.stringify({ callId: 'x', plugin: { id: 'org.example.bench', version: '1.0.0' }, config: {}, userConfig: {} })
+/** Code of about 100 KB that defines one echo. */
+const CODE = `${Array.from({ length: 1_000 }, (_, n) => `function f${n}(a, b) { const c = a + b * ${n}; return { c, d: [c, c + 1], text: 'some words number ${n}' } }`).join('\n')}
+export default { metadata: { series: { get: (value) => ({ got: value }) } } }`
+
+const programOf = (name: string, place: string): Program => ({
+  name,
+  place,
+  sources: [{ name: 'main.js', code: CODE, module: true }],
+  memoryMbMax: 64,
+  load: { cpuMs: 2_000, wallMs: 10_000 },
+  resultLengthMax: 2_000_000,
+  concurrency: IN_FLIGHT,
+  queueMax: 64,
+  restMs: 0,
+  plugin: { methods: ['metadata.series.get'], hostCalls: 100, inFlight: 8, logLines: 200, logLength: 65_536 },
+})
+
+/** Resident memory in MB, of every process by itself: what they share is counted for each. */
+function memoryMb(pids: readonly number[]): number {
+  let kb = 0
+  for (const pid of pids) {
+    try {
+      kb += Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0)
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return kb / 1024
+}
+
+const childrenOf = (word: string) =>
+  readdirSync(`/proc/${process.pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${process.pid}/task/${task}/children`, 'latin1').trim().split(/\s+/))
+    .filter(Boolean)
+    .map(Number)
+    .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(word))
+
+// ── A child process that speaks JSON-RPC, a line each ──
+
+const CHILD = `let rest = ''
+process.stdin.on('data', (chunk) => { rest += chunk; let at; while ((at = rest.indexOf('\\n')) >= 0) {
+  const { id, params } = JSON.parse(rest.slice(0, at)); rest = rest.slice(at + 1)
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result: { got: params } }) + '\\n') } })
+// bench-rpc-child`
+
+function openChild(): { call(value: unknown): Promise<unknown>; process: ChildProcess } {
+  const child = spawn(process.execPath, ['-e', CHILD], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const waiting = new Map<number, (value: unknown) => void>()
+  let rest = ''
+  let lastId = 0
+  child.stdout.setEncoding('utf8')
+  child.stdout.on('data', (chunk: string) => {
+    rest += chunk
+    for (let at = rest.indexOf('\n'); at >= 0; at = rest.indexOf('\n')) {
+      const { id, result } = JSON.parse(rest.slice(0, at))
+      rest = rest.slice(at + 1)
+      waiting.get(id)?.(result)
+      waiting.delete(id)
+    }
+  })
+  return {
+    process: child,
+    call: (params) =>
+      new Promise((resolve) => {
+        const id = ++lastId
+        waiting.set(id, resolve)
+        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'get', params })}\n`)
+      }),
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now()
+  await work()
+  return performance.now() - begun
+}
+
+interface Measured {
+  'start and first call ms': number
+  '1 KB call p50 ms': number
+  '1 KB call p99 ms': number
+  '100 KB call p50 ms': number
+  'calls/s sequential': number
+  [inFlight: string]: number
+}
+
+async function measure(start: () => Promise<(value: unknown) => Promise<unknown>>): Promise<Measured> {
+  const begun = performance.now()
+  const call = await start()
+  await call('first')
+  const startMs = performance.now() - begun
+  const small = 'x'.repeat(1_000)
+  const large = 'x'.repeat(100_000)
+  for (let count = 0; count < 500; count++) await call(small)
+  const times: number[] = []
+  const sequential = await timed(async () => {
+    for (let count = 0; count < CALLS; count++) times.push(await timed(() => call(small)))
+  })
+  const largeTimes: number[] = []
+  for (let count = 0; count < LARGE_CALLS; count++) largeTimes.push(await timed(() => call(large)))
+  let left = CALLS
+  const parallel = await timed(() =>
+    Promise.all(
+      Array.from({ length: IN_FLIGHT }, async () => {
+        while (left-- > 0) await call(small)
+      }),
+    ),
+  )
+  times.sort((a, b) => a - b)
+  return {
+    'start and first call ms': round(startMs),
+    '1 KB call p50 ms': round(median(times)),
+    '1 KB call p99 ms': round(times[Math.floor(times.length * 0.99)] as number),
+    '100 KB call p50 ms': round(median(largeTimes)),
+    'calls/s sequential': Math.round(CALLS / (sequential / 1000)),
+    [`calls/s ${IN_FLIGHT} in flight`]: Math.round(CALLS / (parallel / 1000)),
+  }
+}
+
+const supervisor = openSupervisor({ log: silentLog, residentMbMax: 512 })
+const children: ChildProcess[] = []
+try {
+  const isolated = await measure(async () => {
+    const guest = supervisor.open(programOf('the bench', 'bench'))
+    return async (value) => JSON.parse((await guest.call('metadata.series.get', JSON.stringify(value), BUDGET, { more: MORE })).text)
+  })
+  const rpc = await measure(async () => {
+    const child = openChild()
+    children.push(child.process)
+    return child.call
+  })
+  console.table({ 'JSON-RPC child': rpc, isolate: isolated })
+
+  const loads: number[] = []
+  for (let count = 0; count < 15; count++) {
+    const guest = supervisor.open(programOf(`load ${count}`, 'bench'))
+    loads.push(await timed(() => guest.load()))
+    guest.close()
+  }
+
+  // Grouped: twenty plugins in one runner, each called once; the spare that stands by is counted too.
+  const many = openSupervisor({ log: silentLog, residentMbMax: 512 })
+  const before = new Set(childrenOf('runner.mjs'))
+  const guests = Array.from({ length: PLUGINS }, (_, index) => many.open(programOf(`plugin ${index}`, 'grouped')))
+  await guests[0]?.call('metadata.series.get', '1', BUDGET, { more: MORE })
+  const runnersOfMany = () => childrenOf('runner.mjs').filter((pid) => !before.has(pid))
+  await sleep(300)
+  const one = memoryMb(runnersOfMany())
+  for (const guest of guests) await guest.call('metadata.series.get', '1', BUDGET, { more: MORE })
+  const twenty = memoryMb(runnersOfMany())
+  many.close()
+  for (let count = 0; count < PLUGINS; count++) {
+    const child = openChild()
+    children.push(child.process)
+    await child.call(1)
+  }
+  const oneRpc = memoryMb(childrenOf('bench-rpc-child').slice(0, 1))
+  const twentyRpc = memoryMb(childrenOf('bench-rpc-child').slice(0, PLUGINS))
+  console.table({
+    'JSON-RPC child': { '1 plugin MB': round(oneRpc), '20 plugins MB': round(twentyRpc) },
+    'isolates in one runner, spare included': { '1 plugin MB': round(one), '20 plugins MB': round(twenty) },
+  })
+
+  const recoveries: number[] = []
+  const crashing = openSupervisor({ log: silentLog })
+  const others = new Set(childrenOf('runner.mjs'))
+  const guest = crashing.open(programOf('killed', 'killed'))
+  const call = async () => await guest.call('metadata.series.get', '1', BUDGET, { more: MORE })
+  for (let count = 0; count < 10; count++) {
+    await call()
+    // Until the next spare stands ready.
+    await sleep(500)
+    // The older of the two serves, the younger stands by.
+    const [victim] = childrenOf('runner.mjs')
+      .filter((pid) => !others.has(pid))
+      .sort((a, b) => a - b)
+    process.kill(victim as number, 'SIGKILL')
+    recoveries.push(
+      await timed(async () => {
+        for (;;) {
+          try {
+            return await call()
+          } catch {
+            // The call was on its way when the runner died.
+          }
+        }
+      }),
+    )
+  }
+  crashing.close()
+
+  const verdict = (what: string, value: number, bar: number) =>
+    console.log(`${what}: ${round(value)} (${value <= bar ? 'met' : 'NOT met'})`)
+  verdict(`warm 1 KB call p50 in ms, at most ${BARS.callMs}`, isolated['1 KB call p50 ms'], BARS.callMs)
+  verdict(`load of a 100 KB plugin into a warm runner in ms, at most ${BARS.loadMs}`, median(loads), BARS.loadMs)
+  verdict(`${PLUGINS} plugins in one runner in MB, at most ${BARS.memoryMb}`, twenty, BARS.memoryMb)
+  verdict(`recovery after SIGKILL with a warm spare in ms, at most ${BARS.recoveryMs}`, median(recoveries), BARS.recoveryMs)
+} finally {
+  supervisor.close()
+  for (const child of children) child.kill('SIGKILL')
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { readIsbns } from '#core/metadata/isbn.ts'
+import { normalizeTitle, readIsbn, readIsbn13, titleSimilarity } from '../../plugin-sdk/text.ts'
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: fc.constantFrom('the ', 'a ', 'an ', ' ', 'İ', 'ß', 'Σ', 'が', 'कि', "'", '&', '!', 'é', '\u0301') }),
+)
+
+t.test('titles without what people spell differently', async (t) => {
+  for (const [title, expected] of [
+    ['The Lord of the Rings', 'lord of the rings'],
+    ['A', 'a'],
+    ['The', 'the'],
+    ['The The', 'the'],
+    ['An A-Z of Cats', 'z of cats'],
+    ['Theatre', 'theatre'],
+    ['  Spaces\tand\u00a0more ', 'spaces and more'],
+    ['Salt & Light', 'salt and light'],
+    ['Don’t   Panic!', 'dont panic'],
+    ["Don't panic", 'dont panic'],
+    ['Amélie', 'amelie'],
+    ['Ame\u0301lie', 'amelie'],
+    ['Straße', 'strasse'],
+    ['STRASSE', 'strasse'],
+    ['Ærø og Łódź', 'aero og lodz'],
+    ['Œuvres complètes', 'oeuvres completes'],
+    ['İstanbul Hatırası', 'istanbul hatirasi'],
+    ['ﬁve', 'five'],
+    ['Ｆｕｌｌ　Ｗｉｄｔｈ', 'full width'],
+    ['Ёлка и Йод', 'елка и иод'],
+    ['ΟΔΟΣ', 'οδοσ'],
+    ['Όδος', 'οδοσ'],
+    ['進撃の巨人', '進撃の巨人'],
+    ['ガラスの仮面', 'ガラスの仮面'],
+    ['ｶﾞﾗｽの仮面', 'ガラスの仮面'],
+    ['나 혼자만 레벨업', '나 혼자만 레벨업'],
+    ['गोदान', 'गोदान'],
+    ['สี่แผ่นดิน', 'สี\u0e48แผ\u0e48นดิน'],
+    ['أَلِف', 'الف'],
+    ['שָׁלוֹם', 'שלום'],
+    ['𝔇une', 'dune'],
+    ['Vol. 3: 100% Cats', 'vol 3 100 cats'],
+    ['!!!', '!!!'],
+    ['?', '?'],
+    ['', ''],
+    [' \n', ''],
+  ] as const)
+    t.equal(normalizeTitle(title), expected, title)
+  t.not(normalizeTitle('かき'), normalizeTitle('がき'), 'marks that make another letter stay')
+  t.not(normalizeTitle('कल'), normalizeTitle('काल'))
+})
+
+t.test('a title that was read once reads the same again, whatever its case', async () => {
+  fc.assert(fc.property(anyText, (text) => normalizeTitle(normalizeTitle(text)) === normalizeTitle(text)))
+  fc.assert(fc.property(anyText, (text) => normalizeTitle(text.normalize('NFD')) === normalizeTitle(text.normalize('NFC'))))
+  fc.assert(fc.property(fc.stringMatching(/^[a-zà-ÿ0-9 ]{0,40}$/), (text) => normalizeTitle(text.toUpperCase()) === normalizeTitle(text)))
+})
+
+t.test('how alike titles are', async (t) => {
+  for (const [a, b, least, most] of [
+    ['Dune', 'DUNE', 1, 1],
+    ['The Hobbit', 'Hobbit', 1, 1],
+    ['Attack on Titan', 'Attack on Titan, Vol. 1', 0.7, 0.95],
+    ['Harry Potter and the Goblet of Fire', 'The Goblet of Fire, Harry Potter', 0.7, 0.99],
+    ['進撃の巨人', '進撃の巨人 1', 0.7, 0.99],
+    ['Dune', 'Emma', 0, 0],
+    ['Dune', 'June', 0.3, 0.9],
+    ['!!!', '!!!', 1, 1],
+    ['!!!', '???', 0, 0],
+    ['', '', 0, 0],
+    ['', 'Dune', 0, 0],
+    ['X', 'Y', 0, 0],
+  ] as const) {
+    const score = titleSimilarity(a, b)
+    t.ok(score >= least && score <= most, `"${a}" and "${b}": ${score}`)
+  }
+  fc.assert(
+    fc.property(anyText, anyText, (a, b) => {
+      const score = titleSimilarity(a, b)
+      return score >= 0 && score <= 1 && score === titleSimilarity(b, a)
+    }),
+  )
+  fc.assert(fc.property(anyText, (text) => titleSimilarity(text, text) === (text.trim() === '' || normalizeTitle(text) === '' ? 0 : 1)))
+})
+
+t.test('long titles take no long time', async (t) => {
+  const at = performance.now()
+  titleSimilarity('the '.repeat(20_000), 'a very long title '.repeat(5_000))
+  t.ok(performance.now() - at < 2_000)
+})
+
+t.test('ISBNs', async (t) => {
+  for (const [text, expected, thirteen] of [
+    ['9780441172719', '9780441172719', '9780441172719'],
+    ['978-0-441-17271-9', '9780441172719', '9780441172719'],
+    ['978‐0‑441–17271 9', '9780441172719', '9780441172719'],
+    ['ISBN 978 0441172719', '9780441172719', '9780441172719'],
+    ['ISBN-13: 9780441172719', '9780441172719', '9780441172719'],
+    ['urn:isbn:0441172717', '0441172717', '9780441172719'],
+    ['0-8044-2957-x', '080442957X', '9780804429573'],
+    ['9791032305690', '9791032305690', '9791032305690'],
+    ['9780441172710', null, null],
+    ['0441172718', null, null],
+    ['0X41172717', null, null],
+    ['4006381333931', null, null],
+    ['978044117271', null, null],
+    ['٩٧٨٠٤٤١١٧٢٧١٩', null, null],
+    ['Dune', null, null],
+    ['', null, null],
+  ] as const) {
+    t.equal(readIsbn(text), expected, text)
+    t.equal(readIsbn13(text), thirteen, text)
+  }
+})
+
+t.test('every ISBN has one check digit, and the server reads the same ones', async () => {
+  const stem = fc.stringMatching(/^[0-9]{9}$/)
+  fc.assert(
+    fc.property(stem, fc.constantFrom('', '978', '979'), (digits, prefix) => {
+      const valid = [...'0123456789X'].map((check) => `${prefix}${digits}${check}`).filter((isbn) => readIsbn(isbn) !== null)
+      return valid.length === 1 && readIsbn13(valid[0] as string)?.length === 13
+    }),
+  )
+  const digits = fc.stringMatching(/^(ISBN )?(97[89])?[-0-9 ]{9,13}[0-9Xx]?$/)
+  fc.assert(
+    fc.property(fc.oneof(digits, fc.string()), (text) => {
+      if (/[,;]/.test(text)) return true
+      return readIsbn(text) === (readIsbns(text).valid[0] ?? null)
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -16,6 +16,7 @@ import {
   type PluginRow,
   recordFailure,
   updatePlugin,
+  type VersionRow,
 } from '#core/plugin/plugin-store.ts'
 import type { Egress } from '#plugins/egress.ts'
 import type { Guest, Program } from '#plugins/guest.ts'
@@ -42,6 +43,8 @@ export interface PluginHost {
   list(): Promise<InstalledPlugin[]>
   /** @throws not_found */
   get(id: string): Promise<InstalledPlugin>
+  /** The versions that are kept, the newest first. */
+  versions(id: string): Promise<VersionRow[]>
   /**
    * Checks a package and keeps it. A plugin's first version, and one that asks for more than was granted, waits for consent; the version that runs
    * goes on running.
@@ -213,6 +216,7 @@ export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; 
   return {
     list: () => listPlugins<InstalledPlugin>(database),
     get,
+    versions: (id) => listVersions(database, id),
 
     async install(bytes, userId) {
       const { manifest, code, readme, sha256, signedBy } = readPackage(bytes)

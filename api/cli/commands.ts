@@ -1,13 +1,26 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { doctor } from '#api/cli/doctor.ts'
 import { libraryAdd, libraryList } from '#api/cli/library.ts'
+import { pluginDisable, pluginEnable, pluginInstall, pluginList } from '#api/cli/plugin.ts'
 import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
 import { userAdd, userResetPassword } from '#api/cli/user.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
 /** Everything carrel does; the first one when nothing is said. */
-export const commands: readonly Command[] = [serve, userAdd, userResetPassword, libraryAdd, libraryList, scan, doctor]
+export const commands: readonly Command[] = [
+  serve,
+  userAdd,
+  userResetPassword,
+  libraryAdd,
+  libraryList,
+  pluginInstall,
+  pluginList,
+  pluginEnable,
+  pluginDisable,
+  scan,
+  doctor,
+]
 
 /** With help `command` is null when it is asked about everything, and an array when about words that begin several commands. */
 export type FoundCommand =

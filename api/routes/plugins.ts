@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import { refuse } from '#core/errors.ts'
-import { listFailures, listVersions } from '#core/plugin/plugin-store.ts'
+import { listFailures } from '#core/plugin/plugin-store.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { type Manifest, methodsOf, type Permissions, permissionsOf } from '#plugins/manifest.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
@@ -119,7 +119,7 @@ export const pluginRoutes = [
     }),
     run: async ({ services, caller }, { upload }) => {
       const { plugin, version, waitsFor } = await services.plugins.install(upload.bytes, caller?.userId ?? null)
-      const installed = (await listVersions(services.database, plugin.id)).find((one) => one.version === version)
+      const installed = (await services.plugins.versions(plugin.id)).find((one) => one.version === version)
       const message =
         waitsFor.length === 0
           ? `${plugin.manifest.name} ${version} runs.`
@@ -222,7 +222,7 @@ export const pluginRoutes = [
     ),
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.get(params.pluginId)
-      return (await listVersions(services.database, plugin.id)).map((one) => ({
+      return (await services.plugins.versions(plugin.id)).map((one) => ({
         version: one.version,
         sha256: one.sha256,
         signedBy: one.signedBy,

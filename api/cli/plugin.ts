@@ -1,0 +1,144 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { printable } from '#api/cli/library-report.ts'
+import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { CarrelError } from '#core/errors.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
+import type { Permissions } from '#plugins/manifest.ts'
+import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
+
+/** Opens what the commands need; a running server sees every change with its next call of the plugin. */
+async function withPlugins(input: CommandInput, work: (host: PluginHost) => Promise<number>): Promise<number> {
+  const { settings, log, stop } = input
+  const opened = await openCommandDatabase({ settings, log, stop })
+  try {
+    const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
+      import('#plugins/plugin-host.ts'),
+      import('#plugins/supervisor.ts'),
+      import('#plugins/egress.ts'),
+    ])
+    const supervisor = openSupervisor({ log })
+    const host = openPluginHost({ database: opened.database, supervisor, egress: openEgress(), log })
+    try {
+      return await work(host)
+    } catch (error) {
+      // What is refused is told as it is over HTTP.
+      if (error instanceof CarrelError) throw new CommandProblem(error.message, { cause: error })
+      throw error
+    } finally {
+      host.close()
+      supervisor.close()
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+/** The plugin that a person means by its name or id. @throws CommandProblem when there is none */
+async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPlugin> {
+  const plugins = await host.list()
+  const found = plugins.find((plugin) => plugin.key === word || plugin.id === word)
+  if (found) return found
+  throw new CommandProblem(
+    `There is no plugin "${word}".${didYouMean(
+      word,
+      plugins.map(({ key }) => key),
+    )} All plugins: carrel plugin list`,
+  )
+}
+
+/** What a plugin asks for, a line each, in words for whoever has to agree. */
+export function describePermissions(asked: Permissions): string[] {
+  return [
+    ...asked.network.map(({ host, methods, reason }) => `talks to ${host} (${methods.join(', ')}): ${reason}`),
+    ...(asked.library.length > 0 ? [`reads of each reader's library: ${asked.library.join(', ')}`] : []),
+    ...(asked.auth ? [`uses credentials of the ${asked.auth.scope}${asked.auth.host ? `, for ${asked.auth.host} alone` : ''}`] : []),
+    ...(asked.storageKB > 0 ? [`keeps up to ${asked.storageKB} KB`] : []),
+    `${asked.heapMB} MB of memory, ${asked.cpuMs} ms of computing and ${asked.wallMs / 1000} s a call`,
+  ]
+}
+
+export const pluginList: Command = {
+  name: 'plugin list',
+  usage: '',
+  summary: 'lists the plugins',
+  about: 'Lists the plugins: name, version, and whether they run.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  run: (input) =>
+    withPlugins(input, async (host) => {
+      const plugins = await host.list()
+      for (const { key, version, state, stateReason, manifest } of plugins) {
+        input.out.line(`${key} ${version}  ${state}${stateReason ? ` (${printable(stateReason)})` : ''}  ${printable(manifest.summary)}`)
+      }
+      if (plugins.length === 0) input.out.line('There is no plugin yet. Install one: carrel plugin install FILE')
+      return 0
+    }),
+}
+
+export const pluginInstall: Command = {
+  name: 'plugin install',
+  usage: '<file>',
+  summary: 'installs a .plugin package, or a new version of one',
+  about:
+    'Checks a .plugin package, starts it once in its sandbox, and keeps it. It runs when somebody has agreed to what it asks for: with --yes at once, else over HTTP or by the same command again.',
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
+  wordsMin: 1,
+  wordsMax: 1,
+  async run(input) {
+    const { words, flag, cwd, out } = input
+    const file = path.resolve(cwd, words[0] as string)
+    const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+      throw new CommandProblem(`${file} cannot be read (${error.code}).`, { cause: error })
+    })
+    const [{ readPackage }, { permissionsOf }] = await Promise.all([
+      import('#plugins/package/plugin-package.ts'),
+      import('#plugins/manifest.ts'),
+    ])
+    return await withPlugins(input, async (host) => {
+      const { manifest, sha256, signedBy } = readPackage(bytes)
+      const known = (await host.list()).find(({ key }) => key === manifest.id)
+      const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
+      const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['was not agreed to yet'] }
+      const { plugin, waitsFor } = kept ? waits : await host.install(bytes, null)
+      out.line(`${printable(manifest.name)} ${manifest.version} (${manifest.id}), ${signedBy.length > 0 ? 'signed' : 'not signed'}. It`)
+      for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
+      if (waitsFor.length === 0) {
+        out.line('It asks for no more than was agreed to, and runs.')
+        return 0
+      }
+      if (flag('yes') === undefined) {
+        out.line(`It waits for consent: it ${waitsFor.join(', ')}. Agree with: carrel plugin install ${words[0]} --yes`)
+        return 0
+      }
+      await host.consent(plugin.id, { sha256 })
+      out.line('You have agreed; it runs.')
+      return 0
+    })
+  },
+}
+
+const switching = (verb: 'enable' | 'disable'): Command => ({
+  name: `plugin ${verb}`,
+  usage: '<name>',
+  summary: verb === 'enable' ? 'lets a plugin run' : 'stops a plugin; what it keeps stays',
+  about:
+    verb === 'enable'
+      ? 'Lets a plugin run that was stopped. One in quarantine is reset first, over HTTP.'
+      : 'Stops a plugin. What it keeps stays, for when it is enabled again.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withPlugins(input, async (host) => {
+      const { id } = await choosePlugin(host, input.words[0] as string)
+      const plugin = await host.setEnabled(id, verb === 'enable')
+      input.out.line(`${plugin.key} is ${plugin.state}.`)
+      return 0
+    }),
+})
+
+export const pluginEnable = switching('enable')
+export const pluginDisable = switching('disable')

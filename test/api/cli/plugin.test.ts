@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { describePermissions } from '#api/cli/plugin.ts'
+import { makeRoom, runCommand } from '#test/support/carrel-process.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+
+t.setTimeout(110_000)
+
+const main = 'export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } } }'
+
+t.test('plugins from the command line', async (t) => {
+  const room = await makeRoom(t)
+  const file = (name: string, bytes: Buffer) => {
+    writeFileSync(path.join(room, name), bytes)
+    return path.join(room, name)
+  }
+  const run = async (...words: string[]) => await runCommand(['plugin', ...words, '--data-dir', path.join(room, 'data')])
+  t.match(await run('list'), { code: 0, output: /no plugin yet/ })
+  const one = file('one.plugin', pluginOf(main))
+  t.match(await run('install', one), { code: 0, output: /talks to api\.example\.org[\s\S]*waits for consent[\s\S]*--yes/ })
+  t.match(await run('list'), { output: /org\.example\.echo 1\.0\.0 {2}waiting/ })
+  t.match(await run('install', one, '--yes'), { code: 0, output: /You have agreed; it runs/ })
+  t.match(await run('disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
+  t.match(await run('enable', 'org.exmple.echo'), { code: 1, output: /Did you mean org\.example\.echo/ })
+  t.match(await run('install', file('bad.plugin', Buffer.from('x'))), { code: 1, output: /no ZIP file/ })
+  t.match(await run('install', path.join(room, 'nothing')), { code: 1, output: /cannot be read \(ENOENT\)/ })
+})
+
+t.test('what a plugin asks for, in words', async (t) => {
+  const asked = {
+    network: [],
+    library: ['series.titles', 'ratings'],
+    storageKB: 0,
+    auth: { type: 'apiKey', scope: 'user', host: 'a.example.org' },
+    heapMB: 64,
+    cpuMs: 500,
+    wallMs: 20_000,
+  }
+  t.same(describePermissions(asked), [
+    "reads of each reader's library: series.titles, ratings",
+    'uses credentials of the user, for a.example.org alone',
+    '64 MB of memory, 500 ms of computing and 20 s a call',
+  ])
+})

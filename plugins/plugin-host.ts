@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { CarrelError, refuse } from '#core/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import {
   addVersion,
@@ -24,6 +24,7 @@ import { GuestError } from '#plugins/guest-error.ts'
 import { openHostCalls } from '#plugins/host-calls.ts'
 import { type Manifest, methodsOf, type Permissions, permissionGrowth, permissionsOf } from '#plugins/manifest.ts'
 import { readPackage } from '#plugins/package/plugin-package.ts'
+import { checkUpgrade } from '#plugins/package/upgrade.ts'
 import { readResult } from '#plugins/results.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
 
@@ -67,6 +68,11 @@ export interface PluginHost {
 }
 
 const KEPT_VERSIONS = 2
+/** Isolates at a time, about 2 MB each; the one that was used longest ago makes room. */
+const LIVE_MAX = 64
+/** One that nobody calls any more is closed. */
+const IDLE_MS = 10 * 60_000
+const LOOK_EVERY_MS = 60_000
 const LOAD = { cpuMs: 500, wallMs: 5_000 }
 const REFRESH = { cpuMs: 5_000, wallMs: 120_000 }
 const SETUP = { cpuMs: 500, wallMs: 10_000 }
@@ -83,6 +89,9 @@ interface Live {
   versionId: string
   guest: Guest
   ready: Promise<void>
+  /** Calls that run or wait. */
+  calls: number
+  lastUsed: number
 }
 
 export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; egress: Egress; log: Log }): PluginHost {
@@ -136,6 +145,18 @@ export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; 
     }
   }
 
+  /** Closes what is idle, and one more where there are too many. */
+  const tidy = (): void => {
+    const idle = [...live].filter(([, { calls }]) => calls === 0).sort(([, a], [, b]) => a.lastUsed - b.lastUsed)
+    for (const [index, [key, { guest, lastUsed }]] of idle.entries()) {
+      if (live.size - index < LIVE_MAX && performance.now() - lastUsed < IDLE_MS) break
+      live.delete(key)
+      guest.close()
+    }
+  }
+  const watch = setInterval(tidy, LOOK_EVERY_MS)
+  watch.unref()
+
   async function open(plugin: InstalledPlugin, userId: string | null): Promise<Live> {
     const key = `${plugin.id}/${userId ?? ''}`
     const known = live.get(key)
@@ -146,8 +167,12 @@ export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; 
       await updatePlugin(database, plugin.id, { state: 'quarantined', stateReason: 'Its code has been changed since it was installed.' })
       refuse('conflict', `The code of ${plugin.key} has been changed since it was installed: it does not run.`)
     }
+    const other = live.get(key)
+    // Somebody else was quicker while the code was read.
+    if (other && other.versionId === plugin.versionId) return other
+    tidy()
     const guest = supervisor.open(programOf(plugin, code, plugin.granted as Permissions))
-    const opened: Live = { versionId: plugin.versionId, guest, ready: setUp(plugin, userId, guest) }
+    const opened: Live = { versionId: plugin.versionId, guest, ready: setUp(plugin, userId, guest), calls: 0, lastUsed: performance.now() }
     opened.ready.catch(() => {})
     live.set(key, opened)
     return opened
@@ -224,7 +249,7 @@ export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; 
       const { pluginId, waitsFor } = await database.transaction(async (trx) => {
         const known = await lockPlugin(trx, manifest.id)
         const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
-        if (known && before) await checkUpgrade(trx, before, { manifest, signedBy })
+        if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest, signedBy })
         const { pluginId, versionId } = await addVersion(trx, {
           ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, readme, signedBy, userId },
           codeSha256: createHash('sha256').update(code).digest('hex'),
@@ -307,8 +332,11 @@ export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; 
       if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'That is more than a plugin can be given.')
       const callId = randomUUID()
       const budget = call.method.endsWith('.refresh') ? REFRESH : { cpuMs: plugin.granted.cpuMs, wallMs: plugin.granted.wallMs }
+      let used: Live | null = null
       try {
-        const { guest, ready } = await open(plugin, call.userId)
+        used = await open(plugin, call.userId)
+        used.calls += 1
+        const { guest, ready } = used
         await ready.catch((error: unknown) => {
           live.delete(`${plugin.id}/${call.userId ?? ''}`)
           guest.close()
@@ -325,40 +353,18 @@ export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; 
       } catch (error) {
         if (error instanceof GuestError) return await fail(plugin, call, callId, error)
         throw error
+      } finally {
+        if (used) {
+          used.calls -= 1
+          used.lastUsed = performance.now()
+        }
       }
     },
 
     close() {
+      clearInterval(watch)
       for (const { guest } of live.values()) guest.close()
       live.clear()
     },
   }
-
-  /** @throws conflict for what is no later version of the same plugin by the same people */
-  async function checkUpgrade(trx: Knex, before: InstalledPlugin, next: { manifest: Manifest; signedBy: string[] }): Promise<void> {
-    const { id, version } = next.manifest
-    const versions = await listVersions(trx, before.id)
-    if (versions.some((one) => one.version === version)) throw new CarrelError('conflict', `${id} ${version} is here already.`)
-    if (before.runningVersionId !== null && compareVersions(version, before.version) < 0)
-      refuse('conflict', `${id} ${version} is older than ${before.version}, which runs.`)
-    if (before.signedBy.length > 0 && !before.signedBy.some((key) => next.signedBy.includes(key)))
-      refuse('conflict', `${id} ${version} is not signed by whoever signed ${before.version}. Uninstall it first if you trust the new one.`)
-  }
-}
-
-/** By semantic versioning: a pre-release comes before its release. */
-export function compareVersions(a: string, b: string): number {
-  const partsOf = (text: string) => {
-    const [numbers = '', ...pre] = text.split('-')
-    return { numbers: numbers.split('.').map(Number), pre: pre.join('-') }
-  }
-  const [x, y] = [partsOf(a), partsOf(b)]
-  for (let index = 0; index < 3; index++) {
-    const difference = (x.numbers[index] ?? 0) - (y.numbers[index] ?? 0)
-    if (difference !== 0) return difference
-  }
-  if (x.pre === y.pre) return 0
-  if (x.pre === '') return 1
-  if (y.pre === '') return -1
-  return x.pre.localeCompare(y.pre, 'en', { numeric: true })
 }

@@ -19,6 +19,8 @@ export interface SupervisorOptions {
 }
 
 const RESIDENT_MB_MAX = 256
+/** Some 55 MB each; where more places are called, the runner that was used longest ago makes room. The spare comes on top. */
+const RUNNERS_MAX = 6
 const IDLE_MS = 5 * 60_000
 /** Between two looks at the memory of busy runners: all bombs that were tried stayed under 302 MB with a limit of 256. */
 const LOOK_EVERY_MS = 50
@@ -100,10 +102,20 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
     for (const guest of guests) guest.onEnded(new GuestError(reason, DEATHS[reason]))
   }
 
+  const isBusy = (house: House): boolean => [...house.guests.values()].some((guest) => guest.isBusy())
+
+  const makeRoom = (): void => {
+    const serving = [...houses].filter((house) => house !== spare && !house.doomed)
+    if (serving.length < RUNNERS_MAX) return
+    const [oldest] = serving.filter((house) => !isBusy(house)).sort((a, b) => a.lastUsed - b.lastUsed)
+    if (oldest) condemn(oldest, 'closed')
+  }
+
   /** The runner of a place: the one that serves it, the spare, or a new one. */
   const settle = (place: string): House => {
     let house = [...houses].find((candidate) => candidate.place === place && !candidate.doomed)
     if (house === undefined) {
+      makeRoom()
       house = spare ?? startHouse()
       if (house === spare) spare = null
       house.place = place
@@ -137,7 +149,7 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
     let used = false
     for (const house of houses) {
       if (house === spare) continue
-      const busy = [...house.guests.values()].some((guest) => guest.isBusy())
+      const busy = isBusy(house)
       if (busy) house.lastUsed = now
       if (busy && house.runner.residentBytes() > residentMbMax * 1024 * 1024) {
         log.warn({ pid: house.runner.pid, place: house.place, residentMbMax }, 'A plugin runner needed too much memory and was ended')

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress.ts'
-import { compareVersions, openPluginHost } from '#plugins/plugin-host.ts'
+import { openPluginHost } from '#plugins/plugin-host.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -203,13 +203,4 @@ t.test('one reader’s plugin knows nothing of another’s, and reads no more of
   t.same(await ask(rita.userId), ['230', 2, 'of 1', members, false])
   t.same(await ask(ravi.userId), ['231', 1, null, members, true], 'an isolate and a storage of their own')
   await t.rejects(call('recommendations.get', { limit: 5, exclude: [] }), { code: 'unavailable', message: /No reader/ })
-})
-
-t.test('versions in order', async (t) => {
-  const ordered = ['0.9.9', '1.0.0-alpha.2', '1.0.0-alpha.10', '1.0.0', '1.0.1', '1.10.0', '2.0.0']
-  for (const [index, version] of ordered.entries()) {
-    t.equal(compareVersions(version, version), 0)
-    for (const later of ordered.slice(index + 1))
-      t.ok(compareVersions(version, later) < 0 && compareVersions(later, version) > 0, `${version} < ${later}`)
-  }
 })

@@ -227,3 +227,14 @@ t.test('runners that nobody calls go, and closing leaves none', async (t) => {
   for (let tries = 0; tries < 100 && supervisor.state().runners > 0; tries++) await sleep(20)
   t.equal(supervisor.state().runners, 0)
 })
+
+t.test('many places share few runners', async (t) => {
+  const supervisor = openSupervisor({ log: silentLog })
+  t.teardown(() => supervisor.close())
+  const guests = Array.from({ length: 9 }, (_, index) => supervisor.open(programOf('', { place: `place ${index}` })))
+  for (const round of [1, 2]) {
+    for (const [index, guest] of guests.entries()) t.equal((await guest.call('echo', `${index}`, BUDGET)).text, `${index}`, `round ${round}`)
+  }
+  for (let tries = 0; tries < 100 && supervisor.state().runners > 7; tries++) await sleep(20)
+  t.ok(supervisor.state().runners <= 7, 'six and a spare')
+})

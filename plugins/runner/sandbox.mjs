@@ -38,6 +38,8 @@ import ivm from 'isolated-vm'
 const LOOK_EVERY_MS = 10
 /** A disposed isolate lets go within 5 ms, unless it is inside one of the built-in functions that nothing can interrupt. */
 const LET_GO_MS = 100
+/** What code may compute after its call was answered: to tidy up, not to go on. */
+const AFTERWARDS_CPU_MS_MAX = 100
 /** Of the code that goes on when an answer of the server arrives; the budget of its call ends it as a rule. */
 const REPLY_MS_MAX = 60_000
 /** V8 refuses isolates with less. */
@@ -80,7 +82,10 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
    */
   const enter = (entry) => {
     inside.add(entry)
-    const leave = () => inside.delete(entry)
+    const leave = () => {
+      inside.delete(entry)
+      rest()
+    }
     entry.then(leave, leave)
     return entry
   }
@@ -94,9 +99,17 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
   const cpuMs = (since) => Math.min(isolateCpuMs() - since.isolateMs, processCpuMs() - since.processMs)
   let watch = setInterval(() => {}, 1 << 30)
   clearInterval(watch)
+  /** Nothing runs and nothing is inside: there is nothing to watch. */
+  const rest = () => {
+    if (running.size === 0 && inside.size === 0) clearInterval(watch)
+  }
+  /** When the last call was answered, for what goes on inside after that. */
+  let answeredAt = { isolateMs: 0, processMs: 0 }
   const look = () => {
     if (isolate.isDisposed) return end('memory', `The code needed more than its ${limits.memoryMbMax} MB of memory.`)
     const now = performance.now()
+    if (running.size === 0 && cpuMs(answeredAt) > AFTERWARDS_CPU_MS_MAX)
+      return end('cpu', 'The code went on computing after its call had been answered.')
     for (const call of running.values()) {
       const { at, budget } = call
       if (cpuMs(call) > budget.cpuMs) return end('cpu', `The code computed for more than its ${budget.cpuMs} ms.`)
@@ -105,7 +118,10 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
   }
   /** @param {number} id @param {Budget} budget */
   const begin = (id, budget) => {
-    if (running.size === 0) watch = setInterval(look, LOOK_EVERY_MS)
+    if (running.size === 0) {
+      clearInterval(watch)
+      watch = setInterval(look, LOOK_EVERY_MS)
+    }
     running.set(id, { at: performance.now(), isolateMs: isolateCpuMs(), processMs: processCpuMs(), budget })
   }
   /** @param {number} id @returns {Budget | null} what it used; null when it is not running */
@@ -113,7 +129,8 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     const call = running.get(id)
     if (call === undefined) return null
     running.delete(id)
-    if (running.size === 0) clearInterval(watch)
+    if (!isolate.isDisposed) answeredAt = { isolateMs: isolateCpuMs(), processMs: processCpuMs() }
+    rest()
     return { cpuMs: isolate.isDisposed ? 0 : cpuMs(call), wallMs: performance.now() - call.at }
   }
   /** @param {unknown} error what isolated-vm rejected with, which may be undefined */

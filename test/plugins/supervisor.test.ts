@@ -228,12 +228,22 @@ t.test('runners that nobody calls go, and closing leaves none', async (t) => {
   t.equal(supervisor.state().runners, 0)
 })
 
+t.test('what goes on after its call was answered is ended too', async (t) => {
+  const { call, guest } = open(t, `zombie: () => { Promise.resolve().then(() => { for (;;); }); return 'answered' }`)
+  t.equal(await call('zombie', null, { cpuMs: 100, wallMs: 20_000 }), 'answered')
+  await sleep(400)
+  const begun = performance.now()
+  t.equal(JSON.parse((await guest.call('echo', '1', { cpuMs: 100, wallMs: 10_000 })).text), 1)
+  t.ok(performance.now() - begun < 2_000, 'the next call does not wait for it')
+})
+
 t.test('many places share few runners', async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const guests = Array.from({ length: 9 }, (_, index) => supervisor.open(programOf('', { place: `place ${index}` })))
   for (const round of [1, 2]) {
-    for (const [index, guest] of guests.entries()) t.equal((await guest.call('echo', `${index}`, BUDGET)).text, `${index}`, `round ${round}`)
+    for (const [index, guest] of guests.entries())
+      t.equal((await guest.call('echo', `${index}`, BUDGET)).text, `${index}`, `round ${round}`)
   }
   for (let tries = 0; tries < 100 && supervisor.state().runners > 7; tries++) await sleep(20)
   t.ok(supervisor.state().runners <= 7, 'six and a spare')

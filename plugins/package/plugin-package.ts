@@ -148,10 +148,10 @@ const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 /** Coordinates are less than this prime. */
 const PRIME = 2n ** 255n - 19n
 /** One of the two coordinates of the points of order eight; the other is its negative. */
-const ORDER_EIGHT = 2707385501144840649318225287225658788936804267575313519463743609750303021n
+const ORDER_EIGHT = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n
 /**
- * Points whose multiples are a handful: for a key like that a signature can be made that holds over most or all texts, without any secret. OpenSSL
- * takes them; whoever trusts one trusts everybody.
+ * Points whose multiples are a handful: for a key like that a signature can be made that holds over most or all texts, without any secret.
+ * Which of them a verifier takes differs; whoever trusts one may trust everybody.
  */
 const LOW_ORDER = new Set([0n, 1n, PRIME - 1n, ORDER_EIGHT, PRIME - ORDER_EIGHT])
 

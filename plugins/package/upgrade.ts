@@ -19,19 +19,28 @@ export function checkUpgrade({ before, versions, manifest, signedBy }: Upgrade):
     refuse('conflict', `${id} ${version} is not signed by whoever signed ${before.version}. Uninstall it first if you trust the new one.`)
 }
 
-/** By semantic versioning: a pre-release comes before its release. */
+/** By semantic versioning 2.0: a pre-release comes before its release, and its parts in order, numbers before words. */
 export function compareVersions(a: string, b: string): number {
-  const partsOf = (text: string) => {
-    const [numbers = '', ...pre] = text.split('-')
-    return { numbers: numbers.split('.').map(Number), pre: pre.join('-') }
-  }
   const [x, y] = [partsOf(a), partsOf(b)]
   for (let index = 0; index < 3; index++) {
     const difference = (x.numbers[index] ?? 0) - (y.numbers[index] ?? 0)
     if (difference !== 0) return difference
   }
-  if (x.pre === y.pre) return 0
-  if (x.pre === '') return 1
-  if (y.pre === '') return -1
-  return x.pre.localeCompare(y.pre, 'en', { numeric: true })
+  if (x.pre === null || y.pre === null) return x.pre === y.pre ? 0 : x.pre === null ? 1 : -1
+  for (let index = 0; index < Math.max(x.pre.length, y.pre.length); index++) {
+    const [one, other] = [x.pre[index], y.pre[index]]
+    if (one === undefined || other === undefined) return one === undefined ? -1 : 1
+    if (one === other) continue
+    const [isNumber, otherIsNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)]
+    if (isNumber && otherIsNumber) return Number(one) - Number(other)
+    if (isNumber !== otherIsNumber) return isNumber ? -1 : 1
+    return one < other ? -1 : 1
+  }
+  return 0
+}
+
+function partsOf(version: string): { numbers: number[]; pre: string[] | null } {
+  const dash = version.indexOf('-')
+  const numbers = (dash === -1 ? version : version.slice(0, dash)).split('.').map(Number)
+  return { numbers, pre: dash === -1 ? null : version.slice(dash + 1).split('.') }
 }

@@ -209,7 +209,7 @@ t.test('names that lead elsewhere, or that systems read differently, are refused
     t.throws(
       () => readZip(forge([{ name }]), anything),
       { name: 'ZipError', message: /is no name that a file/ },
-      JSON.stringify(String(name)).slice(0, 80),
+      encodeURI(String(name)).slice(0, 80),
     )
     t.throws(() => writeZip([{ name: String(name), data: bytes('x') }]), ZipError)
   }

@@ -3,7 +3,7 @@
  *
  * Yours to throw: `rate_limited`, `not_found`, `auth`, `upstream`, `config`. From the server: the first four, and `permission` (not granted),
  * `limit` (too many or too much), `invalid_argument` (asked for in a wrong way), `timeout`, `too_large` (an answer of a service), `closed` (the
- * call has ended), `crash` (a fault of the server).
+ * call has ended), `server` (a fault of the server).
  */
 export type ErrorCode =
   | 'rate_limited'
@@ -17,7 +17,7 @@ export type ErrorCode =
   | 'timeout'
   | 'too_large'
   | 'closed'
-  | 'crash'
+  | 'server'
 
 /** Whether something that was caught is an error of this code. What the server rejects with are plain errors: `instanceof` does not know them. */
 export const hasCode = (error: unknown, code: ErrorCode): boolean =>

@@ -140,7 +140,7 @@ export interface Recommendation {
   /** How strongly it is recommended, from 0 to 1. */
   score: number
   /** Why, in a sentence for the reader. */
-  reason: string | null
+  reason: string
   /** Titles that led to it. */
   basedOn?: string[]
   inLibrary?: boolean

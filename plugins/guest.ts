@@ -184,9 +184,9 @@ export function openGuest(program: Program, moveIn: (sandbox: number, inhabitant
     try {
       reply('ok', await onRequest(kind, payload, call.ended.signal))
     } catch (error) {
-      // What is no GuestError is a fault of ours, and none of the guest's business.
-      const known = error instanceof GuestError ? error : new GuestError('crash', 'The server could not do this.')
-      reply('error', { code: known.own ?? known.code, message: known.message })
+      if (error instanceof GuestError) reply('error', { code: error.own ?? error.code, message: error.message })
+      // A fault of ours, and none of the guest's business.
+      else reply('error', { code: 'server', message: 'The server could not do this.' })
     }
   }
 

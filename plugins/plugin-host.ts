@@ -83,7 +83,9 @@ const QUARANTINE = { codes: ['memory', 'crash', 'cpu'], minutes: 10, failures: 3
 /** Failures in a row after which a plugin is left alone for a while, longer each time. */
 const BREAKER = { failures: 5, firstMs: 30_000, lastMs: 30 * 60_000 }
 /** What a plugin says without being at fault. */
-const INNOCENT = new Set(['rate_limited', 'not_found', 'auth', 'upstream', 'config', 'timeout', 'permission', 'closed', 'limit'])
+const INNOCENT = new Set(['rate_limited', 'not_found', 'auth', 'upstream', 'config', 'permission', 'closed', 'limit', 'server'])
+/** What else it may say of itself; any other word of its own counts as thrown, for those of the sandbox are not its to say. */
+const OWN_CODES = new Set([...INNOCENT, 'invalid_argument', 'too_large'])
 
 interface Live {
   versionId: string
@@ -207,7 +209,9 @@ export function openPluginHost(parts: { database: Knex; supervisor: Supervisor; 
   })
 
   async function fail(plugin: InstalledPlugin, call: PluginCall, callId: string, error: GuestError): Promise<never> {
-    const code = error.code === 'thrown' ? (error.own ?? 'thrown') : error.code
+    // A service that does not answer in time is no plugin that takes too long.
+    const own = error.own === 'timeout' ? 'upstream' : error.own
+    const code = error.code === 'thrown' && own !== null && OWN_CODES.has(own) ? own : error.code
     await recordFailure(database, plugin.id, {
       version: plugin.version,
       method: call.method,

@@ -167,6 +167,21 @@ t.test('failures are told apart, counted, and end in quarantine', async (t) => {
   t.same(await search('fine'), { results: [] })
 })
 
+t.test('neither a fault of the server nor a word of its own puts a plugin into quarantine', async (t) => {
+  const { database, host, run } = await openHost(t)
+  const { id, call } = await run(`export default { metadata: { series: {
+    async search({ query }, ctx) { await ctx.storage.set('last', query); return { results: [] } },
+    get({ externalId }) { throw Object.assign(new Error('so I say'), { code: externalId }) } } } }`)
+  for (const word of ['memory', 'crash', 'cpu'])
+    await t.rejects(call('metadata.series.get', { externalId: word }), { code: 'unavailable', details: { code: 'thrown' } }, word)
+  await database.schema.renameTable('plugin_storage', 'plugin_storage_gone')
+  for (let times = 0; times < 6; times++)
+    await t.rejects(call('metadata.series.search', { query: 'x', limit: 1 }), { code: 'unavailable', details: { code: 'server' } })
+  await database.schema.renameTable('plugin_storage_gone', 'plugin_storage')
+  t.match(await host.get(id), { state: 'enabled' })
+  t.same(await call('metadata.series.search', { query: 'x', limit: 1 }), { results: [] })
+})
+
 t.test('one reader’s plugin knows nothing of another’s, and reads no more of the library than was granted', async (t) => {
   const { database, run } = await openHost(t)
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]

@@ -88,9 +88,11 @@ function isOwnAddress(address: string): boolean {
 /**
  * Asks name servers, and not the system (`lookup`), which has two threads for that and no way to stop: names that never resolve would hold up
  * every connection of the server that needs a name. It would also try `host.local.domain` for `host`.
+ * @param servers in place of those of the system
  */
-async function resolveName(host: string, signal: AbortSignal): Promise<string[]> {
+export async function resolveName(host: string, signal: AbortSignal, servers?: readonly string[]): Promise<string[]> {
   const resolver = new dns.Resolver(NAME_QUERY)
+  if (servers) resolver.setServers(servers)
   const stop = () => resolver.cancel()
   signal.addEventListener('abort', stop, { once: true })
   try {
@@ -102,7 +104,7 @@ async function resolveName(host: string, signal: AbortSignal): Promise<string[]>
 }
 
 const OUTSIDE: EgressWay = {
-  resolve: resolveName,
+  resolve: (host, signal) => resolveName(host, signal),
   permits: (address) => isPublicAddress(address) && !isOwnAddress(address),
   request: https.request,
   port: 443,

@@ -1,0 +1,50 @@
+import type { RequestListener } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { type EgressPolicy, type EgressResponse, openEgress } from '#plugins/egress.ts'
+import { GuestError } from '#plugins/guest-error.ts'
+import { type Loopback, openLoopback } from '#test/support/plugins.ts'
+
+/** What a plugin of these tests may do. */
+export const POLICY: EgressPolicy = {
+  caller: 'org.example.one',
+  rules: [
+    { host: 'api.example.org', methods: ['GET', 'HEAD', 'POST', 'PUT'] },
+    { host: 'other.example.org', methods: ['GET', 'POST'] },
+    { host: '*.wide.example.org', methods: ['GET'] },
+    { host: 'xn--bcher-kva.example', methods: ['GET'] },
+  ],
+  userAgent: 'Carrel (plugin org.example.one 1.0.0)',
+}
+export const forever = () => new AbortController().signal
+
+/** What a guest is told, which is never more than it should know. */
+export async function refusal(work: Promise<unknown>): Promise<{ own: string | null; message: string }> {
+  const error = await work.then(
+    (value) => new Error(`It was answered: ${JSON.stringify(value ?? null).slice(0, 200)}`),
+    (error: unknown) => error,
+  )
+  if (!(error instanceof GuestError) || error.code !== 'thrown') throw error
+  // Where a guest wrote an address itself it may read it again.
+  const own = error.message.replace(/^\S+ (is an address and no name|is not https)/, '')
+  if (/127\.0\.0|10\.0\.0\.|node:|\.ts\b|[A-Z]{3,}_[A-Z]|ECONN|ESERV|secret/.test(own) || own.length > 1_000)
+    throw new Error(`This says too much: ${error.message}`)
+  return { own: error.own, message: error.message }
+}
+
+export async function openWayOut(
+  t: Test,
+  answer: RequestListener = (_request, response) => response.end('fine'),
+  change: Partial<Loopback> = {},
+) {
+  const way = { ...(await openLoopback(t, answer)), ...change }
+  const egress = openEgress(way)
+  const fetch = (given: unknown, policy: Partial<EgressPolicy> = {}, signal: AbortSignal = forever()): Promise<EgressResponse> =>
+    egress.fetch(typeof given === 'string' ? { url: given } : given, { ...POLICY, ...policy }, signal)
+  /** Closing takes a moment on both sides. */
+  const closed = async () => {
+    for (let times = 0; way.open() > 0 && times < 100; times++) await sleep(10)
+    return way.open() === 0
+  }
+  return { way, egress, fetch, closed }
+}

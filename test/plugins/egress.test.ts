@@ -68,7 +68,7 @@ t.test('only addresses of the public internet are public', (t) => {
       '[::1]',
     ],
   ])
-    t.notOk(isPublicAddress(address), address)
+    t.notOk(isPublicAddress(address), JSON.stringify(address))
   t.end()
 })
 

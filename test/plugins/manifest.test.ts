@@ -220,7 +220,7 @@ t.test('capabilities and permissions that are not known, and what every object h
     t.throws(
       () => read({ capabilities: { [name]: given, 'metadata.series': given } }),
       { code: 'invalid_value', message: /^[ -~]{1,300}does not know that capability[ -~]*$/ },
-      name.slice(0, 20),
+      label(name.slice(0, 20)),
     )
   t.throws(() => read({ capabilities: { valueOf: { methods: 5 } } }), { code: 'invalid_value' })
   t.throws(() => read({ capabilities: {} }), refused('/capabilities', /at least one/))

@@ -18,6 +18,16 @@ export async function up(knex: Knex): Promise<void> {
       -- What was agreed to; null before.
       granted jsonb,
       config jsonb NOT NULL DEFAULT '{}',
+      -- Hosts of the configuration may lie in the house's own network: granted by itself, never with the rest.
+      private_hosts boolean NOT NULL DEFAULT false,
+      -- Of what its storage holds now.
+      data_version int NOT NULL DEFAULT 1,
+      -- A version that has just begun to run is on probation for some calls: if it fails, the one before comes back.
+      probation_calls int NOT NULL DEFAULT 0,
+      previous_version_id uuid,
+      -- Failures in a row and until when it is left alone; a restart forgets neither.
+      breaker jsonb,
+      last_success_at timestamptz,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now()
     );
@@ -37,8 +47,87 @@ export async function up(knex: Knex): Promise<void> {
       installed_at timestamptz NOT NULL DEFAULT now(),
       UNIQUE (plugin_id, version)
     );
-    ALTER TABLE plugins ADD FOREIGN KEY (version_id) REFERENCES plugin_versions ON DELETE SET NULL;
+    ALTER TABLE plugins ADD FOREIGN KEY (version_id) REFERENCES plugin_versions ON DELETE SET NULL,
+      ADD FOREIGN KEY (previous_version_id) REFERENCES plugin_versions ON DELETE SET NULL;
     CREATE INDEX plugins_version ON plugins (version_id);
+    CREATE INDEX plugins_previous_version ON plugins (previous_version_id);
+    -- Where versions come from: static folders with a signed index, whose key is pinned when they are added.
+    CREATE TABLE plugin_repositories (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      url text NOT NULL UNIQUE,
+      name text NOT NULL,
+      -- Ed25519, base64.
+      public_key text NOT NULL,
+      enabled boolean NOT NULL DEFAULT true,
+      -- Of the newest index that was seen: an older one is never believed again.
+      sequence bigint NOT NULL DEFAULT 0,
+      expires_at timestamptz,
+      index jsonb,
+      fetched_at timestamptz,
+      error text,
+      created_at timestamptz NOT NULL DEFAULT now()
+    );
+    -- What must not run any more, whoever said so; kept when the repository goes.
+    CREATE TABLE plugin_revocations (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      repository_id uuid REFERENCES plugin_repositories ON DELETE SET NULL,
+      sha256 text,
+      plugin_key text,
+      -- Semantic versions; null for all.
+      version_range text,
+      reason text NOT NULL,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      CHECK ((sha256 IS NULL) <> (plugin_key IS NULL))
+    );
+    CREATE UNIQUE INDEX plugin_revocations_what ON plugin_revocations (coalesce(sha256, ''), coalesce(plugin_key, ''), coalesce(version_range, ''));
+    CREATE INDEX plugin_revocations_repository ON plugin_revocations (repository_id);
+    -- What a plugin kept before its data was migrated, so that an older version finds what it knows.
+    CREATE TABLE plugin_storage_copies (
+      plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+      data_version int NOT NULL,
+      entries jsonb NOT NULL,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (plugin_id, data_version)
+    );
+    -- Encrypted with AES-256-GCM; which plugin, whose and which field is bound into each, so that rows cannot be exchanged.
+    CREATE TABLE plugin_credentials (
+      plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+      user_id uuid REFERENCES users ON DELETE CASCADE,
+      field text NOT NULL,
+      key_id text NOT NULL,
+      sealed bytea NOT NULL,
+      expires_at timestamptz,
+      updated_at timestamptz NOT NULL DEFAULT now(),
+      UNIQUE NULLS NOT DISTINCT (plugin_id, user_id, field)
+    );
+    CREATE INDEX plugin_credentials_user ON plugin_credentials (user_id);
+    -- What a reader has switched on, and how.
+    CREATE TABLE user_plugins (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+      user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+      enabled boolean NOT NULL DEFAULT true,
+      config jsonb NOT NULL DEFAULT '{}',
+      -- Set when the service refused the credentials: the connection is broken, not the plugin.
+      auth_failed_at timestamptz,
+      last_success_at timestamptz,
+      external_username text,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      updated_at timestamptz NOT NULL DEFAULT now(),
+      UNIQUE (plugin_id, user_id)
+    );
+    CREATE INDEX user_plugins_user ON user_plugins (user_id);
+    -- Sign-ins on their way; any server on this database can finish them, once.
+    CREATE TABLE plugin_sign_ins (
+      state_hash text PRIMARY KEY,
+      plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+      user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+      sealed bytea NOT NULL,
+      key_id text NOT NULL,
+      expires_at timestamptz NOT NULL
+    );
+    CREATE INDEX plugin_sign_ins_user ON plugin_sign_ins (user_id, expires_at);
+    CREATE INDEX plugin_sign_ins_plugin ON plugin_sign_ins (plugin_id);
     -- For the plugin itself where there is no user.
     CREATE TABLE plugin_storage (
       plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
@@ -67,6 +156,8 @@ export async function up(knex: Knex): Promise<void> {
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE IF EXISTS plugins DROP COLUMN IF EXISTS version_id;
-    DROP TABLE IF EXISTS plugin_failures, plugin_storage, plugin_versions, plugins;
+    ALTER TABLE IF EXISTS plugins DROP COLUMN IF EXISTS previous_version_id;
+    DROP TABLE IF EXISTS plugin_sign_ins, user_plugins, plugin_credentials, plugin_storage_copies, plugin_revocations, plugin_repositories,
+      plugin_failures, plugin_storage, plugin_versions, plugins;
   `)
 }

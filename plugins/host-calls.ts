@@ -6,7 +6,7 @@ import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#core/plugi
 import { deleteStored, listStored, readStored, type StorageOwner, writeStored } from '#core/plugin/plugin-storage-store.ts'
 import type { Egress } from '#plugins/egress.ts'
 import { GuestError } from '#plugins/guest-error.ts'
-import type { Permissions } from '#plugins/manifest.ts'
+import type { Permissions } from '#plugins/permissions.ts'
 
 /** On whose behalf a plugin runs, and what it was granted. */
 export interface HostCaller {
@@ -134,13 +134,13 @@ export function openHostCalls(parts: {
 
 /** As much of an entry as was granted. */
 function shownEntry(entry: LibraryEntry, scopes: readonly string[]): Partial<LibraryEntry> {
-  const { seriesId, title, alternateTitles, year, genres, tags, authors, externalIds, rating, booksRead, bookCount, lastReadAt } = entry
+  const { seriesId, title, alternateTitles, externalIds, rating, booksRead, booksStarted, lastReadAt, readers, ...metadata } = entry
   return {
     seriesId,
     ...(scopes.includes('series.titles') && { title, alternateTitles }),
-    ...(scopes.includes('series.metadata') && { year, genres, tags, authors, bookCount }),
+    ...(scopes.includes('series.metadata') && metadata),
     ...(scopes.includes('series.externalIds') && { externalIds }),
-    ...(scopes.includes('reading.progress') && { booksRead, lastReadAt }),
+    ...(scopes.includes('reading.progress') && { booksRead, booksStarted, lastReadAt, readers }),
     ...(scopes.includes('ratings') && { rating }),
   }
 }

@@ -5,7 +5,7 @@ import { printable } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { CarrelError } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
-import type { Permissions } from '#plugins/manifest.ts'
+import type { Permissions } from '#plugins/permissions.ts'
 import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
 
 /** Opens what the commands need; a running server sees every change with its next call of the plugin. */
@@ -52,8 +52,10 @@ async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPl
 export function describePermissions(asked: Permissions): string[] {
   return [
     ...asked.network.map(({ host, methods, reason }) => `talks to ${host} (${methods.join(', ')}): ${reason}`),
+    ...asked.networkFromConfig.map((key) => `talks to the host that an administrator enters as ${key}`),
     ...(asked.library.length > 0 ? [`reads of each reader's library: ${asked.library.join(', ')}`] : []),
     ...(asked.auth ? [`uses credentials of the ${asked.auth.scope}${asked.auth.host ? `, for ${asked.auth.host} alone` : ''}`] : []),
+    ...(asked.auth?.loginHost ? [`sends readers to ${asked.auth.loginHost} to sign in, and redeems that at ${asked.auth.tokenHost}`] : []),
     ...(asked.storageKB > 0 ? [`keeps up to ${asked.storageKB} KB`] : []),
     `${asked.heapMB} MB of memory, ${asked.cpuMs} ms of computing and ${asked.wallMs / 1000} s a call`,
   ]
@@ -95,7 +97,7 @@ export const pluginInstall: Command = {
     })
     const [{ readPackage }, { permissionsOf }] = await Promise.all([
       import('#plugins/package/plugin-package.ts'),
-      import('#plugins/manifest.ts'),
+      import('#plugins/permissions.ts'),
     ])
     return await withPlugins(input, async (host) => {
       const { manifest, sha256, signedBy } = readPackage(bytes)

@@ -3,8 +3,9 @@ import { endpoint } from '#api/routes/route.ts'
 import { refuse } from '#core/errors.ts'
 import { listFailures } from '#core/plugin/plugin-store.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
-import { type Manifest, methodsOf, type Permissions, permissionsOf } from '#plugins/manifest.ts'
+import { type Manifest, methodsOf } from '#plugins/manifest.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
+import { type Permissions, permissionsOf } from '#plugins/permissions.ts'
 import type { InstalledPlugin } from '#plugins/plugin-host.ts'
 
 const tag = 'plugins'
@@ -21,9 +22,18 @@ const FAILURES_MAX = 500
 const Granted = Type.Object(
   {
     network: Type.Array(Type.Object({ host: Type.String(), methods: Type.Array(Type.String()), reason: Type.String() })),
+    networkFromConfig: Type.Array(Type.String(), { description: 'Members of the configuration that hold addresses of further hosts.' }),
     library: Type.Array(Type.String(), { description: 'What it may read of the library of a reader.' }),
     storageKB: Count,
-    auth: Nullable(Type.Object({ type: Type.String(), scope: Type.String(), host: Nullable(Type.String()) })),
+    auth: Nullable(
+      Type.Object({
+        type: Type.String(),
+        scope: Type.String(),
+        host: Nullable(Type.String()),
+        loginHost: Nullable(Type.String({ description: 'Where readers are sent to sign in.' })),
+        tokenHost: Nullable(Type.String({ description: 'Where the server redeems that.' })),
+      }),
+    ),
     heapMB: Count,
     cpuMs: Count,
     wallMs: Count,

@@ -215,15 +215,19 @@ async function pidNamespace(): Promise<string> {
   return `${boot.trim()} ${await readlink('/proc/self/ns/pid').catch(() => '')}`
 }
 
-/** The key that signs tokens: made at the first start, kept with mode 0600. */
-export async function tokenKey(folder: string): Promise<string> {
-  const file = path.join(folder, 'token.key')
+/** The key that signs tokens. */
+export const tokenKey = (folder: string): Promise<string> => keptKey(path.join(folder, 'token.key'), 'everybody then signs in again')
+
+/** The key that credentials of plugins are encrypted with. */
+export const credentialKey = (folder: string): Promise<string> =>
+  keptKey(path.join(folder, 'credential.key'), 'credentials that plugins use then have to be entered again')
+
+/** A key in a file: made at the first start, kept with mode 0600. */
+async function keptKey(file: string, loss: string): Promise<string> {
   const read = async () => {
     const key = (await readFile(file, 'utf8')).trim()
     if (Buffer.byteLength(key) < KEY_BYTES_MIN)
-      throw new Error(
-        `${file} is damaged: it holds fewer than ${KEY_BYTES_MIN} bytes. Delete it to have a new one made; everybody then signs in again.`,
-      )
+      throw new Error(`${file} is damaged: it holds fewer than ${KEY_BYTES_MIN} bytes. Delete it to have a new one made; ${loss}.`)
     // It may have been restored from a backup that forgot its mode.
     await chmod(file, 0o600)
     return key

@@ -11,15 +11,32 @@ export interface LibraryEntry {
   genres: string[]
   tags: string[]
   authors: string[]
+  /** Its beginning. */
+  summary: string | null
+  language: string | null
+  status: string | null
+  /** ISO 8601. */
+  addedAt: string
+  /** From 0 to 100, over other services and the readers here. */
+  communityRating: number | null
   externalIds: Record<string, string>
   rating: number | null
+  /** Finished by the reader. */
   booksRead: number
+  /** Begun by the reader, finished or not. */
+  booksStarted: number
   bookCount: number
   lastReadAt: string | null
+  /** People here who have begun it; 0 for so few that each could be told. */
+  readers: number
 }
 
 /** Of one page: a library of 20,000 series never crosses the border at once. */
 export const ENTRIES_PAGE = 200
+/** Of a summary: what a series is about stands in its first sentences, and 200 of them cross the border at once. */
+const SUMMARY_LENGTH_MAX = 1_000
+/** Fewer people than these are not counted for a plugin: with one's own share known, two would tell on each other. */
+const CROWD_MIN = 3
 
 /** Series that the reader may see, in the order of their ids, behind the one with the id `after`. One statement. */
 export async function listLibraryEntries(database: Knex, caller: Pick<Caller, 'userId'>, after: string | null): Promise<LibraryEntry[]> {
@@ -31,19 +48,27 @@ export async function listLibraryEntries(database: Knex, caller: Pick<Caller, 'u
        coalesce((SELECT jsonb_agg(g.name ORDER BY g.name_key) FROM series_genres j JOIN genres g ON g.id = j.genre_id WHERE j.series_id = s.id), '[]') AS genres,
        coalesce((SELECT jsonb_agg(t.name ORDER BY t.name_key) FROM series_tags j JOIN tags t ON t.id = j.tag_id WHERE j.series_id = s.id), '[]') AS tags,
        coalesce((SELECT jsonb_agg(DISTINCT p ->> 'name') FROM jsonb_array_elements(coalesce(m.authors, '[]')) p), '[]') AS authors,
+       left(m.summary, :summaryMax) AS summary, m.language, m.status, s.created_at AS "addedAt",
+       (SELECT avg(rating)::float8 FROM (
+         SELECT x.rating FROM series_external_ratings x WHERE x.series_id = s.id
+         UNION ALL SELECT avg(u.rating) FROM series_user_ratings u WHERE u.series_id = s.id HAVING count(*) >= :crowd) ratings) AS "communityRating",
        coalesce((SELECT jsonb_object_agg(e.source, e.external_id) FROM series_external_ids e WHERE e.series_id = s.id), '{}') AS "externalIds",
        (SELECT r.rating FROM series_user_ratings r WHERE r.series_id = s.id AND r.user_id = :userId) AS rating,
-       read.books AS "booksRead", read.last AS "lastReadAt",
+       read.books AS "booksRead", read.started AS "booksStarted", read.last AS "lastReadAt",
+       CASE WHEN crowd.readers >= :crowd THEN crowd.readers ELSE 0 END AS readers,
        (SELECT count(*)::int FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL) AS "bookCount"
      FROM (:chosen) s LEFT JOIN series_metadata m ON m.series_id = s.id
      CROSS JOIN LATERAL (
-       SELECT count(*) FILTER (WHERE p.completed)::int AS books, max(p.updated_at) AS last
+       SELECT count(*) FILTER (WHERE p.completed)::int AS books, count(*)::int AS started, max(p.updated_at) AS last
        FROM read_progress p JOIN books b ON b.id = p.book_id WHERE b.series_id = s.id AND p.user_id = :userId) read
+     CROSS JOIN LATERAL (
+       SELECT count(DISTINCT p.user_id)::int AS readers FROM read_progress p JOIN books b ON b.id = p.book_id WHERE b.series_id = s.id) crowd
      ORDER BY s.id`,
-    { chosen: chosen as unknown as Knex.RawBinding, userId: caller.userId },
+    { chosen: chosen as unknown as Knex.RawBinding, userId: caller.userId, summaryMax: SUMMARY_LENGTH_MAX, crowd: CROWD_MIN },
   )
-  return (rows as (Omit<LibraryEntry, 'lastReadAt'> & { lastReadAt: Date | null })[]).map((row) => ({
+  return (rows as (Omit<LibraryEntry, 'addedAt' | 'lastReadAt'> & { addedAt: Date; lastReadAt: Date | null })[]).map((row) => ({
     ...row,
+    addedAt: row.addedAt.toISOString(),
     lastReadAt: row.lastReadAt?.toISOString() ?? null,
   }))
 }

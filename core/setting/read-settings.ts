@@ -192,6 +192,8 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
     mistakes.push('The first admin needs both CARREL_ADMIN_USERNAME and CARREL_ADMIN_PASSWORD (or their _FILE twins).')
   const tokenKey = get<string | undefined>('tokenKey')
   if (tokenKey !== undefined && Buffer.byteLength(tokenKey) < 32) mistakes.push('CARREL_TOKEN_KEY must have at least 32 bytes.')
+  const secretKeys = (get<string | undefined>('plugins.secretKey') ?? '').split(/\s+/).filter((key) => key !== '')
+  if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) mistakes.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
   const databaseUrl = get<string | undefined>('databaseUrl')
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
     mistakes.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
@@ -219,6 +221,12 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
     workerMemoryMbMax: get('workerMemoryMb'),
     log: { level: get<string>('log.level') as Settings['log']['level'], format: get<string>('log.format') as Settings['log']['format'] },
     compatibility: { legacyNames: get('compatibility.legacyNames') },
+    plugins: {
+      enabled: get('plugins.enabled'),
+      isolation: get<string>('plugins.isolation') as Settings['plugins']['isolation'],
+      hardened: get('plugins.hardened'),
+      secretKeys,
+    },
   }
 }
 

@@ -229,6 +229,39 @@ export const SETTINGS = [
     fallback: false,
     about: 'Sends the brand names of existing clients beside the neutral ones.',
   },
+  {
+    key: 'plugins.enabled',
+    flag: 'plugins',
+    env: 'CARREL_PLUGINS',
+    kind: { type: 'boolean' },
+    fallback: true,
+    about: 'Lets plugins run; off is the safe mode, in which they can still be looked at, disabled and taken away.',
+  },
+  {
+    key: 'plugins.isolation',
+    flag: 'plugin-isolation',
+    env: 'CARREL_PLUGIN_ISOLATION',
+    kind: { type: 'choice', choices: ['strict', 'grouped'] },
+    fallback: 'strict',
+    about: 'strict runs every plugin in a process of its own, grouped all in one, for machines with little memory.',
+  },
+  {
+    key: 'plugins.hardened',
+    flag: 'plugin-hardened',
+    env: 'CARREL_PLUGIN_HARDENED',
+    kind: { type: 'boolean' },
+    fallback: false,
+    about: 'Runs plugins without just-in-time compilation: up to ten times slower, with less to attack.',
+  },
+  {
+    key: 'plugins.secretKey',
+    flag: null,
+    env: 'CARREL_SECRET_KEY',
+    kind: { type: 'text' },
+    fallbackText: 'made at first start, in the data folder',
+    about: 'Key of at least 32 bytes for the credentials that plugins use. Several, separated by spaces: the first encrypts, all decrypt.',
+    secret: true,
+  },
 ] as const satisfies readonly Setting[]
 
 export type SettingKey = (typeof SETTINGS)[number]['key']

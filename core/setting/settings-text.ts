@@ -65,5 +65,6 @@ export function maskSettings(settings: Settings): Settings {
         : settings.databaseUrl.replace(/^([^:]+:\/\/)[^@/]*@/, `$1${MASK}@`).replace(/(password=)[^&]*/i, `$1${MASK}`),
     firstAdmin: settings.firstAdmin === null ? null : { ...settings.firstAdmin, password: MASK },
     tokenKey: settings.tokenKey === null ? null : MASK,
+    plugins: { ...settings.plugins, secretKeys: settings.plugins.secretKeys.map(() => MASK) },
   }
 }

@@ -34,4 +34,17 @@ export interface Settings {
   workerMemoryMbMax: number
   log: { level: 'debug' | 'info' | 'warn' | 'error' | 'silent'; format: 'pretty' | 'json' }
   compatibility: { legacyNames: boolean }
+  plugins: {
+    /** Off is the safe mode: whatever is installed, none runs. */
+    enabled: boolean
+    /** `strict`: a process for each plugin. `grouped`: one for all, where memory is short. */
+    isolation: 'strict' | 'grouped'
+    /** Without V8's compilers: slower, and less to attack. */
+    hardened: boolean
+    /**
+     * What credentials are encrypted with, at least 32 bytes: the first encrypts, the others are older ones that still decrypt; empty = made at
+     * first start and kept in the data folder with mode 0600.
+     */
+    secretKeys: readonly string[]
+  }
 }

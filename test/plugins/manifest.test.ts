@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { CarrelError } from '#core/errors.ts'
-import { MANIFEST_BYTES_MAX, methodsOf, permissionGrowth, permissionsOf, readManifest } from '#plugins/manifest.ts'
+import { MANIFEST_BYTES_MAX, methodsOf, readManifest } from '#plugins/manifest.ts'
+import { permissionGrowth, permissionsOf } from '#plugins/permissions.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 /** A value in the name of a test, whose reader takes some characters for the end of a line. */
@@ -206,7 +207,6 @@ t.test('texts that people agree by', async (t) => {
 t.test('capabilities and permissions that are not known, and what every object has', async (t) => {
   const given = { methods: ['search'] }
   for (const name of [
-    'sync',
     'toString',
     'constructor',
     'valueOf',
@@ -222,11 +222,13 @@ t.test('capabilities and permissions that are not known, and what every object h
       { code: 'invalid_value', message: /^[ -~]{1,300}does not know that capability[ -~]*$/ },
       label(name.slice(0, 20)),
     )
+  for (const name of ['sync', 'releases', 'notifications'])
+    t.throws(() => read({ capabilities: { [name]: given } }), refused(`/capabilities/${name}`, /kept for a later version/))
   t.throws(() => read({ capabilities: { valueOf: { methods: 5 } } }), { code: 'invalid_value' })
   t.throws(() => read({ capabilities: {} }), refused('/capabilities', /at least one/))
   for (const methods of [[], ['search', 'search'], ['toString'], ['__proto__'], ['refresh'], 'search', { length: 1 }, [['search']]])
     t.throws(() => read({ capabilities: { 'metadata.series': { methods } } }), { code: 'invalid_value' }, label(methods))
-  for (const name of ['networkFromConfig', 'filesystem', 'constructor', 'Network', 'network '])
+  for (const name of ['filesystem', 'constructor', 'Network', 'network '])
     t.throws(() => read({ permissions: { [name]: [] } }), refused(`/permissions/${name}`, /does not know that permission/))
   for (const library of [['*'], ['users'], ['ratings', 'ratings'], 'ratings'])
     t.throws(() => read({ permissions: { library } }), { code: 'invalid_value' }, label(library))
@@ -374,4 +376,46 @@ t.test('what a version asks for beyond another is told, in whatever order it ask
     const growth = permissionGrowth(some, ask({ permissions: {}, ...change }))
     t.match(growth[0], message)
   }
+})
+
+t.test('links, limits, sign-ins and hosts of the configuration name what is there', async (t) => {
+  const series = { 'metadata.series': { methods: ['search'] } }
+  for (const search of ['https://a.example.org/s?q={title}', 'https://a.example.org/{id}/x'])
+    t.ok(read({ capabilities: { ...series, webLinks: { search } } }), search)
+  for (const search of [
+    'http://a.example.org/{title}',
+    'https://a.example.org/',
+    'https://{title}.example.org/',
+    'https://a.example.org/{title}"><b>',
+  ])
+    t.throws(() => read({ capabilities: { webLinks: { search } } }), { code: 'invalid_value' }, search)
+  t.throws(() => read({ permissions: { networkFromConfig: ['baseUrl'] } }), refused('/permissions/networkFromConfig/0', /no member of/))
+  t.ok(read({ permissions: { networkFromConfig: ['baseUrl'] }, config: { type: 'object', properties: { baseUrl: { type: 'string' } } } }))
+  t.throws(
+    () => read({ http: { rateLimit: { 'other.example.org': { perMinute: 5 } } } }),
+    refused('/http/rateLimit/other.example.org', /no host of/),
+  )
+  const bind = { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' }
+  const oauth2 = { authorizeUrl: 'https://login.example.org/a', tokenUrl: 'https://login.example.org/t' }
+  const recommendations = { recommendations: { methods: ['get'] } }
+  t.ok(read({ auth: { type: 'oauth2', scope: 'user', bind, oauth2 }, capabilities: recommendations }))
+  t.throws(
+    () => read({ auth: { type: 'oauth2', scope: 'user', bind }, capabilities: recommendations }),
+    refused('/auth/oauth2', /only then/),
+  )
+  t.throws(() => read({ auth: { type: 'apiKey', scope: 'server', bind, oauth2 } }), refused('/auth/oauth2', /only then/))
+  t.throws(() => read({ auth: { type: 'apiKey', scope: 'user', bind } }), refused('/auth/scope', /only recommendations/))
+  t.throws(() => read({ auth: { type: 'apiKey', scope: 'server' } }), refused('/auth', /bind must say/))
+  for (const authorizeUrl of [
+    'https://127.0.0.1/a',
+    'https://2130706433/a',
+    'javascript:alert(1)',
+    'http://login.example.org/a',
+    'https://localhost/a',
+  ])
+    t.throws(
+      () => read({ auth: { type: 'oauth2', scope: 'user', bind, oauth2: { ...oauth2, authorizeUrl } }, capabilities: recommendations }),
+      { code: 'invalid_value' },
+      authorizeUrl,
+    )
 })

@@ -35,6 +35,12 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     workerMemoryMbMax: 256,
     log: { level: 'silent', format: 'json' },
     compatibility: { legacyNames: false },
+    plugins: {
+      enabled: true,
+      isolation: 'strict',
+      hardened: false,
+      secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')],
+    },
     ...change,
   }
 }

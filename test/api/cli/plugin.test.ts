@@ -30,14 +30,16 @@ t.test('plugins from the command line', async (t) => {
 t.test('what a plugin asks for, in words', async (t) => {
   const asked = {
     network: [],
+    networkFromConfig: ['baseUrl'],
     library: ['series.titles', 'ratings'],
     storageKB: 0,
-    auth: { type: 'apiKey', scope: 'user', host: 'a.example.org' },
+    auth: { type: 'apiKey', scope: 'user', host: 'a.example.org', loginHost: null, tokenHost: null },
     heapMB: 64,
     cpuMs: 500,
     wallMs: 20_000,
   }
   t.same(describePermissions(asked), [
+    'talks to the host that an administrator enters as baseUrl',
     "reads of each reader's library: series.titles, ratings",
     'uses credentials of the user, for a.example.org alone',
     '64 MB of memory, 500 ms of computing and 20 s a call',

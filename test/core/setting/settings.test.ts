@@ -38,6 +38,7 @@ t.test('with nothing given', async (t) => {
     cookieSecure: false,
     log: { level: 'info', format: 'pretty' },
     compatibility: { legacyNames: false },
+    plugins: { enabled: true, isolation: 'strict', hardened: false, secretKeys: [] },
   })
   t.ok(Object.isFrozen(settings) && Object.isFrozen(settings.rateLimit.anonymous))
 })

@@ -2,22 +2,20 @@ import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
 import type { Knex } from 'knex'
+import { openPlugins } from '#api/plugin-composition.ts'
 import type { Services } from '#api/services.ts'
 import { openAccounts } from '#core/account/accounts.ts'
 import { openAnalyses } from '#core/book/analyses.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { openPageReader } from '#core/book/read-page.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
+import { type Exports, openExports } from '#core/export/series-exports.ts'
 import { openReprocessing } from '#core/library/reprocess-titles.ts'
 import { openScans, type Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
-import { openEgress } from '#plugins/egress.ts'
-import { openPluginHost } from '#plugins/plugin-host.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
-import { openTemplates } from '#plugins/template/templates.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
 
 /** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */
@@ -32,6 +30,7 @@ export interface Work {
   pool: Pool
   tasks: TaskQueue
   scans: Scans
+  exports: Exports
   /** Tasks go back to the queue, then the threads end. */
   close(): Promise<void>
 }
@@ -52,12 +51,15 @@ export async function openWork(ground: Ground): Promise<Work> {
     const scans = await openScans({ database, tasks, log, dataFolder: settings.dataFolder })
     openAnalyses({ database, tasks, analyse: pool.analyse, log, settings })
     openReprocessing({ database, tasks })
+    const exports = await openExports({ database, tasks, log, dataFolder: settings.dataFolder })
     return {
       pool,
       tasks,
       scans,
+      exports,
       async close() {
         await tasks.stop()
+        await exports.close()
         await pool.close()
       },
     }
@@ -71,12 +73,10 @@ export async function openWork(ground: Ground): Promise<Work> {
 export async function openComposition(ground: Ground): Promise<Composition> {
   const { settings, log, database } = ground
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, scans, close: closeWork } = await openWork(ground)
+  const { pool, tasks, scans, exports, close: closeWork } = await openWork(ground)
   const accounts = openAccounts({ database, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
-  // Starts no process before something is rendered.
-  const supervisor = openSupervisor({ log })
-  const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log })
+  const plugins = await openPlugins({ ...ground, tasks, drawCover: pool.drawCover })
   try {
     const pageReader = await openPageReader({
       database,
@@ -98,24 +98,23 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         accounts,
         tasks,
         scans,
+        exports,
         pageReader,
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
-        templates: openTemplates(supervisor),
-        plugins,
+        ...plugins.services,
         poolHealthy: () => pool.healthy(),
       },
       async close() {
         await tasks.stop()
         plugins.close()
-        supervisor.close()
         await pageReader.close()
         await closeWork()
         await closeAccounts()
       },
     }
   } catch (error) {
-    supervisor.close()
+    plugins.close()
     await closeWork()
     await closeAccounts()
     throw error

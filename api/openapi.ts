@@ -139,8 +139,10 @@ function describeResponses(route: Route<never>, schema: (given: TSchema) => Json
   const { allow } = route
   // 503: shutting down, or what the route stands on does not answer.
   const refusals = [429, 500, 503]
+  // Events have neither ranges nor a state to compare with.
+  const isFile = route.kind === 'stream' && !route.mediaTypes.includes('text/event-stream')
   // Preconditions and ranges, as the sender understands them.
-  if (route.kind === 'stream') refusals.push(412, 416)
+  if (isFile) refusals.push(412, 416)
   if (route.params || route.query) refusals.push(400)
   if (route.params) refusals.push(404)
   if (route.kind === 'endpoint' && (route.body || route.upload)) refusals.push(400, 413, 415, 422)
@@ -150,8 +152,10 @@ function describeResponses(route: Route<never>, schema: (given: TSchema) => Json
   if (route.kind === 'stream') {
     const content = Object.fromEntries(route.mediaTypes.map((type) => [type, {}]))
     responses['200'] = { description: STATUS_CODES[200], content }
-    responses['206'] = { description: STATUS_CODES[206], content }
-    responses['304'] = { description: STATUS_CODES[304] }
+    if (isFile) {
+      responses['206'] = { description: STATUS_CODES[206], content }
+      responses['304'] = { description: STATUS_CODES[304] }
+    }
   } else {
     const status = route.status ?? (route.reply ? 200 : 204)
     const reply = route.reply as TSchema | undefined

@@ -63,7 +63,8 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   const routeOfName = new Map<string, Route<Services>>()
   // Handlers that wait for something tell the client of their failure; this tells them that nobody will read it.
   const closing = new AbortController()
-  let draining = false
+  // Streams of events would never be over by themselves.
+  const draining = new AbortController()
 
   // Restify calls its log only for things that cannot happen here; what it says is worth a line nevertheless.
   const say = (level: 'debug' | 'warn') => (fields: object | string, message?: string) =>
@@ -91,7 +92,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     noteAnswer(request.socket, response)
     response.setHeader('X-Request-Id', exchange.id)
     for (const name in SECURITY_HEADERS) response.setHeader(name, SECURITY_HEADERS[name] as string)
-    if (draining) response.setHeader('Connection', 'close')
+    if (draining.signal.aborted) response.setHeader('Connection', 'close')
     response.on('error', (error) => log.debug({ requestId: exchange.id, error }, 'The answer could not be sent'))
     try {
       const { host } = request.headers
@@ -122,7 +123,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   })
 
   for (const [index, route] of routes.entries()) {
-    const handle = handlers.compile(route, closing.signal)
+    const handle = handlers.compile(route, { draining: draining.signal, closing: closing.signal })
     const name = `route${index}`
     routeOfName.set(name, route)
     const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
@@ -226,7 +227,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
 
     async close({ deadlineMs }) {
       if (!http.listening) return
-      draining = true
+      draining.abort()
       const closed = new Promise<void>((resolve) => {
         http.close(() => resolve())
       })

@@ -2,11 +2,14 @@ import type { Knex } from 'knex'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { PageReader } from '#core/book/read-page.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
+import type { Exports } from '#core/export/series-exports.ts'
 import type { Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { MatchTasks } from '#plugins/match/match-tasks.ts'
+import type { Matching } from '#plugins/match/matching.ts'
 import type { PluginHost } from '#plugins/plugin-host.ts'
 import type { Templates } from '#plugins/template/templates.ts'
 
@@ -18,6 +21,8 @@ export interface Services {
   accounts: Accounts
   tasks: TaskQueue
   scans: Scans
+  /** Files of what a reader may see of the library, made by tasks. */
+  exports: Exports
   pageReader: PageReader
   /** Makes covers of pictures that people give. */
   drawCover: DrawCover
@@ -25,6 +30,9 @@ export interface Services {
   readReadingList: ReadReadingList
   /** Installs plugins and calls them. */
   plugins: PluginHost
+  /** Finds series and books at providers and applies what those say. */
+  matching: Matching
+  matchTasks: MatchTasks
   /** Renders what people and plugins write as templates. */
   templates: Templates
   /** Whether the worker pool takes work; for /health. */

@@ -10,8 +10,8 @@ export async function up(knex: Knex): Promise<void> {
       id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
       -- The manifest's id; it never changes.
       key text NOT NULL UNIQUE,
-      -- waiting: for an administrator to agree; quarantined: broke its sandbox too often.
-      state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'enabled', 'disabled', 'quarantined')),
+      -- waiting: for an administrator to agree; quarantined: broke its sandbox too often; revoked: must not run any more.
+      state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'enabled', 'disabled', 'quarantined', 'revoked')),
       state_reason text,
       -- The version that runs; null until somebody has agreed to one.
       version_id uuid,
@@ -20,6 +20,8 @@ export async function up(knex: Knex): Promise<void> {
       config jsonb NOT NULL DEFAULT '{}',
       -- Hosts of the configuration may lie in the house's own network: granted by itself, never with the rest.
       private_hosts boolean NOT NULL DEFAULT false,
+      -- How its metadata is used: for which libraries, with which query, for which fields.
+      matching jsonb NOT NULL DEFAULT '{}',
       -- Of what its storage holds now.
       data_version int NOT NULL DEFAULT 1,
       -- A version that has just begun to run is on probation for some calls: if it fails, the one before comes back.
@@ -81,14 +83,6 @@ export async function up(knex: Knex): Promise<void> {
     );
     CREATE UNIQUE INDEX plugin_revocations_what ON plugin_revocations (coalesce(sha256, ''), coalesce(plugin_key, ''), coalesce(version_range, ''));
     CREATE INDEX plugin_revocations_repository ON plugin_revocations (repository_id);
-    -- What a plugin kept before its data was migrated, so that an older version finds what it knows.
-    CREATE TABLE plugin_storage_copies (
-      plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
-      data_version int NOT NULL,
-      entries jsonb NOT NULL,
-      created_at timestamptz NOT NULL DEFAULT now(),
-      PRIMARY KEY (plugin_id, data_version)
-    );
     -- Encrypted with AES-256-GCM; which plugin, whose and which field is bound into each, so that rows cannot be exchanged.
     CREATE TABLE plugin_credentials (
       plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
@@ -97,6 +91,8 @@ export async function up(knex: Knex): Promise<void> {
       key_id text NOT NULL,
       sealed bytea NOT NULL,
       expires_at timestamptz,
+      -- Of a token that renews others: until then one server does so, or none shall try again.
+      renewing_until timestamptz,
       updated_at timestamptz NOT NULL DEFAULT now(),
       UNIQUE NULLS NOT DISTINCT (plugin_id, user_id, field)
     );
@@ -132,11 +128,13 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE plugin_storage (
       plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
       user_id uuid REFERENCES users ON DELETE CASCADE,
+      -- Of the plugin's data when it was written: what an update migrates is a copy, so that the version before finds what it left.
+      data_version int NOT NULL DEFAULT 1,
       key text NOT NULL,
       value text NOT NULL,
       expires_at timestamptz,
       updated_at timestamptz NOT NULL DEFAULT now(),
-      UNIQUE NULLS NOT DISTINCT (plugin_id, user_id, key)
+      UNIQUE NULLS NOT DISTINCT (plugin_id, user_id, data_version, key)
     );
     CREATE INDEX plugin_storage_user ON plugin_storage (user_id);
     CREATE TABLE plugin_failures (
@@ -157,7 +155,7 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE IF EXISTS plugins DROP COLUMN IF EXISTS version_id;
     ALTER TABLE IF EXISTS plugins DROP COLUMN IF EXISTS previous_version_id;
-    DROP TABLE IF EXISTS plugin_sign_ins, user_plugins, plugin_credentials, plugin_storage_copies, plugin_revocations, plugin_repositories,
+    DROP TABLE IF EXISTS plugin_sign_ins, user_plugins, plugin_credentials, plugin_revocations, plugin_repositories,
       plugin_failures, plugin_storage, plugin_versions, plugins;
   `)
 }

@@ -1,4 +1,4 @@
-/** Comparing titles and reading ISBNs the same way in every plugin. */
+/** Comparing titles, reading ISBNs, dates and languages the same way in every plugin. */
 
 /**
  * Marks that people leave out or cannot type: accents of Latin, Greek and Cyrillic, points of Hebrew and vowel signs of Arabic. Marks of other
@@ -93,4 +93,80 @@ const check13 = (digits: string): string => String((10 - (weighted(digits, 12, (
 function check10(digits: string): string {
   const rest = (11 - (weighted(digits, 9, (index) => 10 - index) % 11)) % 11
   return rest === 10 ? 'X' : String(rest)
+}
+
+export interface ReadDate {
+  year: number
+  /** From 1. */
+  month?: number
+  /** From 1. */
+  day?: number
+}
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const MONTH = '(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\\.?'
+const YEAR = '(\\d{4})'
+const DAY = '(\\d{1,2})(?:st|nd|rd|th)?'
+/** What catalogues write. Only what can be read in one way: 01/08/1965 is the first of August or the eighth of January, and so only a year. */
+const DATES: readonly [pattern: RegExp, read: (groups: string[]) => (string | undefined)[]][] = [
+  [/^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:t.*)?$/, ([year, month, day]) => [year, month, day]],
+  [/^(\d{4})(\d{2})(\d{2})$/, ([year, month, day]) => [year, month, day]],
+  [new RegExp(`^${MONTH} ${DAY},? ${YEAR}$`), ([month, day, year]) => [year, month, day]],
+  [new RegExp(`^${DAY}\\.? ${MONTH},? ${YEAR}$`), ([day, month, year]) => [year, month, day]],
+  [new RegExp(`^${MONTH},? ${YEAR}$`), ([month, year]) => [year, month]],
+  [new RegExp(`^${YEAR},? ${MONTH}(?: ${DAY})?$`), ([year, month, day]) => [year, month, day]],
+]
+/** Dates are short; what is longer is a sentence, in which any number may stand. */
+const DATE_LENGTH_MAX = 60
+
+/**
+ * A date as catalogues write it: `1965`, `August 1965`, `August 1, 1965`, `1 Aug. 1965`, `1965-08-01`, `c1965`, `[1965?]`. Of what can be read in more
+ * than one way there is only the year; null when there is not even one.
+ */
+export function readDate(text: string): ReadDate | null {
+  if (text.length > DATE_LENGTH_MAX) return null
+  const plain = text
+    .toLowerCase()
+    .replace(/[[\]()?©]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+  for (const [pattern, read] of DATES) {
+    const found = pattern.exec(plain)
+    if (found === null) continue
+    const [year = '', month, day] = read(found.slice(1))
+    const date = dateOf(Number(year), month, day)
+    if (date !== null) return date
+  }
+  const years = [...plain.matchAll(/(?<!\d)(\d{4})(?!\d)/g)].map(([year]) => Number(year))
+  const [year] = years.filter(isYear)
+  // Two different years, as in "1965-1985" or "reprint 1984 of 1965", say nothing about which it is.
+  return year === undefined || years.some((other) => other !== year) ? null : { year }
+}
+
+const isYear = (year: number): boolean => year >= 1000 && year <= 2999
+
+function dateOf(year: number, monthText: string | undefined, dayText: string | undefined): ReadDate | null {
+  if (!isYear(year)) return null
+  if (monthText === undefined) return { year }
+  const named = MONTHS.indexOf(monthText.slice(0, 3))
+  const month = named === -1 ? Number(monthText) : named + 1
+  // Some write 00 for what they do not know.
+  if (month === 0) return { year }
+  if (month > 12) return null
+  const day = Number(dayText ?? 0)
+  if (day === 0) return { year, month }
+  return new Date(Date.UTC(year, month - 1, day)).getUTCMonth() === month - 1 ? { year, month, day } : null
+}
+
+/**
+ * A language as BCP 47 has it, from what catalogues write: `en`, `eng`, `ger`, `pt_BR`. Null for names and for what is none, and for codes that say that it is not
+ * known (`und`), more than one (`mul`) or none at all (`zxx`).
+ */
+export function readLanguage(code: string): string | null {
+  try {
+    const [language] = Intl.getCanonicalLocales(code.trim().replaceAll('_', '-'))
+    return language === undefined || !/^[a-z]{2,3}\b/.test(language) || /^(und|mul|zxx|mis)\b/.test(language) ? null : language
+  } catch {
+    return null
+  }
 }

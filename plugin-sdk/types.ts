@@ -171,10 +171,12 @@ export interface RecommendationHandlers<Config = AnyConfig> {
 
 export interface FetchInit {
   method?: string
-  headers?: Record<string, string>
-  body?: string
+  headers?: Record<string, string> | Iterable<readonly [name: string, value: string]>
+  body?: string | URLSearchParams
   /** Milliseconds; never more than the server allows. */
   timeoutMs?: number
+  /** Rejects with its reason when it is aborted. */
+  signal?: AbortSignal
 }
 
 export interface FetchResponse {
@@ -185,7 +187,10 @@ export interface FetchResponse {
   readonly headers: {
     /** In any spelling of its name. */
     get(name: string): string | null
+    has(name: string): boolean
     entries(): readonly (readonly [name: string, value: string])[]
+    forEach(run: (value: string, name: string) => void): void
+    [Symbol.iterator](): Iterator<readonly [name: string, value: string]>
   }
   text(): Promise<string>
   json<Value = Json>(): Promise<Value>
@@ -198,21 +203,36 @@ export interface LibraryEntry {
   title?: string
   /** With `series.titles`. */
   alternateTitles?: string[]
-  /** With `series.metadata`, as genres, tags, authors and bookCount. */
+  /** With `series.metadata`, as all that follow here. */
   year?: number | null
   genres?: string[]
   tags?: string[]
   authors?: string[]
+  /** Its first 1,000 characters. */
+  summary?: string | null
+  /** BCP 47. */
+  language?: string | null
+  status?: string | null
+  /** When it came into the library, ISO 8601. */
+  addedAt?: string
   bookCount?: number
+  /** From 0 to 100: the average of other services, and of the readers here where three or more have rated it. */
+  communityRating?: number | null
   /** By source; with `series.externalIds`. */
   externalIds?: Record<string, string>
   /** Of the reader that this runs for; with `ratings`. */
   rating?: number | null
-  /** Of this reader; with `reading.progress`. */
+  /** Of the books that are there, finished by this reader; with `reading.progress`. */
   booksRead?: number
+  /** Begun by this reader, finished or not, even if they are gone since; with `reading.progress`. */
+  booksStarted?: number
   /** Of this reader, ISO 8601; with `reading.progress`. */
   lastReadAt?: string | null
+  /** How many people of this server have begun it, 0 for fewer than three; with `reading.progress`. */
+  readers?: number
 }
+
+export type AuthStatus = 'none' | 'missing' | 'connected' | 'expired'
 
 /** What a handler may do. Everything is counted and has a limit; what breaks one rejects with an error that says so. */
 export interface Context<Config = AnyConfig> {
@@ -246,6 +266,15 @@ export interface Context<Config = AnyConfig> {
     /** Series that the reader may see, 200 at a time, with what the permissions of the manifest allow. */
     entries(options?: { cursor?: string | null }): Promise<{ entries: LibraryEntry[]; nextCursor: string | null }>
   }
+  readonly auth: {
+    /**
+     * Whether the server has the credentials that the manifest's `auth` describes, and puts them into requests: `none` when it describes none,
+     * `missing` when nobody has given any, `expired` when they were refused or have run out. The credentials themselves never come here.
+     */
+    status(): Promise<AuthStatus>
+  }
+  /** Aborted when the call is given up: what was asked of the server is then too. */
+  readonly signal: AbortSignal
   /** At most a minute at a time; the time of the call goes on. */
   sleep(ms: number): Promise<void>
   readonly crypto: {
@@ -259,6 +288,12 @@ export interface Context<Config = AnyConfig> {
 export interface Plugin<Config = AnyConfig> {
   /** Once in every sandbox, before its first call. */
   setup?(ctx: Context<Config>): Promise<void> | void
+  /**
+   * Once before a version runs whose `dataVersion` is higher than that of what is in the storage: brings it up to date, on a copy that takes the place
+   * of the storage when this succeeds. When it fails the old version goes on.
+   * @param from the `dataVersion` of the version before, 1 where it named none
+   */
+  migrate?(ctx: Context<Config>, from: number): Promise<void> | void
   metadata?: { series?: MetadataHandlers<SeriesMetadata, Config>; book?: MetadataHandlers<BookMetadata, Config> }
   recommendations?: RecommendationHandlers<Config>
 }

@@ -1,10 +1,30 @@
 import net from 'node:net'
+import { getDomain } from 'tldts'
 import { GuestError } from '#plugins/guest-error.ts'
 
 /** A host that a plugin may talk to: by its name, or everything below one with `*.` in front. */
 export interface EgressRule {
   host: string
   methods: readonly string[]
+  /** Of the address in the configuration that it comes from, such as `http://nas.lan:8080`. */
+  origin?: string | undefined
+  /**
+   * Whether an administrator granted this host by itself as one of the house: then it is asked at its `origin`, which may be plain http, have a
+   * port, and lie at an address of the house; by nothing else, and never where a redirect of another host leads there.
+   */
+  private?: boolean | undefined
+}
+
+/** What a request may be sent to: what was granted, or for the server's own errands whatever is public. */
+export type EgressRules = readonly EgressRule[] | 'public'
+
+/** Where a request that was let through goes. */
+export interface Destination {
+  /** As name servers and certificates know it; a number only where that was granted. */
+  host: string
+  /** All names that the same rule covers, as one host of that rate: whoever may ask many names would otherwise have as many rates. */
+  group: string | undefined
+  isPrivate: boolean
 }
 
 /** One request, and each that a redirect makes of it. */
@@ -78,20 +98,41 @@ function readHeaders(given: unknown): Record<string, string> {
   return checked
 }
 
-/** Every hop is checked as the first one. Answers the host, and the rules by which it may be talked to. */
-export function checkAddress({ url, method }: Hop, rules: readonly EgressRule[]): { host: string; rules: readonly EgressRule[] } {
-  const host = url.hostname
-  const no = (why: string) => refuse('permission', `${url.protocol}//${url.host} `.slice(0, NAME_LENGTH_MAX) + `${why}.`)
-  if (url.protocol !== 'https:') no('is not https')
+/** Whether a host is the one of a rule, or below it. */
+export const covers = (pattern: string, host: string): boolean =>
+  pattern === host || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)))
+
+/** Every hop is checked as the first one. @throws GuestError permission */
+export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules): Destination {
+  const { hostname, protocol } = url
+  const no = (why: string) => refuse('permission', `${protocol}//${url.host} `.slice(0, NAME_LENGTH_MAX) + `${why}.`)
+  const checkMethod = (given: readonly EgressRule[]) => {
+    if (!given.some(({ methods }) => methods.includes(method))) no(`may not be asked with ${method}`)
+  }
   if (url.username !== '' || url.password !== '') no('carries credentials in its address')
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const granted = rules === 'public' ? [] : rules.filter((rule) => rule.private === true && isOrigin(url, rule.origin))
+  if (granted.length > 0) {
+    // Whoever is asked does not choose what is asked of the house.
+    if (strayed) no('is a host of the house, where redirects of others do not lead')
+    checkMethod(granted)
+    return { host, group: undefined, isPrivate: true }
+  }
+  if (protocol !== 'https:') no('is not https')
   if (url.port !== '') no('names a port')
-  if (net.isIP(host.replace(/^\[|\]$/g, '')) !== 0) no('is an address and no name')
-  const forHost = rules.filter((one) => (one.host.startsWith('*.') ? host.endsWith(one.host.slice(1)) : host === one.host))
+  if (net.isIP(host) !== 0) no('is an address and no name')
+  // The same host by another name, which would have a rate of its own.
+  if (host.endsWith('.')) no('ends in a dot')
+  if (rules === 'public') return { host, group: `*.${getDomain(host) ?? host}`, isPrivate: false }
+  const forHost = rules.filter((rule) => rule.private !== true && covers(rule.host, host))
   if (forHost.length === 0) no('is no host that this plugin may talk to')
+  checkMethod(forHost)
   const forMethod = forHost.filter(({ methods }) => methods.includes(method))
-  if (forMethod.length === 0) no(`may not be asked with ${method}`)
-  return { host, rules: forMethod }
+  return { host, group: forMethod.some((rule) => rule.host === host) ? undefined : forMethod[0]?.host, isPrivate: false }
 }
+
+const isOrigin = ({ protocol, origin }: URL, wanted: string | undefined): boolean =>
+  (protocol === 'https:' || protocol === 'http:') && wanted !== undefined && URL.canParse(wanted) && new URL(wanted).origin === origin
 
 /** Where an answer sends the asker; null when it is the answer. @throws GuestError where the asker does not go */
 export function redirectOf(status: number, location: string | undefined, hop: Hop): Hop | null {

@@ -4,9 +4,14 @@ import type { Knex } from 'knex'
 import { CarrelError } from '#core/errors.ts'
 import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#core/plugin/library-entry-query.ts'
 import { deleteStored, listStored, readStored, type StorageOwner, writeStored } from '#core/plugin/plugin-storage-store.ts'
+import type { Credentials } from '#plugins/credentials.ts'
 import type { Egress } from '#plugins/egress.ts'
+import type { EgressRule } from '#plugins/egress-request.ts'
+import { ruleOfAddress } from '#plugins/egress-rules.ts'
 import { GuestError } from '#plugins/guest-error.ts'
+import type { Manifest } from '#plugins/manifest.ts'
 import type { Permissions } from '#plugins/permissions.ts'
+import type { CallRecord } from '#plugins/plugin-journal.ts'
 
 /** On whose behalf a plugin runs, and what it was granted. */
 export interface HostCaller {
@@ -16,6 +21,17 @@ export interface HostCaller {
   granted: Permissions
   /** Null where no reader is behind the call. */
   userId: string | null
+  auth: Manifest['auth']
+  http: Manifest['http']
+  config: Readonly<Record<string, unknown>>
+  /** Hosts of the configuration may lie in the house's own network. */
+  privateHosts: boolean
+  /** Of what its storage holds. */
+  dataVersion: number
+  /** Last part of the path of the function that runs, such as `search`. */
+  method: string
+  /** Where what is asked is written down. */
+  record: CallRecord | undefined
 }
 
 const KEYS_MAX = 1_000
@@ -36,12 +52,13 @@ type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Pro
 export function openHostCalls(parts: {
   database: Knex
   egress: Egress
+  credentials: Pick<Credentials, 'bound' | 'status'>
 }): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
-  const { database, egress } = parts
+  const { database, egress, credentials } = parts
 
-  const ownerOf = ({ pluginId, userId, granted }: HostCaller): StorageOwner => {
+  const ownerOf = ({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner => {
     if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not ask for any.')
-    return { pluginId, userId }
+    return { pluginId, userId, dataVersion }
   }
   const keyOf = ({ key }: Payload): string =>
     typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
@@ -53,8 +70,26 @@ export function openHostCalls(parts: {
       : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is needed.`)
 
   const answers: Record<string, Answer> = {
-    fetch: (payload, { granted, key, version }, signal) =>
-      egress.fetch(payload, { caller: key, rules: granted.network, userAgent: `Carrel (plugin ${key} ${version})` }, signal),
+    fetch: async (payload, caller, signal) => {
+      const { granted, key, version, record } = caller
+      const credential = await credentials.bound(signedInAs(caller), caller.auth)
+      try {
+        const policy = {
+          ...{ caller: key, credential, cacheScope: scopeOf(caller) },
+          rules: [...granted.network, ...configuredRules(caller)],
+          userAgent: `Carrel (plugin ${key} ${version})`,
+          rates: caller.http?.rateLimit,
+          cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
+        }
+        const { cached, ...response } = await egress.fetch(payload, policy, signal)
+        record?.fetch(hostOf(response.url), response.status, response.body.length, cached === true)
+        return response
+      } catch (error) {
+        record?.fetch(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
+        throw error
+      }
+    },
+    'auth.status': (_payload, caller) => credentials.status(signedInAs(caller), caller.auth),
 
     'storage.get': async (payload, caller) => {
       const text = await readStored(database, ownerOf(caller), keyOf(payload))
@@ -121,6 +156,7 @@ export function openHostCalls(parts: {
 
   return (caller) => async (kind, payload, signal) => {
     const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
+    caller.record?.hostCall(kind)
     if (answer === undefined) return refuse('invalid_argument', `There is nothing called ${kind.slice(0, 60)}.`)
     try {
       return await answer(payload !== null && typeof payload === 'object' ? (payload as Payload) : {}, caller, signal)
@@ -132,13 +168,34 @@ export function openHostCalls(parts: {
   }
 }
 
+type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
+
+/** Who may be given an answer again: nobody but this plugin, and where a reader takes part in it, nobody but that reader. */
+const scopeOf = ({ pluginId, userId }: HostCaller): string => `${pluginId}/${userId ?? ''}`
+
+/** Hosts that an administrator has entered; what is none was refused when it was saved. */
+function configuredRules({ granted, config, privateHosts }: HostCaller): EgressRule[] {
+  return granted.networkFromConfig.flatMap((key) => {
+    const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts })
+    return 'rule' in ruled ? [ruled.rule] : []
+  })
+}
+
+const hostOf = (url: unknown): string => (typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : '')
+
+/** Whose credentials a plugin uses: those of the server, or of the reader that it runs for. */
+const signedInAs = ({ pluginId, userId, auth }: HostCaller) => ({ pluginId, userId: auth?.scope === 'user' ? userId : null })
+
 /** As much of an entry as was granted. */
-function shownEntry(entry: LibraryEntry, scopes: readonly string[]): Partial<LibraryEntry> {
-  const { seriesId, title, alternateTitles, externalIds, rating, booksRead, booksStarted, lastReadAt, readers, ...metadata } = entry
+export function shownEntry(entry: LibraryEntry, scopes: readonly string[]): Partial<LibraryEntry> {
+  const { seriesId, title, alternateTitles, year, genres, tags, authors, summary, language, status, addedAt, bookCount } = entry
+  const { communityRating, externalIds, rating, booksRead, booksStarted, lastReadAt, readers } = entry
   return {
     seriesId,
     ...(scopes.includes('series.titles') && { title, alternateTitles }),
-    ...(scopes.includes('series.metadata') && metadata),
+    ...(scopes.includes('series.metadata') && {
+      ...{ year, genres, tags, authors, summary, language, status, addedAt, bookCount, communityRating },
+    }),
     ...(scopes.includes('series.externalIds') && { externalIds }),
     ...(scopes.includes('reading.progress') && { booksRead, booksStarted, lastReadAt, readers }),
     ...(scopes.includes('ratings') && { rating }),

@@ -3,7 +3,9 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/errors.ts'
 import { OneOf } from '#core/schema.ts'
+import { isTooWide } from '#plugins/egress-rules.ts'
 import { readPlainJson, shown } from '#plugins/plain-json.ts'
+import { configSchemaFault } from '#plugins/plugin-config.ts'
 
 /** Which part of the interface for plugins this server offers. */
 export const PLUGIN_API = '1.0'
@@ -226,9 +228,19 @@ export function readManifest(bytes: Uint8Array): Manifest {
   const permission = Object.keys(permissions).find((name) => !KNOWN_PERMISSIONS.includes(name))
   if (permission !== undefined) wrong(`/permissions/${shown(permission)}`, 'this server does not know that permission; a newer one may')
   const hosts = (permissions.network ?? []).map(({ host }) => host)
+  const wide = hosts.findIndex(isTooWide)
+  if (wide !== -1)
+    wrong(
+      `/permissions/network/${wide}/host`,
+      `${hosts[wide]} covers names of people who have nothing to do with each other; name the hosts`,
+    )
   const twice = hosts.findIndex((host, index) => hosts.indexOf(host) < index)
   if (twice !== -1) wrong(`/permissions/network/${twice}/host`, `${hosts[twice]} stands there twice; give all its methods in one place`)
   checkCredentials(value, hosts, wrong)
+  for (const name of ['config', 'userConfig'] as const) {
+    const fault = value[name] === undefined ? null : configSchemaFault(value[name])
+    if (fault !== null) wrong(`/${name}${fault.path}`, fault.message)
+  }
   const limited = Object.keys(value.http?.rateLimit ?? {}).find((host) => !hosts.includes(host))
   if (limited !== undefined) wrong(`/http/rateLimit/${shown(limited)}`, 'it is no host of /permissions/network')
   const members = value.config?.['properties']
@@ -248,6 +260,7 @@ function checkCredentials(
   const { bind, oauth2, type, scope } = auth
   if (bind !== undefined) {
     if (!hosts.includes(bind.host)) wrong('/auth/bind/host', 'credentials go only to a host of /permissions/network')
+    if (bind.host.startsWith('*.')) wrong('/auth/bind/host', 'credentials go to one host, which is named in full')
     if (FORBIDDEN_HEADER.test(bind.header)) wrong('/auth/bind/header', `credentials cannot go into ${bind.header}`)
     if (bind.format.split('{token}').length !== 2)
       wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import os from 'node:os'
@@ -29,6 +29,7 @@ export interface Listener {
 }
 
 const folder = fileURLToPath(new URL('runner/', import.meta.url))
+const RUNNER = join(folder, 'runner.mjs')
 const packageOf = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 
 /**
@@ -52,19 +53,65 @@ const FLAGS = [
 
 /** Tools that watch a server slip their own variables into whatever it starts; where there is `env`, they are taken out again. */
 const ENV = '/usr/bin/env'
-const [command, prefix] = existsSync(ENV) ? [ENV, ['-i', process.execPath]] : [process.execPath, []]
+const TRY_MS_MAX = 2_000
 
+const NO_NETWORK = ['/usr/bin/unshare', '--net']
+const NO_NETWORK_AS_ANYBODY = ['/usr/bin/unshare', '--user', '--map-current-user', '--net']
+const NO_PRIVILEGES = ['/usr/bin/setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all']
+
+/**
+ * What a runner is started with, the best first: a network of its own in which there is nothing, and no rights beyond those of its user. Each is
+ * one more `exec`, some milliseconds in all. Systems differ in what they let whom do, containers most of all.
+ */
+const CONFINEMENTS: readonly (readonly string[])[] = [
+  [...NO_NETWORK, ...NO_PRIVILEGES],
+  [...NO_NETWORK_AS_ANYBODY, ...NO_PRIVILEGES],
+  NO_PRIVILEGES,
+  NO_PRIVILEGES.slice(0, 2),
+]
+
+let command: readonly string[] | null = null
+
+/** Found out once, with the first runner. */
+function findCommand(log: Log): readonly string[] {
+  if (!existsSync(ENV)) return [process.execPath]
+  const works = (words: readonly string[]) =>
+    existsSync(words[0] as string) &&
+    spawnSync(ENV, ['-i', ...words, ENV, 'true'], { env: {}, stdio: 'ignore', timeout: TRY_MS_MAX }).status === 0
+  const confinement = CONFINEMENTS.find(works) ?? []
+  log.info({ confinement: confinement.join(' ') || 'none' }, 'Plugin runners are confined as far as this system lets them be')
+  return [ENV, '-i', ...confinement, process.execPath]
+}
+
+/** Nothing is compiled: most holes of V8 are in its compilers, and all need WebAssembly or memory that can be written and run. */
+const HARDENED = ['--jitless']
+
+/** From the end of what a dying process says to the news of its death. */
+const DYING_MS = 100
+/** What was sent and not yet taken: some of the largest calls and answers at once. A runner that leaves more lying there reads nothing. */
+const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** What a runner writes on its standard error is at most this much of the log; it has no reason to write any. */
 const STDERR_BYTES_MAX = 16 * 1024
 const PAGE_BYTES = 4_096
 
-export function startRunner(log: Log, listener: Listener): RunnerProcess {
-  const child = spawn(command, [...prefix, ...FLAGS, join(folder, 'runner.mjs')], {
-    // Nothing of the server's environment: no secrets, no proxies, no options for Node.
-    env: {},
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-  })
+/** @param path of the program, which may read itself and what the runner may */
+export function startRunner(
+  log: Log,
+  listener: Listener,
+  { hardened = false, path = RUNNER }: { hardened?: boolean; path?: string | undefined } = {},
+): RunnerProcess {
+  command ??= findCommand(log)
+  const [file, ...words] = command as [string, ...string[]]
+  const child = spawn(
+    file,
+    [...words, ...FLAGS, ...(hardened ? HARDENED : []), ...(path === RUNNER ? [] : [`--allow-fs-read=${path}`]), path],
+    {
+      // Nothing of the server's environment: no secrets, no proxies, no options for Node.
+      env: {},
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    },
+  )
   const socket = child.stdio[3] as Duplex
   const pid = child.pid ?? 0
   let death: Death | null = null
@@ -85,6 +132,8 @@ export function startRunner(log: Log, listener: Listener): RunnerProcess {
   const kill = (reason: Death) => {
     death ??= reason
     child.kill('SIGKILL')
+    // What it still says is not heard, and what was meant for it is let go.
+    socket.destroy()
   }
 
   const read = createFrameReader((header, body) => {
@@ -92,7 +141,7 @@ export function startRunner(log: Log, listener: Listener): RunnerProcess {
     else listener.onFrame(header, body)
   })
   socket.on('data', (chunk: Buffer) => {
-    if (dead) return
+    if (death !== null) return
     try {
       read(chunk)
     } catch (error) {
@@ -100,7 +149,10 @@ export function startRunner(log: Log, listener: Listener): RunnerProcess {
       kill('crash')
     }
   })
-  socket.on('error', () => kill('crash'))
+  // It has died, which is told in a moment, or has only closed its end, and goes too.
+  const part = () => void setTimeout(kill, DYING_MS, 'crash').unref()
+  socket.on('error', part)
+  socket.on('end', part)
   let written = 0
   child.stderr?.on('data', (chunk: Buffer) => {
     if (written > STDERR_BYTES_MAX) return
@@ -123,7 +175,9 @@ export function startRunner(log: Log, listener: Listener): RunnerProcess {
     pid,
     ready,
     send: (header, body) => {
-      if (!dead) socket.write(frameOf(header, body))
+      if (dead || death !== null) return
+      socket.write(frameOf(header, body))
+      if (socket.writableLength > UNREAD_BYTES_MAX) kill('crash')
     },
     kill,
     residentBytes: () => residentBytes(pid),

@@ -2,6 +2,7 @@ import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { doctor } from '#api/cli/doctor.ts'
 import { libraryAdd, libraryList } from '#api/cli/library.ts'
 import { pluginDisable, pluginEnable, pluginInstall, pluginList } from '#api/cli/plugin.ts'
+import { pluginLogs } from '#api/cli/plugin-logs.ts'
 import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
 import { userAdd, userResetPassword } from '#api/cli/user.ts'
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   pluginList,
   pluginEnable,
   pluginDisable,
+  pluginLogs,
   scan,
   doctor,
 ]

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import type { Permissions } from '#plugins/permissions.ts'
@@ -19,7 +20,13 @@ async function withPlugins(input: CommandInput, work: (host: PluginHost) => Prom
       import('#plugins/egress.ts'),
     ])
     const supervisor = openSupervisor({ log })
-    const host = openPluginHost({ database: opened.database, supervisor, egress: openEgress(), log })
+    const host = openPluginHost({
+      database: opened.database,
+      supervisor,
+      egress: openEgress(),
+      log,
+      secrets: await credentialKeys(settings),
+    })
     try {
       return await work(host)
     } catch (error) {
@@ -104,7 +111,7 @@ export const pluginInstall: Command = {
       const known = (await host.list()).find(({ key }) => key === manifest.id)
       const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
       const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['was not agreed to yet'] }
-      const { plugin, waitsFor } = kept ? waits : await host.install(bytes, null)
+      const { plugin, waitsFor } = kept ? waits : await host.install(bytes, { userId: null })
       out.line(`${printable(manifest.name)} ${manifest.version} (${manifest.id}), ${signedBy.length > 0 ? 'signed' : 'not signed'}. It`)
       for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
       if (waitsFor.length === 0) {

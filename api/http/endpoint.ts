@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { EventsReply } from '#api/http/event-stream.ts'
 import type { Upload } from '#api/http/upload.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
@@ -64,8 +65,9 @@ export interface Endpoint<
   run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>
 }
 
-/** What a stream route answers with. The sender in api/http/send.ts does ranges, conditional requests and HEAD. */
+/** What a stream route answers with. The sender in api/http/send.ts does ranges, conditional requests and HEAD; events are sent as they come. */
 export type StreamReply =
+  | EventsReply
   | {
       kind: 'bytes'
       bytes: Uint8Array

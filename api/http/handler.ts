@@ -12,15 +12,15 @@ const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
 /** Turns routes, which are values, into functions that answer an exchange. */
 export interface Handlers<Services> {
   /**
-   * @param closing aborts when the server gives up waiting for its requests
+   * @param ends.draining aborts when the server begins to close, ends.closing when it gives up waiting for its requests
    * @throws Error at once when the route contradicts itself
    */
-  compile(route: Route<Services>, closing: AbortSignal): (exchange: Exchange<Services>) => Promise<void>
+  compile(route: Route<Services>, ends: { draining: AbortSignal; closing: AbortSignal }): (exchange: Exchange<Services>) => Promise<void>
 }
 
 export function openHandlers<Services>(services: Services, limits: { bodyDeadlineMs: number }): Handlers<Services> {
   return {
-    compile(route, closing) {
+    compile(route, { draining, closing }) {
       // The cookie comes along with what other sites make a browser send; only reading is safe then.
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
       const readInput = compileInput(route, limits)
@@ -35,7 +35,7 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
           if (response.destroyed) return
           // A browser may keep it: what one of its users was shown must not be shown to the next, who may see less.
           if (route.allow.who !== 'public') for (const name of CREDENTIAL_HEADERS) appendVary(response, name)
-          await sendStream(response, reply)
+          await sendStream(response, reply, draining)
           return
         }
         const value = await route.run(call, input)

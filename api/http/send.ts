@@ -1,10 +1,11 @@
-import { once } from 'node:events'
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { sendNothing } from '#api/http/answer.ts'
 import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
+import { drained } from '#api/http/drained.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
+import { sendEvents } from '#api/http/event-stream.ts'
 import { CarrelError } from '#core/errors.ts'
 
 /** Up to here one read and one write beat a stream by seven times; and 100 of these at once still fit. */
@@ -15,10 +16,12 @@ const CHUNK_BYTES = 262_144
 /**
  * Sends what a stream route answered: conditional requests, ranges of files, HEAD. Returns when everything is on its way or the
  * client has gone; either way the file is closed.
+ * @param closing aborts when the server is about to close: what never ends by itself ends then
  * @throws not_found, unavailable (the file cannot be opened), precondition_failed, range_not_satisfiable
  */
-export async function sendStream(response: ServerResponse, reply: StreamReply): Promise<void> {
+export async function sendStream(response: ServerResponse, reply: StreamReply, closing: AbortSignal): Promise<void> {
   if (reply.kind === 'bytes') sendBytes(response, reply)
+  else if (reply.kind === 'events') await sendEvents(response, reply, closing)
   else if (reply.kind === 'made') await sendMade(response, reply)
   else await sendFile(response, reply)
 }
@@ -97,20 +100,6 @@ async function sendPart(
     if (!response.write(chunk.subarray(0, bytesRead)) && sent < part.length) await drained(response)
   }
   response.end()
-}
-
-/** Resolves when more may be written, or when nobody listens any more. */
-async function drained(response: ServerResponse): Promise<void> {
-  const gone = new AbortController()
-  const leave = () => gone.abort()
-  response.once('close', leave)
-  try {
-    if (!response.destroyed) await once(response, 'drain', { signal: gone.signal })
-  } catch (error) {
-    if (!gone.signal.aborted) throw error
-  } finally {
-    response.off('close', leave)
-  }
 }
 
 async function openFile(path: string): Promise<FileHandle> {

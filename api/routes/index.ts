@@ -8,9 +8,11 @@ import { bookMetadataRoutes } from '#api/routes/book-metadata.ts'
 import { bookRoutes } from '#api/routes/books.ts'
 import { collectionRoutes } from '#api/routes/collections.ts'
 import { coverRoutes } from '#api/routes/covers.ts'
+import { exportRoutes } from '#api/routes/exports.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
 import { libraryRoutes } from '#api/routes/libraries.ts'
+import { matchingRoutes } from '#api/routes/matching.ts'
 import { pluginRoutes } from '#api/routes/plugins.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
 import { readListRoutes } from '#api/routes/read-lists.ts'
@@ -53,8 +55,10 @@ export const routes: readonly Route<Services>[] = [
   ...collectionRoutes,
   ...readListRoutes,
   ...sharingTagRoutes,
+  ...exportRoutes,
   ...templateRoutes,
   ...settingRoutes,
   ...pluginRoutes,
+  ...matchingRoutes,
   openApiRoute(() => routes),
 ]

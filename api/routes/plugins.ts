@@ -1,12 +1,18 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
+import { Granted, MATCHING, Plugin, scopesOf, showPlugin, showPlugins } from '#api/routes/shown-plugins.ts'
+import type { Services } from '#api/services.ts'
+import { BOOK_LOCKS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
-import { listFailures } from '#core/plugin/plugin-store.ts'
+import { checkTitleRules } from '#core/library/title-rules.ts'
+import { listFailures, type Matching } from '#core/plugin/plugin-store.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
-import { type Manifest, methodsOf } from '#plugins/manifest.ts'
+import { SERIES_LOCKS } from '#core/series/metadata.ts'
+import { compileCondition } from '#core/template/condition.ts'
+import type { Manifest } from '#plugins/manifest.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
-import { type Permissions, permissionsOf } from '#plugins/permissions.ts'
-import type { InstalledPlugin } from '#plugins/plugin-host.ts'
+import { permissionsOf } from '#plugins/permissions.ts'
+import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const
@@ -19,82 +25,47 @@ const bodyBytesMax = PACKAGE_BYTES_MAX + FORM_BYTES
 /** Failures are looked at a page at a time. */
 const FAILURES_MAX = 500
 
-const Granted = Type.Object(
-  {
-    network: Type.Array(Type.Object({ host: Type.String(), methods: Type.Array(Type.String()), reason: Type.String() })),
-    networkFromConfig: Type.Array(Type.String(), { description: 'Members of the configuration that hold addresses of further hosts.' }),
-    library: Type.Array(Type.String(), { description: 'What it may read of the library of a reader.' }),
-    storageKB: Count,
-    auth: Nullable(
-      Type.Object({
-        type: Type.String(),
-        scope: Type.String(),
-        host: Nullable(Type.String()),
-        loginHost: Nullable(Type.String({ description: 'Where readers are sent to sign in.' })),
-        tokenHost: Nullable(Type.String({ description: 'Where the server redeems that.' })),
-      }),
-    ),
-    heapMB: Count,
-    cpuMs: Count,
-    wallMs: Count,
-  },
-  { title: 'PluginPermissions' },
-)
+const Status = Type.Object({
+  plugin: Plugin,
+  message: Type.String(),
+  healthCheckPerformed: Type.Boolean(),
+  healthCheckPassed: Nullable(Type.Boolean()),
+  healthCheckLatencyMs: Nullable(Count),
+  healthCheckError: Nullable(Type.String()),
+})
 
-/**
- * A plugin as administrators see it. Plugins run in isolates, so there is no command with arguments and environment here, as the interface of
- * earlier servers has; instead there are what a plugin asks for, what it was granted, and the hash of what was agreed to.
- */
-const Plugin = Type.Object(
-  {
-    id: Uuid,
-    name: Type.String({ description: 'Its own identifier, such as org.example.anilist.' }),
-    displayName: Type.String(),
-    description: Nullable(Type.String()),
-    version: Type.String(),
-    sha256: Type.String({ description: 'Of the package; consent names it.' }),
-    signedBy: Type.Array(Type.String(), { description: 'Ed25519 keys, base64.' }),
-    state: OneOf(['waiting', 'enabled', 'disabled', 'quarantined']),
-    enabled: Type.Boolean(),
-    disabledReason: Nullable(Type.String()),
-    methods: Type.Array(Type.String(), { description: 'What it offers, such as metadata.series.search.' }),
-    asksFor: Granted,
-    granted: Nullable(Granted),
-    config: Type.Record(Type.String(), Type.Unknown()),
-    readme: Nullable(Type.String()),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  },
-  { title: 'Plugin', description: 'Runs in an isolate: there is neither a command nor an environment.' },
-)
-
-function shown(plugin: InstalledPlugin) {
-  const { manifest, state } = plugin
+/** @param tried what came of starting it, where that was done */
+async function status(services: Services, plugin: InstalledPlugin, message: string, tried?: Awaited<ReturnType<PluginHost['test']>>) {
   return {
-    id: plugin.id,
-    name: plugin.key,
-    displayName: manifest.name,
-    description: manifest.summary,
-    version: plugin.version,
-    sha256: plugin.sha256,
-    signedBy: plugin.signedBy,
-    state,
-    enabled: state === 'enabled',
-    disabledReason: plugin.stateReason,
-    methods: methodsOf(manifest),
-    asksFor: permissionsOf(manifest) as Permissions,
-    granted: plugin.granted,
-    config: plugin.config,
-    readme: plugin.readme,
-    createdAt: plugin.createdAt.toISOString(),
-    updatedAt: plugin.updatedAt.toISOString(),
+    plugin: await showPlugin(services, plugin),
+    message,
+    healthCheckPerformed: tried !== undefined,
+    healthCheckPassed: tried?.success ?? null,
+    healthCheckLatencyMs: tried?.latencyMs ?? null,
+    healthCheckError: tried === undefined || tried.success ? null : tried.message,
   }
 }
 
-const Status = Type.Object({ plugin: Plugin, message: Type.String() })
-const status = (plugin: InstalledPlugin, message: string) => ({ plugin: shown(plugin), message })
+/** Fields that a plugin may be told to fill, by its content. */
+const TARGETS = new Set<string>([...SERIES_LOCKS, ...BOOK_LOCKS])
 
-const CONTENT = { series: 'metadata.series', book: 'metadata.book' } as const
+/** @throws invalid_value with the path of what cannot be used */
+async function checkMatching(services: Services, given: Matching): Promise<void> {
+  const wrong = (path: string, message: string): never =>
+    refuse('invalid_value', `${path.slice(1)} ${message}`, { details: [{ path, message }] })
+  const stranger = given.metadataTargets?.findIndex((target) => !TARGETS.has(target)) ?? -1
+  if (stranger !== -1) wrong(`/metadataTargets/${stranger}`, `is no field of metadata. There are: ${[...TARGETS].join(', ')}.`)
+  if (given.searchPreprocessingRules) checkTitleRules(given.searchPreprocessingRules)
+  if (given.autoMatchConditions) compileCondition(given.autoMatchConditions, '/autoMatchConditions')
+  if (!given.searchQueryTemplate) return
+  const outline = await services.templates.read(given.searchQueryTemplate)
+  if ('error' in outline) wrong('/searchQueryTemplate', `is no template: ${outline.error.message}`)
+}
+
+const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof Matching)[]
+
+/** Results of a search where nobody says how many. */
+const SEARCH_LIMIT = 20
 
 export const pluginRoutes = [
   endpoint({
@@ -105,7 +76,7 @@ export const pluginRoutes = [
     allow,
     reply: Type.Object({ plugins: Type.Array(Plugin), total: Count }),
     run: async ({ services }) => {
-      const plugins = (await services.plugins.list()).map(shown)
+      const plugins = await showPlugins(services, await services.plugins.list())
       return { plugins, total: plugins.length }
     },
   }),
@@ -127,14 +98,15 @@ export const pluginRoutes = [
       sha256: Type.String({ description: 'Of the package that was installed: what consent is given to.' }),
       message: Type.String(),
     }),
-    run: async ({ services, caller }, { upload }) => {
-      const { plugin, version, waitsFor } = await services.plugins.install(upload.bytes, caller?.userId ?? null)
-      const installed = (await services.plugins.versions(plugin.id)).find((one) => one.version === version)
-      const message =
-        waitsFor.length === 0
-          ? `${plugin.manifest.name} ${version} runs.`
-          : `${plugin.manifest.name} ${version} waits for consent: it ${waitsFor.join(', ')}.`
-      return { plugin: shown(plugin), version, waitsFor, sha256: installed?.sha256 ?? plugin.sha256, message }
+    query: Type.Object({
+      trustNewKey: Type.Optional(Type.Boolean({ description: 'Takes an update that is signed by somebody else than the version before.' })),
+    }),
+    run: async ({ services, caller }, { upload, query }) => {
+      const options = { userId: caller?.userId ?? null, trustNewKey: query.trustNewKey === true }
+      const { plugin, version, sha256, waitsFor } = await services.plugins.install(upload.bytes, options)
+      const { name } = plugin.manifest
+      const message = waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits: it ${waitsFor.join(', ')}.`
+      return { plugin: await showPlugin(services, plugin), version, waitsFor, sha256, message }
     },
   }),
   endpoint({
@@ -145,18 +117,43 @@ export const pluginRoutes = [
     allow,
     params: PluginId,
     reply: Plugin,
-    run: async ({ services }, { params }) => shown(await services.plugins.get(params.pluginId)),
+    run: async ({ services }, { params }) => showPlugin(services, await services.plugins.get(params.pluginId)),
   }),
   endpoint({
     method: 'PATCH',
     path: '/api/v1/admin/plugins/:pluginId',
-    summary: 'Change the configuration of a plugin',
+    summary: 'Change the configuration of a plugin, its credentials, and how its metadata is used',
     tag,
     allow,
     params: PluginId,
-    body: Type.Object({ config: Type.Record(Type.String(), Type.Unknown()) }),
+    body: Type.Partial(
+      Type.Object({
+        config: Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Takes the place of the whole configuration; checked against its schema.',
+        }),
+        privateHosts: Type.Boolean({ description: 'Lets hosts of the configuration lie in the own network.' }),
+        credentials: Nullable(
+          Type.Record(Type.String(), Type.String(), {
+            description:
+              'Of the server, by the keys of manifest.requiredCredentials. They take the place of those before; null forgets them.',
+          }),
+        ),
+        ...MATCHING,
+      }),
+    ),
     reply: Plugin,
-    run: async ({ services }, { params, body }) => shown(await services.plugins.configure(params.pluginId, body.config)),
+    run: async ({ services }, { params, body }) => {
+      const { config, privateHosts, credentials } = body
+      const given: Matching = Object.fromEntries(MATCHING_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])))
+      await checkMatching(services, given)
+      const { matching } = await services.plugins.get(params.pluginId)
+      const plugin = await services.plugins.edit(params.pluginId, {
+        ...{ config, privateHosts },
+        credentials: credentials === null ? {} : credentials,
+        ...(Object.keys(given).length > 0 && { matching: { ...matching, ...given } }),
+      })
+      return await showPlugin(services, plugin)
+    },
   }),
   endpoint({
     method: 'DELETE',
@@ -182,7 +179,7 @@ export const pluginRoutes = [
     reply: Status,
     run: async ({ services }, { params, body }) => {
       const plugin = await services.plugins.consent(params.pluginId, body)
-      return status(plugin, `${plugin.manifest.name} ${plugin.version} runs.`)
+      return await status(services, plugin, `${plugin.manifest.name} ${plugin.version} runs.`, await services.plugins.test(plugin.id))
     },
   }),
   ...(['enable', 'disable'] as const).map((verb) =>
@@ -196,7 +193,8 @@ export const pluginRoutes = [
       reply: Status,
       run: async ({ services }, { params }) => {
         const plugin = await services.plugins.setEnabled(params.pluginId, verb === 'enable')
-        return status(plugin, `${plugin.manifest.name} is ${plugin.state}.`)
+        const tried = verb === 'enable' ? await services.plugins.test(plugin.id) : undefined
+        return await status(services, plugin, `${plugin.manifest.name} is ${plugin.state}.`, tried)
       },
     }),
   ),
@@ -210,7 +208,25 @@ export const pluginRoutes = [
     reply: Status,
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.reset(params.pluginId)
-      return status(plugin, `The failures of ${plugin.manifest.name} are forgotten; it is ${plugin.state}.`)
+      return await status(services, plugin, `The failures of ${plugin.manifest.name} are forgotten; it is ${plugin.state}.`)
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/plugins/:pluginId/rollback',
+    summary: 'Run an older version that is kept, with the data that it left',
+    tag,
+    allow,
+    params: PluginId,
+    body: Type.Object({
+      sha256: Type.Optional(
+        Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of its package; the version that ran before, unless said.' }),
+      ),
+    }),
+    reply: Status,
+    run: async ({ services }, { params, body: { sha256 } }) => {
+      const plugin = await services.plugins.rollBack(params.pluginId, sha256 === undefined ? {} : { sha256 })
+      return await status(services, plugin, `${plugin.manifest.name} ${plugin.version} runs again.`)
     },
   }),
   endpoint({
@@ -285,7 +301,7 @@ export const pluginRoutes = [
     summary: 'What the plugins that run can be asked to do',
     tag,
     allow: { who: 'user' },
-    query: Type.Object({ scope: OneOf(['series:detail', 'series:bulk', 'library:detail', 'book:detail']) }),
+    query: Type.Object({ scope: OneOf(['series:detail', 'series:bulk', 'library:detail', 'book:detail']), libraryId: Type.Optional(Uuid) }),
     reply: Type.Object({
       scope: Type.String(),
       actions: Type.Array(
@@ -295,21 +311,28 @@ export const pluginRoutes = [
           pluginDisplayName: Type.String(),
           actionType: Type.String(),
           label: Type.String(),
+          description: Nullable(Type.String()),
+          libraryIds: Type.Array(Uuid, { description: 'Libraries that it is used for; all where none is named.' }),
+          searchUriTemplate: Nullable(Type.String({ description: 'A page to search by hand: {title} stands for what is searched for.' })),
         }),
       ),
     }),
     run: async ({ services }, { query }) => {
-      const capability = query.scope.startsWith('book') ? CONTENT.book : CONTENT.series
-      const running = (await services.plugins.list()).filter(({ state, granted }) => state === 'enabled' && granted !== null)
-      const actions = running
-        .filter(({ manifest }) => methodsOf(manifest).includes(`${capability}.search`))
-        .map(({ id, key, manifest }) => ({
-          pluginId: id,
-          pluginName: key,
-          pluginDisplayName: manifest.name,
-          actionType: 'metadata_search',
-          label: `Search ${manifest.name}`,
-        }))
+      const offered = (plugin: InstalledPlugin) => {
+        const { libraryIds = [] } = plugin.matching
+        const isHere = query.libraryId === undefined || libraryIds.length === 0 || libraryIds.includes(query.libraryId)
+        return plugin.state === 'enabled' && plugin.granted !== null && isHere && scopesOf(plugin.manifest).includes(query.scope)
+      }
+      const actions = (await services.plugins.list()).filter(offered).map(({ id, key, manifest, matching }) => ({
+        pluginId: id,
+        pluginName: key,
+        pluginDisplayName: manifest.name,
+        actionType: 'metadata_search',
+        label: `Search ${manifest.name}`,
+        description: manifest.summary,
+        libraryIds: matching.libraryIds ?? [],
+        searchUriTemplate: manifest.capabilities.webLinks?.search ?? null,
+      }))
       return { scope: query.scope, actions }
     },
   }),
@@ -321,21 +344,34 @@ export const pluginRoutes = [
     allow: { who: 'series-write' },
     params: PluginId,
     body: Type.Object({
-      action: Type.Object({
-        metadata: Type.Object({
-          action: OneOf(['search', 'get', 'match']),
-          contentType: OneOf(['series', 'book']),
-          params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'What the function takes, as the SDK says.' })),
+      action: Type.Union([
+        Type.Literal('ping', { description: 'Starts it, and nothing more.' }),
+        Type.Object({
+          metadata: Type.Object({
+            action: OneOf(['search', 'get', 'match']),
+            contentType: OneOf(['series', 'book']),
+            params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'What the function takes, as the SDK says.' })),
+          }),
         }),
-      }),
+      ]),
     }),
-    reply: Type.Object({ success: Type.Boolean(), latencyMs: Type.Integer({ minimum: 0 }), result: Type.Unknown(), callId: Uuid }),
+    reply: Type.Object({
+      success: Type.Boolean(),
+      latencyMs: Count,
+      result: Type.Optional(Type.Unknown()),
+      callId: Nullable(Uuid),
+      error: Nullable(Type.String()),
+    }),
     run: async ({ services }, { params, body }) => {
+      if (body.action === 'ping') {
+        const { success, latencyMs, message } = await services.plugins.test(params.pluginId)
+        return { success, latencyMs, callId: null, error: success ? null : message }
+      }
       const { action, contentType, params: input = {} } = body.action.metadata
-      const method = `${CONTENT[contentType]}.${action}`
-      if (action === 'search' && typeof input['limit'] !== 'number') input['limit'] = 20
+      const method = `metadata.${contentType}.${action}`
+      if (action === 'search' && typeof input['limit'] !== 'number') input['limit'] = SEARCH_LIMIT
       const { result, callId, wallMs } = await services.plugins.call({ pluginId: params.pluginId, method, input, userId: null })
-      return { success: true, latencyMs: Math.round(wallMs), result: result ?? refuse('unavailable'), callId }
+      return { success: true, latencyMs: Math.round(wallMs), result, callId, error: null }
     },
   }),
 ]

@@ -63,10 +63,15 @@ export async function dropChoice({ database }: Reading, caller: Caller, owner: C
 /** @throws not_found */
 export async function deleteCover(parts: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
   await checkOwner(parts.database, caller, cover.owner)
+  await dropCover(parts, cover)
+}
+
+/** As {@link deleteCover}, by the house itself. @throws not_found */
+export async function dropCover({ database, settings }: Reading, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
   const coverId = cover.coverId.toLowerCase()
-  await removeCoverRow(parts.database, cover.owner, coverId)
-  await removeCoverFiles(parts.settings.dataFolder, cover.owner, coverId)
-  await forgetCover(parts.database, coverId)
+  await removeCoverRow(database, cover.owner, coverId)
+  await removeCoverFiles(settings.dataFolder, cover.owner, coverId)
+  await forgetCover(database, coverId)
 }
 
 /** One cover in full size. @throws not_found */
@@ -116,7 +121,11 @@ async function bookCoverPath(parts: Parts, caller: Caller, bookId: string): Prom
   return (await findCover(parts.database, caller, { bookId, dataFolder: parts.settings.dataFolder })).path
 }
 
-async function keepCover(parts: Parts, cover: { owner: CoverOwner; bytes: Uint8Array; source: string }): Promise<CoverRow> {
+/**
+ * Keeps a picture from wherever it comes and shows it from now on.
+ * @throws unsupported_media_type, invalid_value when it is no picture that is taken; conflict when there are too many
+ */
+export async function keepCover(parts: Parts, cover: { owner: CoverOwner; bytes: Uint8Array; source: string }): Promise<CoverRow> {
   const drawn = await parts.drawCover(cover.bytes)
   if ('refused' in drawn) {
     if (drawn.refused === 'kind')

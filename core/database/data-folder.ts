@@ -5,6 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NOBODY } from '#core/database/postgres-binaries.ts'
+import type { Settings } from '#core/setting/settings.ts'
 
 /** How often the holder of a folder shows that it lives, for those who cannot see its process (another container or machine). */
 const HEARTBEAT_MS = 2_000
@@ -218,9 +219,11 @@ async function pidNamespace(): Promise<string> {
 /** The key that signs tokens. */
 export const tokenKey = (folder: string): Promise<string> => keptKey(path.join(folder, 'token.key'), 'everybody then signs in again')
 
-/** The key that credentials of plugins are encrypted with. */
-export const credentialKey = (folder: string): Promise<string> =>
-  keptKey(path.join(folder, 'credential.key'), 'credentials that plugins use then have to be entered again')
+/** The keys that credentials of plugins are encrypted with: those that are given, or one that is kept in the folder. */
+export async function credentialKeys({ dataFolder, plugins }: Pick<Settings, 'dataFolder' | 'plugins'>): Promise<readonly string[]> {
+  if (plugins.secretKeys.length > 0) return plugins.secretKeys
+  return [await keptKey(path.join(dataFolder, 'credential.key'), 'credentials that plugins use then have to be entered again')]
+}
 
 /** A key in a file: made at the first start, kept with mode 0600. */
 async function keptKey(file: string, loss: string): Promise<string> {

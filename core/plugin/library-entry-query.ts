@@ -21,9 +21,9 @@ export interface LibraryEntry {
   communityRating: number | null
   externalIds: Record<string, string>
   rating: number | null
-  /** Finished by the reader. */
+  /** Finished by the reader, of those that are there. */
   booksRead: number
-  /** Begun by the reader, finished or not. */
+  /** Begun by the reader, finished or not, there or not. */
   booksStarted: number
   bookCount: number
   lastReadAt: string | null
@@ -59,7 +59,7 @@ export async function listLibraryEntries(database: Knex, caller: Pick<Caller, 'u
        (SELECT count(*)::int FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL) AS "bookCount"
      FROM (:chosen) s LEFT JOIN series_metadata m ON m.series_id = s.id
      CROSS JOIN LATERAL (
-       SELECT count(*) FILTER (WHERE p.completed)::int AS books, count(*)::int AS started, max(p.updated_at) AS last
+       SELECT count(*) FILTER (WHERE p.completed AND b.deleted_at IS NULL)::int AS books, count(*)::int AS started, max(p.updated_at) AS last
        FROM read_progress p JOIN books b ON b.id = p.book_id WHERE b.series_id = s.id AND p.user_id = :userId) read
      CROSS JOIN LATERAL (
        SELECT count(DISTINCT p.user_id)::int AS readers FROM read_progress p JOIN books b ON b.id = p.book_id WHERE b.series_id = s.id) crowd

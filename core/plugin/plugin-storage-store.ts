@@ -5,11 +5,13 @@ import { refuse } from '#core/errors.ts'
 export interface StorageOwner {
   pluginId: string
   userId: string | null
+  /** Of the data of the version that runs. */
+  dataVersion: number
 }
 
-const of = (database: Knex, { pluginId, userId }: StorageOwner) =>
+const of = (database: Knex, { pluginId, userId, dataVersion }: StorageOwner) =>
   database('plugin_storage')
-    .where('plugin_id', pluginId)
+    .where({ plugin_id: pluginId, data_version: dataVersion })
     .whereRaw('user_id IS NOT DISTINCT FROM ?', [userId])
     .whereRaw('(expires_at IS NULL OR expires_at > now())')
 
@@ -39,9 +41,9 @@ export async function writeStored(
     const bytes = others.bytes + Buffer.byteLength(entry.key) + Buffer.byteLength(entry.value)
     if (bytes > limits.bytesMax) refuse('conflict', `Storage would hold ${bytes} bytes; ${limits.bytesMax} are allowed.`)
     await trx.raw(
-      `INSERT INTO plugin_storage (plugin_id, user_id, key, value, expires_at)
-       VALUES (:pluginId, :userId, :key, :value, CASE WHEN CAST(:ttl AS double precision) IS NOT NULL THEN now() + make_interval(secs => :ttl) END)
-       ON CONFLICT (plugin_id, user_id, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, updated_at = now()`,
+      `INSERT INTO plugin_storage (plugin_id, user_id, data_version, key, value, expires_at)
+       VALUES (:pluginId, :userId, :dataVersion, :key, :value, CASE WHEN CAST(:ttl AS double precision) IS NOT NULL THEN now() + make_interval(secs => :ttl) END)
+       ON CONFLICT (plugin_id, user_id, data_version, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, updated_at = now()`,
       { ...owner, key: entry.key, value: entry.value, ttl: entry.ttlSeconds },
     )
   })
@@ -54,4 +56,27 @@ export async function deleteStored(database: Knex, owner: StorageOwner, key: str
 /** Keys that begin with a text, in order. */
 export async function listStored(database: Knex, owner: StorageOwner, prefix: string): Promise<string[]> {
   return await of(database, owner).whereRaw('starts_with(key, ?)', [prefix]).orderBy('key').pluck('key')
+}
+
+/** Puts a copy of what is kept beside it, under another data version; what an earlier try left there goes. Answers whose storages those are. */
+export async function copyStorage(trx: Knex, pluginId: string, from: number, to: number): Promise<(string | null)[]> {
+  await trx('plugin_storage').where({ plugin_id: pluginId, data_version: to }).delete()
+  await trx.raw(
+    `INSERT INTO plugin_storage (plugin_id, user_id, data_version, key, value, expires_at, updated_at)
+     SELECT plugin_id, user_id, :to, key, value, expires_at, updated_at FROM plugin_storage WHERE plugin_id = :pluginId AND data_version = :from`,
+    { pluginId, from, to },
+  )
+  return await trx('plugin_storage')
+    .where({ plugin_id: pluginId, data_version: to })
+    .distinct('user_id')
+    .orderBy('user_id')
+    .pluck('user_id')
+}
+
+/** Forgets data of versions that nobody can go back to. */
+export async function dropStorage(trx: Knex, pluginId: string, kept: readonly number[]): Promise<void> {
+  await trx('plugin_storage')
+    .where('plugin_id', pluginId)
+    .whereNotIn('data_version', [...kept])
+    .delete()
 }

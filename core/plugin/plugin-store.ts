@@ -1,6 +1,25 @@
 import type { Knex } from 'knex'
+import type { TitleRules } from '#core/library/title-rules.ts'
 
-export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined'
+export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
+
+/** How the metadata of a plugin is used; what is missing has its default. */
+export interface Matching {
+  /** Libraries that it is used for; all where none is named. */
+  libraryIds?: string[]
+  /** Metadata that is taken from it, by field; all where none is named. */
+  metadataTargets?: string[] | null
+  /** A template over the context of a series or book, which writes what is searched for. */
+  searchQueryTemplate?: string | null
+  /** Regular expressions that take away parts of a title before it is searched for. */
+  searchPreprocessingRules?: TitleRules | null
+  /** Conditions that say which series are matched by themselves. */
+  autoMatchConditions?: unknown
+  /** An identifier that is known is looked up before anything is searched for. */
+  useExistingExternalId?: boolean
+  /** Of several that offer a field, the lowest number is asked first. */
+  priority?: number
+}
 
 /** A plugin with the version that runs, or the newest where none does yet. `Manifest` and `Granted` are read by plugins/. */
 export interface PluginRow<Manifest = unknown, Granted = unknown> {
@@ -10,6 +29,15 @@ export interface PluginRow<Manifest = unknown, Granted = unknown> {
   stateReason: string | null
   granted: Granted | null
   config: Record<string, unknown>
+  /** Hosts of the configuration may lie in the house's own network. */
+  privateHosts: boolean
+  matching: Matching
+  dataVersion: number
+  /** Successful calls that the version still has to make until it is trusted; 0 where it is. */
+  probationCalls: number
+  previousVersionId: string | null
+  breaker: unknown
+  lastSuccessAt: Date | null
   /** Null until somebody has agreed to one. */
   runningVersionId: string | null
   versionId: string
@@ -35,7 +63,8 @@ export interface NewVersion {
   userId: string | null
 }
 
-const COLUMNS = `p.id, p.key, p.state, p.state_reason AS "stateReason", p.granted, p.config, p.version_id AS "runningVersionId", v.id AS "versionId",
+const COLUMNS = `p.id, p.key, p.state, p.state_reason AS "stateReason", p.granted, p.config, p.private_hosts AS "privateHosts", p.matching,
+  p.data_version AS "dataVersion", p.probation_calls AS "probationCalls", p.previous_version_id AS "previousVersionId", p.breaker, p.last_success_at AS "lastSuccessAt", p.version_id AS "runningVersionId", v.id AS "versionId",
   v.version, v.sha256, v.manifest, v.signed_by AS "signedBy", v.readme, v.installed_at AS "installedAt", p.created_at AS "createdAt", p.updated_at AS "updatedAt"`
 const OF_VERSION = `FROM plugins p JOIN LATERAL (
   SELECT * FROM plugin_versions v WHERE v.plugin_id = p.id AND (v.id = p.version_id OR p.version_id IS NULL)
@@ -77,6 +106,10 @@ export async function addVersion(trx: Knex, version: NewVersion): Promise<{ plug
   return { pluginId: plugin.id, versionId: added.id }
 }
 
+export async function deleteVersion(database: Knex, versionId: string): Promise<void> {
+  await database('plugin_versions').where('id', versionId).delete()
+}
+
 export interface VersionRow {
   id: string
   version: string
@@ -99,21 +132,35 @@ export async function getCode(database: Knex, versionId: string): Promise<{ code
   return await database('plugin_versions').where('id', versionId).first('code', 'code_sha256 AS codeSha256')
 }
 
-export async function updatePlugin(
-  database: Knex,
-  id: string,
-  change: { state?: PluginState; stateReason?: string | null; versionId?: string; granted?: unknown; config?: unknown },
-): Promise<void> {
+/** What a plugin's row may be changed to; what is missing stays. */
+export interface PluginChange {
+  state?: PluginState
+  stateReason?: string | null
+  versionId?: string
+  previousVersionId?: string | null
+  granted?: unknown
+  config?: unknown
+  privateHosts?: boolean
+  matching?: Matching
+  dataVersion?: number
+  probationCalls?: number
+  breaker?: unknown
+}
+
+const AS_JSON: readonly (keyof PluginChange)[] = ['granted', 'config', 'matching', 'breaker']
+
+export async function updatePlugin(database: Knex, id: string, change: PluginChange): Promise<void> {
+  const columns = Object.entries(change).map(([name, value]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    AS_JSON.includes(name as keyof PluginChange) && value !== null ? JSON.stringify(value) : value,
+  ])
   await database('plugins')
     .where({ id })
-    .update({
-      ...(change.state !== undefined && { state: change.state }),
-      ...(change.stateReason !== undefined && { state_reason: change.stateReason }),
-      ...(change.versionId !== undefined && { version_id: change.versionId }),
-      ...(change.granted !== undefined && { granted: JSON.stringify(change.granted) }),
-      ...(change.config !== undefined && { config: JSON.stringify(change.config) }),
-      updated_at: database.fn.now(),
-    })
+    .update({ ...Object.fromEntries(columns), updated_at: database.fn.now() })
+}
+
+export async function recordSuccess(database: Knex, id: string): Promise<void> {
+  await database('plugins').where({ id }).update({ last_success_at: database.fn.now() })
 }
 
 /** Removes versions beyond the newest few that do not run. */
@@ -121,7 +168,7 @@ export async function dropOldVersions(trx: Knex, pluginId: string, kept: number)
   await trx.raw(
     `DELETE FROM plugin_versions WHERE plugin_id = :pluginId AND id IN (
        SELECT v.id FROM plugin_versions v JOIN plugins p ON p.id = v.plugin_id
-       WHERE v.plugin_id = :pluginId AND v.id IS DISTINCT FROM p.version_id ORDER BY v.installed_at DESC OFFSET :kept)`,
+       WHERE v.plugin_id = :pluginId AND v.id IS DISTINCT FROM p.version_id AND v.id IS DISTINCT FROM p.previous_version_id ORDER BY v.installed_at DESC OFFSET :kept)`,
     { pluginId, kept },
   )
 }
@@ -191,4 +238,29 @@ export async function countFailures(
 
 export async function deleteFailures(database: Knex, pluginId: string): Promise<void> {
   await database('plugin_failures').where('plugin_id', pluginId).delete()
+}
+
+/** What administrators see beside a plugin, counted when it is asked for. */
+export interface PluginFacts {
+  id: string
+  /** Failures that are remembered. */
+  failureCount: number
+  lastFailureAt: Date | null
+  /** Readers who have switched it on. */
+  userCount: number
+  /** Of the server, not of readers. */
+  hasCredentials: boolean
+}
+
+/** @param id one plugin, or all */
+export async function listPluginFacts(database: Knex, id: string | null): Promise<Map<string, PluginFacts>> {
+  const { rows } = await database.raw(
+    `SELECT p.id, f.count AS "failureCount", f.last AS "lastFailureAt",
+       (SELECT count(*)::int FROM user_plugins u WHERE u.plugin_id = p.id AND u.enabled) AS "userCount",
+       EXISTS (SELECT 1 FROM plugin_credentials c WHERE c.plugin_id = p.id AND c.user_id IS NULL) AS "hasCredentials"
+     FROM plugins p CROSS JOIN LATERAL (SELECT count(*)::int AS count, max(occurred_at) AS last FROM plugin_failures WHERE plugin_id = p.id) f
+     WHERE CAST(:id AS uuid) IS NULL OR p.id = :id`,
+    { id },
+  )
+  return new Map((rows as PluginFacts[]).map((facts) => [facts.id, facts]))
 }

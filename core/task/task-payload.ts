@@ -5,7 +5,10 @@ export interface Payload extends TaskReference {
   params?: Record<string, unknown>
 }
 
-export const payloadOf = ({ libraryId, seriesId, bookId, params }: NewTask): Payload => ({ libraryId, seriesId, bookId, params })
+export const payloadOf = ({ libraryId, seriesId, bookId, userId, params }: NewTask): Payload => ({
+  ...{ libraryId, seriesId, bookId, params },
+  ...(userId !== undefined && { userId }),
+})
 
 export const sendOptions = (task: NewTask) => ({
   ...(task.id === undefined ? {} : { id: task.id }),

@@ -121,6 +121,7 @@ async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.
     .whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
     .modify(choose)
     .orderByRaw('created_on DESC, id')
+  if (by) jobs.modify(showsNothingPrivate(by))
   if (restricted) jobs.modify(showsNothingHidden(database, restricted))
   const { rows } = await database.raw(SELECT, { jobs })
   return (rows as TaskRow[]).map((row) => {
@@ -130,6 +131,13 @@ async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.
     const { progress: _, ...known } = task
     return { ...known, params: null, lastError: null, result: null }
   })
+}
+
+/** Adds "the task is not of another reader": what is recommended to somebody or exported by somebody is theirs. Administrators see that it runs. */
+function showsNothingPrivate({ userId, role }: Caller): (jobs: Knex.QueryBuilder) => void {
+  return (jobs) => {
+    if (role !== 'admin') jobs.whereRaw(`coalesce(job.data ->> 'userId', ?) = ?`, [userId, userId])
+  }
 }
 
 /** Adds "the book and the series of this task are visible to the caller"; of one that has gone nobody knows any more. */
@@ -149,11 +157,12 @@ function showsNothingHidden(database: Knex, by: Caller): (jobs: Knex.QueryBuilde
 export async function countTasks(database: Knex, by: Caller | null = null): Promise<TaskStats> {
   const jobs = database(`${QUEUE_SCHEMA}.job`).select('id', 'name', 'state').whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
   const restricted = by !== null && (await hasSharingGrants(database, by.userId))
+  if (by) jobs.modify(showsNothingPrivate(by))
   if (restricted) jobs.modify(showsNothingHidden(database, by))
   const { rows } = await database.raw(
     `WITH j AS (:jobs) SELECT name, state::text, count(*)::int AS count FROM j GROUP BY name, state
      UNION ALL
-     SELECT r.task_type, 'stale', count(*)::int FROM task_runs r WHERE ${restricted ? 'r.task_id IN (SELECT id FROM j) AND ' : ''}r.node_lock NOT IN (
+     SELECT r.task_type, 'stale', count(*)::int FROM task_runs r WHERE ${by ? 'r.task_id IN (SELECT id FROM j) AND ' : ''}r.node_lock NOT IN (
        SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) GROUP BY r.task_type`,
     { jobs },

@@ -10,6 +10,12 @@ export const TASK_PRIORITY = {
   analyze_book: 800,
   reprocess_series_title: 780,
   reprocess_series_titles: 770,
+  refresh_recommendations: 600,
+  auto_match_series: 500,
+  auto_match_book: 490,
+  auto_match_library: 450,
+  library_job: 400,
+  export_series: 300,
 } as const
 export type TaskType = keyof typeof TASK_PRIORITY
 
@@ -17,6 +23,8 @@ export interface TaskReference {
   libraryId?: string
   seriesId?: string
   bookId?: string
+  /** Only this user, and administrators, may see the task. */
+  userId?: string
 }
 
 export interface NewTask extends TaskReference {

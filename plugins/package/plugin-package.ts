@@ -136,7 +136,7 @@ function readSignatures(bytes: Buffer, listed: Buffer): string[] {
 }
 
 /** In the one spelling that there is for each value, so that keys can be compared as text. */
-function readBase64(text: string, length: number): Buffer | null {
+export function readBase64(text: string, length: number): Buffer | null {
   const raw = Buffer.from(text, 'base64')
   return raw.length === length && raw.toString('base64') === text ? raw : null
 }
@@ -155,7 +155,8 @@ const ORDER_EIGHT = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f9
  */
 const LOW_ORDER = new Set([0n, 1n, PRIME - 1n, ORDER_EIGHT, PRIME - ORDER_EIGHT])
 
-function readPublicKey(base64: string): KeyObject | null {
+/** A key as packages and indexes spell it; null for what is none, and for one that anybody can sign for. */
+export function readPublicKey(base64: string): KeyObject | null {
   const raw = readBase64(base64, KEY_BYTES)
   if (raw === null) return null
   // Little-endian; the topmost bit is the sign of the other coordinate. A coordinate from the prime on is a second spelling of a key.

@@ -7,16 +7,18 @@ export interface Upgrade {
   versions: readonly { version: string }[]
   manifest: Pick<Manifest, 'id' | 'version'>
   signedBy: readonly string[]
+  /** An administrator has said that whoever signed this one is trusted from now on. */
+  trustNewKey?: boolean
 }
 
 /** @throws conflict for what is no later version of the same plugin by the same people */
-export function checkUpgrade({ before, versions, manifest, signedBy }: Upgrade): void {
+export function checkUpgrade({ before, versions, manifest, signedBy, trustNewKey = false }: Upgrade): void {
   const { id, version } = manifest
   if (versions.some((one) => one.version === version)) refuse('conflict', `${id} ${version} is here already.`)
   if (before.runningVersionId !== null && compareVersions(version, before.version) < 0)
     refuse('conflict', `${id} ${version} is older than ${before.version}, which runs.`)
-  if (before.signedBy.length > 0 && !before.signedBy.some((key) => signedBy.includes(key)))
-    refuse('conflict', `${id} ${version} is not signed by whoever signed ${before.version}. Uninstall it first if you trust the new one.`)
+  if (!trustNewKey && before.signedBy.length > 0 && !before.signedBy.some((key) => signedBy.includes(key)))
+    refuse('conflict', `${id} ${version} is not signed by whoever signed ${before.version}. Say that you trust the new key if you do.`)
 }
 
 /** By semantic versioning 2.0: a pre-release comes before its release, and its parts in order, numbers before words. */

@@ -3,16 +3,18 @@
  * and lets nothing through but strings of a known length. What guests may change later (prototypes, globals) it has taken hold of before.
  *
  * post(kind, id, text): one way, to the runner
- * limits, as JSON: { resultLength, methods, hostCalls, inFlight, logLines, logLength }
+ * limits, as JSON: { resultLength, requestLength, methods, hostCalls, inFlight, logLines, logLength }
+ * installWeb, web: what plugins have beside the language, see web.js and url.js; programs of the server's own do without
  * returns entry(kind, id, name, text, more), which the runner holds:
  *   call    a function by its name, with one argument; `more` is what its context is made of, for plugins
  *   reply   to a request that a plugin has made of the server
  *   define  the default export of a plugin's module, once
+ *   timer   one of those that were set has run out
  */
-;(function prelude(post, limits) {
+;(function prelude(post, limits, installWeb, web) {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
-  const { resultLength, methods, hostCalls, inFlight, logLines, logLength } = JSON.parse(limits)
+  const { resultLength, requestLength, methods, hostCalls, inFlight, logLines, logLength } = JSON.parse(limits)
 
   const { parse, stringify } = JSON
   const { apply, construct, deleteProperty, defineProperty, ownKeys } = Reflect
@@ -22,11 +24,17 @@
   const promiseResolve = Promise.resolve
   const slice = String.prototype.slice
   const split = String.prototype.split
+  const toLowerCase = String.prototype.toLowerCase
   const GuestError = Error
   const toText = String
   const NativeBuffer = ArrayBuffer
   const NativeTypeError = TypeError
+  const NativeRangeError = RangeError
+  const { isArray } = Array
+  const iterator = Symbol.iterator
 
+  /** At a time, of one isolate: enough for deadlines and pauses. */
+  const TIMERS_MAX = 16
   const MESSAGE_LENGTH_MAX = 4_096
   const STACK_LENGTH_MAX = 8_192
 
@@ -50,6 +58,48 @@
   defineProperty(FixedBuffer, 'prototype', { value: NativeBuffer.prototype, writable: false })
   defineProperty(NativeBuffer.prototype, 'constructor', { value: FixedBuffer, writable: true, configurable: true })
   defineProperty(globalThis, 'ArrayBuffer', { value: FixedBuffer, writable: true, configurable: true })
+
+  // ── Timers: they run only while a call does ──
+
+  const timers = create(null)
+  let timersLive = 0
+  let lastTimer = 0
+  let callsLive = 0
+
+  function setTimer(run, ms) {
+    if (callsLive === 0) throw new GuestError('There are no timers outside of calls.')
+    if (timersLive >= TIMERS_MAX) throw new NativeRangeError(`No more than ${TIMERS_MAX} timers may wait at a time.`)
+    const id = ++lastTimer
+    timers[id] = run
+    timersLive += 1
+    post('timer', id, toText(ms))
+    return id
+  }
+
+  function clearTimer(id) {
+    if (timers[id] === undefined) return
+    delete timers[id]
+    timersLive -= 1
+    post('untimer', id, '')
+  }
+
+  function runTimer(id) {
+    const run = timers[id]
+    if (run === undefined) return
+    delete timers[id]
+    timersLive -= 1
+    run()
+  }
+
+  function finishCall() {
+    callsLive -= 1
+    if (callsLive > 0) return
+    for (const id in timers) delete timers[id]
+    timersLive = 0
+  }
+
+  const makeSignal =
+    installWeb === undefined ? null : installWeb(freeze({ __proto__: null, set: setTimer, clear: clearTimer }), web).makeSignal
 
   /** What the program answers to, by name. */
   let handlers = null
@@ -77,6 +127,8 @@
     post('done', id, text)
   }
 
+  const textOr = (value, other) => (typeof value === 'string' ? value : other)
+
   /** A thrown thing may be anything, and reading it may run code of the guest, which the budget of the call covers. */
   function fail(id, error, code) {
     let name = 'Error'
@@ -85,11 +137,12 @@
     let own = null
     try {
       if (error !== null && typeof error === 'object') {
-        if (typeof error.name === 'string') name = error.name
-        if (typeof error.message === 'string') message = error.message
-        if (typeof error.stack === 'string') stack = error.stack
-        if (typeof error.code === 'string') own = error.code
-      } else if (typeof error === 'string') message = error
+        // Each is read once: the second time it may be something else.
+        name = textOr(error.name, name)
+        message = textOr(error.message, message)
+        stack = textOr(error.stack, stack)
+        own = textOr(error.code, own)
+      } else message = textOr(error, message)
     } catch {
       message = 'An error that cannot be read was thrown.'
     }
@@ -112,14 +165,19 @@
   function call(id, name, text, more) {
     const handler = handlers === null ? undefined : handlers[name]
     if (handler === undefined) return postError(id, 'not_implemented', `The program has no function "${name}".`, null, '')
-    const state = { id, ended: false, requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0 }
+    const state = { id, ended: false, requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0, signal: null }
+    callsLive += 1
     const succeed = (value) => {
       state.ended = true
       done(id, value)
+      finishCall()
+      state.signal?.giveUp(closedProblem())
     }
     const break_ = (error) => {
       state.ended = true
       fail(id, error, 'thrown')
+      finishCall()
+      state.signal?.giveUp(closedProblem())
     }
     let result
     try {
@@ -155,11 +213,15 @@
       if (typeof at === 'function') {
         const own = holder
         const handler = at
-        known[path] = (given, context) => apply(handler, own, path === 'setup' ? [context] : [given, context])
+        known[path] = (given, context) =>
+          apply(handler, own, path === 'setup' ? [context] : path === 'migrate' ? [context, given] : [given, context])
       }
     }
     handlers = freeze(known)
-    return stringify(ownKeys(known))
+    // Without a function of the guest's between: its arrays may have a toJSON.
+    let names = ''
+    for (const path in known) names += `${path}\n`
+    return names
   }
 
   // ── What a plugin may ask of the server ──
@@ -173,10 +235,12 @@
     return error
   }
 
+  const closedProblem = () => problem('closed', 'The call that this belongs to has ended.')
+
   /** A request to the server: a promise of what it answers. The server counts too; this saves it the trouble. */
   function ask(state, kind, payload) {
     return new GuestPromise((resolve, reject) => {
-      if (state.ended) return reject(problem('closed', 'The call that this belongs to has ended.'))
+      if (state.ended) return reject(closedProblem())
       state.requests += 1
       if (state.requests > hostCalls) return reject(problem('limit', `A call may ask the server ${hostCalls} times.`))
       let text
@@ -185,6 +249,10 @@
       } catch {
         return reject(problem('invalid_argument', 'What is sent to the server must be plain JSON.'))
       }
+      if (text.length > requestLength)
+        return reject(
+          problem('invalid_argument', `What is sent to the server has ${text.length} characters; ${requestLength} are allowed.`),
+        )
       const entry = { text, state, resolve, reject, next: null }
       if (state.running < inFlight) return start(entry)
       if (state.last === null) state.first = entry
@@ -236,12 +304,17 @@
       oneWay(state, 'log', { level, message: line, data: more === undefined ? null : apply(slice, more, [0, 2_048]) })
     }
     const fetch = async (url, init) => {
-      const { method = 'GET', headers = {}, body, timeoutMs } = init === undefined || init === null ? {} : init
-      const answer = await ask(state, 'fetch', { url: toText(url), method, headers, body, timeoutMs })
-      return responseOf(answer)
+      const { method = 'GET', headers = {}, body, timeoutMs, signal } = init === undefined || init === null ? {} : init
+      const asked = { url: toText(url), method, headers: plainHeaders(headers), body, timeoutMs }
+      if (web !== undefined && body instanceof web.URLSearchParams) {
+        asked.body = toText(body)
+        if (!hasContentType(asked.headers)) asked.headers['content-type'] = 'application/x-www-form-urlencoded;charset=UTF-8'
+      }
+      return responseOf(await unlessGivenUp(signal, () => ask(state, 'fetch', asked)))
     }
     const table = (members) => freeze({ __proto__: null, ...members })
-    return table({
+    const context = {
+      __proto__: null,
       callId: given.callId,
       plugin: table(given.plugin),
       config: deepFreeze(given.config),
@@ -260,6 +333,7 @@
         if (state.lines > logLines || typeof fraction !== 'number') return
         oneWay(state, 'progress', { fraction, text: typeof text === 'string' ? apply(slice, text, [0, 200]) : null })
       },
+      auth: table({ status: () => ask(state, 'auth.status', {}) }),
       library: table({ entries: (options) => ask(state, 'library.entries', { cursor: options?.cursor ?? null }) }),
       sleep: async (ms) => void (await ask(state, 'sleep', { ms })),
       crypto: table({
@@ -267,6 +341,45 @@
         hmac: (algorithm, key, text) => ask(state, 'crypto.hmac', { algorithm, key, text }),
         randomUUID: () => ask(state, 'crypto.randomUUID', {}),
       }),
+    }
+    if (makeSignal !== null)
+      defineProperty(context, 'signal', {
+        // Descriptors are read with what stands on their prototypes.
+        __proto__: null,
+        enumerable: true,
+        get: () => {
+          if (state.signal === null) {
+            state.signal = makeSignal()
+            if (state.ended) state.signal.giveUp(closedProblem())
+          }
+          return state.signal.signal
+        },
+      })
+    return freeze(context)
+  }
+
+  /** Headers as an object, from one, from pairs or from a map of them; the server looks at what is in it. */
+  function plainHeaders(given) {
+    if (given === null || typeof given !== 'object') return given
+    const plain = create(null)
+    if (!isArray(given) && typeof given[iterator] !== 'function') {
+      for (const name of ownKeys(given)) if (typeof name === 'string') plain[name] = given[name]
+    } else for (const pair of given) plain[toText(pair[0])] = pair[1]
+    return plain
+  }
+
+  function hasContentType(headers) {
+    for (const name in headers) if (apply(toLowerCase, name, []) === 'content-type') return true
+    return false
+  }
+
+  /** What `start` promises, unless a signal says before that nobody wants it any more. */
+  function unlessGivenUp(signal, start) {
+    if (signal === undefined || signal === null) return start()
+    if (signal.aborted) throw signal.reason
+    return new GuestPromise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      apply(promiseThen, start(), [resolve, reject])
     })
   }
 
@@ -279,20 +392,27 @@
   /** As much of a Response as plugins need. */
   function responseOf({ status, url, headers, body }) {
     const entries = freeze(headers)
+    const find = (name) => {
+      const wanted = apply(toLowerCase, toText(name), [])
+      for (let index = 0; index < entries.length; index++) if (entries[index][0] === wanted) return entries[index][1]
+      return null
+    }
+    const fields = { __proto__: null, get: find, entries: () => entries }
+    // As much of Headers as code from elsewhere asks for.
+    defineProperty(fields, 'has', { __proto__: null, value: (name) => find(name) !== null })
+    defineProperty(fields, 'forEach', {
+      __proto__: null,
+      value: (run) => {
+        for (let index = 0; index < entries.length; index++) run(entries[index][1], entries[index][0], fields)
+      },
+    })
+    defineProperty(fields, iterator, { __proto__: null, value: () => entries[iterator]() })
     return freeze({
       __proto__: null,
       ok: status >= 200 && status < 300,
       status,
       url,
-      headers: freeze({
-        __proto__: null,
-        get: (name) => {
-          for (let index = 0; index < entries.length; index++)
-            if (entries[index][0] === toText(name).toLowerCase()) return entries[index][1]
-          return null
-        },
-        entries: () => entries,
-      }),
+      headers: freeze(fields),
       text: async () => body,
       json: async () => parse(body),
     })
@@ -314,6 +434,7 @@
   return function entry(kind, id, name, text, more) {
     if (kind === 'call') call(id, name, text, more)
     else if (kind === 'reply') reply(id, name, text)
+    else if (kind === 'timer') runTimer(id)
     else if (kind === 'define') return define(name)
   }
 })

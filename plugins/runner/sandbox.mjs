@@ -12,7 +12,9 @@ import ivm from 'isolated-vm'
  * @property {number} memoryMbMax JavaScript heap
  * @property {number} loadCpuMs
  * @property {number} loadWallMs
+ * @property {boolean} isPlugin it has what plugins have beside the language
  * @property {number} resultLength characters of a result as JSON
+ * @property {number} requestLength characters of a request to the server as JSON
  * @property {string[]} methods paths of the functions that a plugin may define
  * @property {number} hostCalls requests of one call to the server
  * @property {number} inFlight of them at a time
@@ -42,6 +44,8 @@ const LET_GO_MS = 100
 const AFTERWARDS_CPU_MS_MAX = 100
 /** Of the code that goes on when an answer of the server arrives; the budget of its call ends it as a rule. */
 const REPLY_MS_MAX = 60_000
+/** As many as the prelude lets wait, and no sooner or later than these; a timer that is due at once would keep this process busy for nothing. */
+const TIMERS = { max: 16, msMin: 4, msMax: 60_000 }
 /** V8 refuses isolates with less. */
 const MEMORY_MB_MIN = 8
 
@@ -50,7 +54,34 @@ const processCpuMs = () => {
   return (user + system) / 1e3
 }
 
-const prelude = readFileSync(new URL('prelude.js', import.meta.url), 'utf8')
+const sourceOf = (/** @type {string} */ name) => ({ name, code: readFileSync(new URL(name, import.meta.url), 'utf8') })
+const PRELUDE = sourceOf('prelude.js')
+const URLS = sourceOf('url.js')
+const WEB = sourceOf('web.js')
+
+/** What V8 has made of our own sources in the first isolate, so that the next need not; it is made and kept in this process alone.
+ * @typedef {ivm.ExternalCopy<ArrayBuffer>} Compiled
+ * @type {Map<string, Compiled>}
+ */
+const compiled = new Map()
+
+/**
+ * A function of ours, in the realm of a guest.
+ * @param {ivm.Isolate} isolate
+ * @param {ivm.Context} context
+ * @param {{ name: string, code: string }} source
+ */
+async function functionOf(isolate, context, { name, code }) {
+  const cachedData = compiled.get(name)
+  const script = await isolate.compileScript(
+    code,
+    cachedData ? { filename: name, cachedData } : { filename: name, produceCachedData: true },
+  )
+  if ('cachedData' in script) compiled.set(name, /** @type {Compiled} */ (script.cachedData))
+  const made = await script.run(context, { reference: true })
+  script.release()
+  return made
+}
 
 /**
  * Opens an isolate and runs a program in it.
@@ -72,6 +103,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     if (ended) return
     ended = true
     clearInterval(watch)
+    clearTimers()
     if (!isolate.isDisposed) isolate.dispose()
     const patience = new Promise((resolve) => setTimeout(resolve, LET_GO_MS, true))
     Promise.race([patience, Promise.allSettled(inside)]).then((won) => onEnd(code, message, won === true))
@@ -129,6 +161,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     const call = running.get(id)
     if (call === undefined) return null
     running.delete(id)
+    if (running.size === 0) clearTimers()
     if (!isolate.isDisposed) answeredAt = { isolateMs: isolateCpuMs(), processMs: processCpuMs() }
     rest()
     return { cpuMs: isolate.isDisposed ? 0 : cpuMs(call), wallMs: performance.now() - call.at }
@@ -140,7 +173,27 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     if (isolate.isDisposed || /memory limit/i.test(message)) {
       end('memory', `The code needed more than its ${limits.memoryMbMax} MB of memory.`)
     } else if (/timed out/i.test(message)) end('timeout', 'The code took more than its time.')
-    else end('crash', 'The code broke its sandbox.')
+    // Anything else is a promise that was rejected and that nobody has looked at yet: careless at most, and often only early.
+  }
+
+  /** @type {Map<number, NodeJS.Timeout>} */
+  const timers = new Map()
+  /** @param {number} id @param {number} ms */
+  const setTimer = (id, ms) => {
+    if (timers.size >= TIMERS.max || running.size === 0) return
+    const fire = () => {
+      timers.delete(id)
+      if (!ended) enter(entry.apply(undefined, ['timer', id], { timeout: REPLY_MS_MAX })).catch(endWith)
+    }
+    timers.set(id, setTimeout(fire, Math.min(Math.max(ms || 0, TIMERS.msMin), TIMERS.msMax)))
+  }
+  /** @param {number} id */
+  const clearTimer = (id) => {
+    clearTimeout(timers.get(id))
+    timers.delete(id)
+  }
+  const clearTimers = () => {
+    for (const id of timers.keys()) clearTimer(id)
   }
 
   // Guests cannot reach it, and the prelude gives it nothing but these.
@@ -148,6 +201,8 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     /** @param {unknown} kind @param {unknown} id @param {unknown} text */
     (kind, id, text) => {
       if (ended || typeof id !== 'number' || typeof text !== 'string') return
+      if (kind === 'timer') return setTimer(id, Number(text))
+      if (kind === 'untimer') return clearTimer(id)
       if (kind === 'host' || kind === 'log' || kind === 'progress') return onRequest(kind, id, text)
       if (kind !== 'done' && kind !== 'fail') return
       const used = finish(id)
@@ -157,13 +212,20 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
   )
 
   const LOADING = -1
+  /** @type {ivm.Reference<unknown>} */
+  let entry
   try {
     const context = await isolate.createContext()
     begin(LOADING, { cpuMs: limits.loadCpuMs, wallMs: limits.loadWallMs })
-    const start = await context.eval(prelude, { reference: true, filename: 'prelude.js' })
-    const entry = await start.apply(undefined, [post, JSON.stringify(limits)], {
-      result: { reference: true },
-    })
+    const start = await functionOf(isolate, context, PRELUDE)
+    /** @type {unknown[]} */
+    const given = [post, JSON.stringify(limits)]
+    if (limits.isPlugin) {
+      const makeUrl = await functionOf(isolate, context, URLS)
+      const [install, web] = [await functionOf(isolate, context, WEB), await makeUrl.apply(undefined, [], { result: { reference: true } })]
+      given.push(install.derefInto(), web.derefInto())
+    }
+    entry = await start.apply(undefined, given, { result: { reference: true } })
     start.release()
     /** @type {string[]} */
     let defined = []
@@ -176,7 +238,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
         await enter(module.evaluate({ timeout: limits.loadWallMs }))
         const plugin = await module.namespace.get('default', { reference: true })
         const text = await enter(entry.apply(undefined, ['define', 0, plugin.derefInto()], { timeout: limits.loadWallMs }))
-        defined = JSON.parse(String(text))
+        defined = String(text).split('\n').filter(Boolean)
         module.release()
         continue
       }
@@ -197,6 +259,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
       close() {
         ended = true
         clearInterval(watch)
+        clearTimers()
         if (!isolate.isDisposed) isolate.dispose()
       },
     }

@@ -4,8 +4,11 @@ import { silentLog } from '#core/log.ts'
 import { CAPABILITY_METHODS, LIBRARY_SCOPES, Manifest } from '#plugins/manifest.ts'
 import { DEFAULT_LIMITS } from '#plugins/permissions.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
+import * as html from '../../plugin-sdk/html.ts'
 import * as kit from '../../plugin-sdk/index.ts'
+import * as testing from '../../plugin-sdk/testing.ts'
 import * as text from '../../plugin-sdk/text.ts'
+import * as xml from '../../plugin-sdk/xml.ts'
 
 t.setTimeout(60_000)
 
@@ -17,6 +20,9 @@ t.test('the README names all there is, with the limits that hold', async (t) => 
     ...LIBRARY_SCOPES,
     ...Object.keys(kit).filter((name) => name !== 'PluginError'),
     ...Object.keys(text),
+    ...Object.keys(html).filter((name) => name !== 'HtmlError'),
+    ...Object.keys(xml),
+    ...Object.keys(testing).filter((name) => /^(test|openPlugin|assert)/.test(name)),
   ]
   for (const name of names) t.ok(readme.includes(`\`${name}`), name)
   const { properties } = Manifest
@@ -32,23 +38,47 @@ t.test('the README names all there is, with the limits that hold', async (t) => 
 })
 
 t.test('what the README says is not in the sandbox is not there, and the rest is', async (t) => {
-  const [, list = ''] = /nothing else: no ([^.]+)\./.exec(readme) ?? []
+  const [, list = ''] = /There is nothing else: no ([^.]+)\./.exec(readme) ?? []
+  const [, web = ''] = /and of the web ([^.]+)\./.exec(readme) ?? []
   const absent = [...[...list.matchAll(/`(\w+)`/g)].map(([, name]) => name), 'SharedArrayBuffer', 'Atomics']
   t.ok(absent.includes('process') && absent.includes('WebAssembly'), 'the list was found')
-  const present = ['encodeURIComponent', 'Promise', 'Intl', 'Map', 'RegExp', 'JSON', 'Date', 'Uint8Array', 'BigInt']
+  const present = [
+    ...[...web.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    'encodeURIComponent',
+    'Promise',
+    'Intl',
+    'Map',
+    'RegExp',
+    'JSON',
+    'Date',
+    'Uint8Array',
+    'BigInt',
+  ]
   const supervisor = openSupervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const guest = supervisor.open({
     name: 'a test',
     place: 'test',
-    sources: [{ name: 'test.js', code: `register({ found: (names) => names.filter((name) => typeof globalThis[name] !== 'undefined') })` }],
+    sources: [
+      {
+        name: 'test.js',
+        code: `export default { metadata: { series: { search: (names) => names.filter((name) => typeof globalThis[name] !== 'undefined') } } }`,
+        module: true,
+      },
+    ],
     memoryMbMax: 32,
     load: { cpuMs: 500, wallMs: 5_000 },
     resultLengthMax: 10_000,
     concurrency: 1,
     queueMax: 1,
     restMs: 0,
+    plugin: { methods: ['metadata.series.search'], hostCalls: 1, inFlight: 1, logLines: 1, logLength: 100 },
   })
-  const { text: found } = await guest.call('found', JSON.stringify([...absent, ...present]), { cpuMs: 500, wallMs: 5_000 })
+  const { text: found } = await guest.call(
+    'metadata.series.search',
+    JSON.stringify([...absent, ...present]),
+    { cpuMs: 500, wallMs: 5_000 },
+    { more: JSON.stringify({ callId: '1', plugin: {}, config: {}, userConfig: {} }) },
+  )
   t.same(JSON.parse(found), present)
 })

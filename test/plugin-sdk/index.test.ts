@@ -1,180 +1,59 @@
-import { spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import t, { type Test } from 'tap'
-import { silentLog } from '#core/log.ts'
-import { openEgress } from '#plugins/egress.ts'
+import t from 'tap'
 import { describeManifest } from '#plugins/manifest-schema.ts'
 import { packPlugin, readPackage } from '#plugins/package/plugin-package.ts'
-import { openPluginHost } from '#plugins/plugin-host.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import { manifestOf, openLoopback } from '#test/support/plugins.ts'
+import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
+import { bundle, commandsOf, filesOf, installCompiler, installKit, KIT, run, succeeds, TSC, writeFiles } from '#test/support/plugin-kit.ts'
+import { manifestOf } from '#test/support/plugins.ts'
+import type { Fixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Context } from '../../plugin-sdk/types.ts'
 
 t.setTimeout(180_000)
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const kit = path.join(root, 'plugin-sdk')
-// Not bin/tsc: what tap loads into every process cannot load files without an ending.
-const tsc = path.join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
-const PATIENCE_MS = 60_000
-
-/** Runs a program to its end. */
-function run(command: string, given: readonly string[], cwd: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    // npm must not reach the network, nor what this machine's user has set and cached.
-    const env = {
-      PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
-      HOME: cwd,
-      npm_config_offline: 'true',
-    }
-    const child = spawn(command, given, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS, killSignal: 'SIGKILL' })
-    const said = { stdout: '', stderr: '' }
-    for (const name of ['stdout', 'stderr'] as const)
-      child[name].setEncoding('utf8').on('data', (text: string) => {
-        said[name] += text
-      })
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, ...said }))
-  })
-}
-
-async function succeeds(command: string, given: readonly string[], cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await run(command, given, cwd)
-  if (code !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
-  return stdout
-}
-
-const compile = (cwd: string, ...given: string[]) => succeeds(process.execPath, [tsc, ...given], cwd)
-
-/** The kit as a registry would give it away: built in a copy, packed, and installed into an empty folder. */
-async function installKit(): Promise<{ folder: string; packed: string[] }> {
-  const home = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
-  t.teardown(() => rm(home, { recursive: true, force: true }))
-  const copy = path.join(home, 'plugin-sdk')
-  await cp(kit, copy, { recursive: true, filter: (from) => path.basename(from) !== 'dist' })
-  await compile(copy, '-p', 'tsconfig.json')
-  const report = JSON.parse(await succeeds('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], copy)) as {
-    filename: string
-    files: { path: string }[]
-  }[]
-  const [tarball] = Array.isArray(report) ? report : Object.values<{ filename: string; files: { path: string }[] }>(report)
-  if (tarball === undefined) throw new Error('npm has packed nothing')
-  const folder = path.join(home, 'plugin')
-  await mkdir(folder)
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ name: 'plugin', private: true, type: 'module' }))
-  const quiet = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts']
-  await succeeds('npm', ['install', ...quiet, path.join(home, path.basename(tarball.filename))], folder)
-  return { folder, packed: tarball.files.map((file) => file.path).sort() }
-}
-
-let kitInstalled: Awaited<ReturnType<typeof installKit>>
+let kit: Awaited<ReturnType<typeof installKit>>
 t.before(async () => {
-  kitInstalled = await installKit()
+  kit = await installKit(t)
 })
 
-/** A folder of its own with the kit in it. */
-async function openFolder(t: Test): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  await cp(kitInstalled.folder, folder, { recursive: true })
-  return folder
-}
-
-/** The files that the README has its readers write: blocks with a name. */
-async function tutorialFiles(): Promise<Map<string, string>> {
-  const readme = await readFile(path.join(kit, 'README.md'), 'utf8')
-  return new Map([...readme.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].map(([, name = '', text = '']) => [name, text]))
-}
-
-async function write(folder: string, files: Iterable<[string, string]>): Promise<void> {
-  for (const [name, text] of files) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true })
-    await writeFile(path.join(folder, name), text)
-  }
-}
-
-/**
- * One file of a module and what it imports, as a bundler makes it. It knows as much as the compiler's own output of the kit and of a plugin
- * needs: named imports and exports without other names. Anything else it refuses.
- */
-async function bundle(entry: string, packages: string): Promise<string> {
-  const written: string[] = []
-  const seen = new Set<string>()
-  const find = async (specifier: string, from: string): Promise<string> => {
-    if (specifier.startsWith('.')) return path.resolve(path.dirname(from), specifier)
-    const folder = path.join(packages, '@carrel', 'plugin-sdk')
-    const { exports } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'))
-    return path.join(folder, exports[`.${specifier.slice('@carrel/plugin-sdk'.length)}`].default)
-  }
-  const add = async (file: string): Promise<void> => {
-    if (seen.has(file)) return
-    seen.add(file)
-    let text = await readFile(file, 'utf8')
-    for (const [statement, names = '', specifier = ''] of text.matchAll(/^(?:import|export) \{([^}]*)\} from ["']([^"']+)["'];?$/gm)) {
-      if (/\bas\b/.test(names)) throw new Error(`${file}: ${statement} gives something another name`)
-      await add(await find(specifier, file))
-      text = text.replace(statement, '')
-    }
-    text = text.replace(/^export \{\};?$/gm, '')
-    if (file !== entry) text = text.replace(/^export (?=const|function|async|class)/gm, '')
-    if (/^import\b/m.test(text) || (file !== entry && /^export\b/m.test(text))) throw new Error(`${file} needs a real bundler`)
-    written.push(text)
-  }
-  await add(entry)
-  return written.join('\n')
-}
-
-async function openHost(t: Test, answer: (url: URL) => { status?: number; body: unknown }) {
-  const { database } = await openTestDatabase(t)
-  const way = await openLoopback(t, (request, response) => {
-    const { status = 200, body } = answer(new URL(request.url ?? '/', `https://${request.headers.host}`))
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-  })
-  const supervisor = openSupervisor({ log: silentLog })
-  const host = openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog })
-  t.teardown(() => {
-    host.close()
-    supervisor.close()
-  })
-  const install = async (bytes: Buffer) => {
-    const { plugin } = await host.install(bytes, null)
-    await host.consent(plugin.id, { sha256: plugin.sha256 })
-    const call = async (method: string, input: unknown) =>
-      (await host.call({ pluginId: plugin.id, method, input, userId: null })).result as Record<string, unknown>
-    return { id: plugin.id, call }
-  }
-  return { host, way, install }
-}
+const README = 'plugin-sdk/README.md'
+const tutorialFiles = () => filesOf(README)
 
 /** Open Library in the shapes that it documents, with one book. */
-function openLibrary({ pathname, searchParams }: URL): { status?: number; body: unknown } {
-  if (pathname === '/search.json') {
-    const isDune = searchParams.get('isbn') === '9780441172719' || /dune/i.test(searchParams.get('title') ?? '')
-    return {
-      body: { numFound: 1, docs: isDune ? [{ key: '/works/OL893415W', title: 'Dune', first_publish_year: 1965, cover_i: 11481354 }] : [] },
-    }
+const openLibrary = (): Fixtures => {
+  const site = 'https://openlibrary.org'
+  const search = (query: string) => `${site}/search.json?${query}&limit=5&fields=key,title,first_publish_year,cover_i`
+  const dune = { json: { numFound: 1, docs: [{ key: '/works/OL893415W', title: 'Dune', first_publish_year: 1965, cover_i: 11481354 }] } }
+  const work = { title: 'Dune', description: { type: '/type/text', value: 'Sand.' }, subjects: ['Deserts'] }
+  return {
+    formatVersion: 1,
+    exchanges: [
+      { request: { url: search('title=dune') }, response: dune },
+      { request: { url: search('isbn=9780441172719') }, response: dune },
+      { request: { url: search('title=Emma') }, response: { json: { numFound: 0, docs: [] } } },
+      { request: { url: `${site}/works/OL893415W.json` }, response: { json: work } },
+      { request: { url: `${site}/works/OL1W.json` }, response: { status: 404, json: { error: 'notfound' } } },
+    ],
   }
-  if (pathname === '/works/OL893415W.json')
-    return { body: { title: 'Dune', description: { type: '/type/text', value: 'Sand.' }, subjects: ['Deserts'] } }
-  return { status: 404, body: { error: 'notfound' } }
 }
 
 t.test('the kit is packed, installed into an empty folder, and the tutorial of its README works from there', async (t) => {
-  const folder = await openFolder(t)
+  const folder = await kit.openFolder(t)
   t.same(
-    kitInstalled.packed,
+    kit.packed,
     [
       'LICENSE',
       'README.md',
-      ...['errors', 'index', 'text', 'types'].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]),
+      'dist/THIRD-PARTY-LICENSES.txt',
+      'dist/globals.d.ts',
+      ...['assertions', 'errors', 'fixtures', 'html', 'index', 'testing', 'text', 'types', 'xml'].flatMap((name) => [
+        `dist/${name}.d.ts`,
+        `dist/${name}.js`,
+      ]),
       'manifest.schema.json',
       'package.json',
-    ],
+    ].sort(),
     'what is given away',
   )
   t.same((await readdir(path.join(folder, 'node_modules', '@carrel'))).sort(), ['plugin-sdk'])
@@ -187,16 +66,27 @@ t.test('the kit is packed, installed into an empty folder, and the tutorial of i
   t.same([kitPackage.dependencies, kitPackage.peerDependencies, kitPackage.scripts], [undefined, undefined, undefined])
 
   const files = await tutorialFiles()
-  t.same([...files.keys()].sort(), ['manifest.json', 'pack.mjs', 'src/careful.ts', 'src/main.ts', 'tsconfig.json'])
-  await write(folder, files)
-  await compile(folder)
-  await compile(folder, '--noEmit', 'false', '--outDir', 'build', '--rootDir', 'src')
-  await writeFile(path.join(folder, 'main.js'), await bundle(path.join(folder, 'build', 'main.js'), path.join(folder, 'node_modules')))
-  await succeeds(process.execPath, ['pack.mjs', root], folder)
+  t.same(
+    [...files.keys()].sort(),
+    ['fixtures/dune.json', 'manifest.json', 'src/careful.ts', 'src/main.ts', 'src/reading.ts', 'test/books.test.ts', 'tsconfig.json'],
+    'the files of the tutorial',
+  )
+  await writeFiles(folder, files)
+  await installCompiler(folder)
+  // Of the first step what needs no registry.
+  const commands = (await commandsOf(README, '1. A folder')).filter((command) => command.startsWith('npm pkg'))
+  commands.push(...(await commandsOf(README, '5. Test it')), ...(await commandsOf(README, '6. Pack it')))
+  t.same(
+    commands.map((command) => command.split(' ').slice(0, 3).join(' ')),
+    ['npm pkg set', 'npx tsc', 'npm run tool', 'npm run tool', 'npm run tool'],
+  )
+  const said: string[] = []
+  for (const command of commands) said.push(await succeeds('bash', ['-c', command], folder))
+  t.match(said[2], /finds a book by its title[\s\S]*asks for a work once[\s\S]*knows what is no work/)
   const bytes = await readFile(path.join(folder, 'org.example.library-books-1.0.0.plugin'))
   t.match(readPackage(bytes), { manifest: { id: 'org.example.library-books' }, signedBy: [] })
 
-  const { host, way, install } = await openHost(t, openLibrary)
+  const { host, way, install, unmatched } = await openHostedPlugins(t, openLibrary())
   const { id, call } = await install(bytes)
   const dune = {
     externalId: 'OL893415W',
@@ -220,12 +110,13 @@ t.test('the kit is packed, installed into an empty folder, and the tutorial of i
   await t.rejects(call('metadata.book.get', { externalId: 'dune' }), { code: 'not_found', message: /no work of Open Library/ })
   await t.rejects(call('metadata.book.get', { externalId: 'OL1W' }), { code: 'not_found' })
   t.equal((await host.get(id)).state, 'enabled')
+  t.same(unmatched, [])
 })
 
 t.test('what is not in the sandbox, and what the server would refuse, does not compile', async (t) => {
-  const folder = await openFolder(t)
+  const folder = await kit.openFolder(t)
   const files = await tutorialFiles()
-  const absent = ['process', 'Buffer', 'require', 'console', 'fetch', 'URL', 'setTimeout', 'window', 'WebAssembly', 'TextEncoder']
+  const absent = ['process', 'Buffer', 'require', 'console', 'fetch', 'window', 'WebAssembly', 'setInterval', 'document']
   const wrong: [name: string, plugin: string, complaint: RegExp][] = [
     ['no-title', `{ metadata: { book: { search: () => ({ results: [{ externalId: '1' }] }) } } }`, /'title' is missing/],
     ['role', `{ metadata: { book: { get: () => ({ externalId: '1', authors: [{ name: 'x', role: 'boss' }] }) } } }`, /'"boss"'|"boss"/],
@@ -238,7 +129,7 @@ t.test('what is not in the sandbox, and what the server would refuse, does not c
       /score|string/,
     ],
   ]
-  await write(folder, [
+  await writeFiles(folder, [
     ['tsconfig.json', files.get('tsconfig.json') as string],
     ...absent.map((name): [string, string] => [`src/no-${name}.ts`, `export const found: unknown = ${name}\n`]),
     ...wrong.map(([name, plugin]): [string, string] => [
@@ -247,7 +138,7 @@ t.test('what is not in the sandbox, and what the server would refuse, does not c
     ]),
     ['src/right.ts', CONFIGURED],
   ])
-  const { code, stdout: output } = await run(process.execPath, [tsc, '--pretty', 'false'], folder)
+  const { code, stdout: output } = await run(process.execPath, [TSC, '--pretty', 'false'], folder)
   t.not(code, 0)
   for (const name of absent) t.match(output, new RegExp(`src/no-${name}\\.ts\\(1,\\d+\\): error TS\\d+: Cannot find name '${name}'`), name)
   for (const [name, , complaint] of wrong) {
@@ -299,24 +190,28 @@ const MEMBERS = {
   storage: { get: 'function', set: 'function', delete: 'function', list: 'function' },
   log: { debug: 'function', info: 'function', warn: 'function', error: 'function' },
   progress: 'function',
+  auth: { status: 'function' },
   library: { entries: 'function' },
   sleep: 'function',
   crypto: { digest: 'function', hmac: 'function', randomUUID: 'function' },
+  // Its members are on a prototype.
+  signal: {},
 } as const satisfies {
   [Name in keyof Context]: Context[Name] extends string | ((...given: never[]) => unknown)
     ? 'string' | 'function'
-    : { [Member in keyof Context[Name] as string extends Member ? never : Member]-?: 'string' | 'function' }
+    : Context[Name] extends AbortSignal
+      ? object
+      : { [Member in keyof Context[Name] as string extends Member ? never : Member]-?: 'string' | 'function' }
 }
 
 t.test('errors, configuration and the context are in the sandbox what they are in the types', async (t) => {
-  const folder = await openFolder(t)
+  const folder = await kit.openFolder(t)
   const files = await tutorialFiles()
-  await write(folder, [
+  await writeFiles(folder, [
     ['tsconfig.json', files.get('tsconfig.json') as string],
     ['src/main.ts', CONFIGURED],
   ])
-  await compile(folder, '--noEmit', 'false', '--outDir', 'build', '--rootDir', 'src')
-  const main = await bundle(path.join(folder, 'build', 'main.js'), path.join(folder, 'node_modules'))
+  const main = await bundle(folder)
   const pack = (code: string, change: Record<string, unknown>) =>
     packPlugin(
       new Map([
@@ -324,11 +219,19 @@ t.test('errors, configuration and the context are in the sandbox what they are i
         ['main.js', Buffer.from(code)],
       ]),
     )
-  const { host, install } = await openHost(t, () => ({ body: {} }))
-  const { id, call } = await install(pack(main, { id: 'org.example.configured' }))
+  const { host, install } = await openHostedPlugins(t, {
+    formatVersion: 1,
+    exchanges: [{ request: { url: 'https://api.example.org/' }, response: { json: {} } }],
+  })
+  const { id, call } = await install(
+    pack(main, {
+      id: 'org.example.configured',
+      config: { type: 'object', properties: { shelf: { type: 'string' }, depth: { type: 'integer' } } },
+    }),
+  )
   const search = (query: string) => call('metadata.series.search', { query, limit: 1 })
   t.same(await search('x'), { results: [{ externalId: '1', title: 'all x', preview: { bookCount: null } }] })
-  await host.configure(id, { shelf: 'top', depth: 3 })
+  await host.edit(id, { config: { shelf: 'top', depth: 3 } })
   t.same(await search('x'), { results: [{ externalId: '1', title: 'top x', preview: { bookCount: 3 } }] })
   t.same(await call('metadata.series.get', { externalId: '7' }), {
     externalId: '7',
@@ -338,7 +241,7 @@ t.test('errors, configuration and the context are in the sandbox what they are i
   await t.rejects(search('wait'), { code: 'unavailable', details: { code: 'rate_limited' } })
   await t.rejects(search('locked'), { code: 'unavailable', details: { code: 'auth' } })
   await t.rejects(search('broken'), { code: 'unavailable', details: { code: 'upstream' }, message: /Out of order/ })
-  await host.configure(id, { shelf: 'broken' })
+  await host.edit(id, { config: { shelf: 'broken' } })
   await t.rejects(search('x'), { code: 'unavailable', details: { code: 'config' }, message: /no such shelf/ })
 
   const looking = await install(
@@ -364,7 +267,7 @@ t.test('errors, configuration and the context are in the sandbox what they are i
 })
 
 t.test('the schema of manifests that is given away is the one that the server checks', async (t) => {
-  const published = JSON.parse(await readFile(path.join(kit, 'manifest.schema.json'), 'utf8'))
+  const published = JSON.parse(await readFile(path.join(KIT, 'manifest.schema.json'), 'utf8'))
   t.same(published, describeManifest(), 'plugin-sdk/manifest.schema.json is stale: run plugins/manifest-schema-write.ts')
   const check = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(published)
   t.ok(check(JSON.parse((await tutorialFiles()).get('manifest.json') as string)), JSON.stringify(check.errors))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readIsbns } from '#core/metadata/isbn.ts'
-import { normalizeTitle, readIsbn, readIsbn13, titleSimilarity } from '../../plugin-sdk/text.ts'
+import { normalizeTitle, readDate, readIsbn, readIsbn13, readLanguage, titleSimilarity } from '../../plugin-sdk/text.ts'
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -131,5 +131,89 @@ t.test('every ISBN has one check digit, and the server reads the same ones', asy
       return readIsbn(text) === (readIsbns(text).valid[0] ?? null)
     }),
     { numRuns: 500 },
+  )
+})
+
+t.test('dates as catalogues write them', async (t) => {
+  const dates: [text: string, year: number | null, month?: number, day?: number][] = [
+    ['1965', 1965],
+    [' August 1965 ', 1965, 8],
+    ['August 1, 1965', 1965, 8, 1],
+    ['AUG. 1st 1965', 1965, 8, 1],
+    ['1 Aug. 1965', 1965, 8, 1],
+    ['2001 May 3', 2001, 5, 3],
+    ['Sept 2001', 2001, 9],
+    ['1965-08', 1965, 8],
+    ['1965-08-01', 1965, 8, 1],
+    ['1965-08-01T12:00:00Z', 1965, 8, 1],
+    ['19650801', 1965, 8, 1],
+    ['1965-08-00', 1965, 8],
+    ['1965-00-00', 1965],
+    ['c1965', 1965],
+    ['©1965', 1965],
+    ['[1965?]', 1965],
+    ['(1965)', 1965],
+    ['1965, reprinted 1965', 1965],
+    // What can be read in two ways, or is no day at all.
+    ['01/08/1965', 1965],
+    ['Feb 30, 2001', 2001],
+    ['1965-13-01', 1965],
+    ['Spring 1965', 1965],
+    ['1965-1985', null],
+    ['19--', null],
+    ['1965 or 1966', null],
+    ['may', null],
+    ['', null],
+    ['0012', null],
+    ['12345', null],
+    ['20013301', null],
+    [`1965${' '.repeat(60)}`, null],
+  ]
+  for (const [text, year, month, day] of dates)
+    t.same(readDate(text), year === null ? null : { year, ...(month && { month }), ...(day && { day }) }, JSON.stringify(text))
+})
+
+t.test('every date reads back, and nothing else is ever a date that is none', async (t) => {
+  fc.assert(
+    fc.property(fc.date({ min: new Date('1000-01-01'), max: new Date('2999-12-31'), noInvalidDate: true }), (date) => {
+      const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()]
+      t.same(readDate(date.toISOString()), { year, month, day })
+    }),
+  )
+  fc.assert(
+    fc.property(fc.oneof(anyText, fc.string({ unit: fc.constantFrom('1', '9', '0', '-', ' ', 'may', ',', '.') })), (text) => {
+      const date = readDate(text)
+      if (date === null) return true
+      const { year, month = 1, day = 1 } = date
+      return new Date(Date.UTC(year, month - 1, day))
+        .toISOString()
+        .startsWith(`${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`)
+    }),
+  )
+})
+
+t.test('languages as catalogues write them', async (t) => {
+  const languages: [code: string, language: string | null][] = [
+    ...([
+      ['en', 'en'],
+      ['eng', 'en'],
+      ['ger', 'de'],
+      ['deu', 'de'],
+      ['chi', 'zh'],
+      [' FRE ', 'fr'],
+    ] as [string, string][]),
+    ...([
+      ['pt_BR', 'pt-BR'],
+      ['zh-hant-tw', 'zh-Hant-TW'],
+      ['grc', 'grc'],
+    ] as [string, string][]),
+    ...(['und', 'mul', 'zxx', 'mis', '', 'x', 'english', 'e n', '/languages/eng', 'de--at'].map((code) => [code, null]) as [
+      string,
+      null,
+    ][]),
+  ]
+  for (const [code, language] of languages) t.equal(readLanguage(code), language, JSON.stringify(code))
+  fc.assert(
+    fc.property(anyText, (text) => readLanguage(text) === null || readLanguage(readLanguage(text) as string) === readLanguage(text)),
   )
 })

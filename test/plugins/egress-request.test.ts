@@ -245,26 +245,3 @@ t.test('methods, headers and bodies that a plugin may not choose', async (t) => 
     headers: { accept: 'text/html', 'user-agent': POLICY.userAgent, 'accept-encoding': 'gzip, br', connection: 'close' },
   })
 })
-
-t.test('credentials go to their host, whatever the plugin sets, and to no other', async (t) => {
-  const { way, fetch } = await openWayOut(t, (request, response) => response.setHeader('set-cookie', 'a=b').end(request.url))
-  const credential = { host: 'api.example.org', header: 'Authorization', value: 'Bearer secret' }
-  t.same(
-    (await fetch({ url: 'https://API.example.org/a', headers: { authorization: 'mine' } }, { credential })).headers
-      .map(([name]) => name)
-      .includes('set-cookie'),
-    false,
-  )
-  t.equal(way.asked[0]?.headers.authorization, 'Bearer secret')
-  for (const url of [
-    'https://other.example.org/',
-    'https://other.example.org/https://api.example.org/',
-    'https://api.example.org.wide.example.org/',
-  ]) {
-    await fetch(url, { credential })
-    t.notMatch(JSON.stringify(way.asked.at(-1)), /secret/, url)
-  }
-  t.notMatch(JSON.stringify(await fetch('https://api.example.org/', { credential })), /secret/)
-  await fetch('https://api.example.org/')
-  t.notMatch(JSON.stringify(way.asked.at(-1)), /secret|a=b/, 'nothing is remembered from one request to the next')
-})

@@ -1,39 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { silentLog } from '#core/log.ts'
-import { openEgress } from '#plugins/egress.ts'
-import { openPluginHost } from '#plugins/plugin-host.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
-import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(120_000)
 
-async function openHost(t: Test) {
-  const { database } = await openTestDatabase(t)
-  const way = await openLoopback(t, (request, response) => {
+const openHost = (t: Test) =>
+  openTestHost(t, (request, response) => {
     if (request.url?.startsWith('/missing')) response.statusCode = 404
     if (request.url?.startsWith('/slow')) response.statusCode = 429
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ you: request.headers['user-agent'], asked: request.url }))
   })
-  const supervisor = openSupervisor({ log: silentLog })
-  const host = openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog })
-  t.teardown(() => {
-    host.close()
-    supervisor.close()
-  })
-  /** Installed, agreed to, and ready. */
-  const run = async (main: string, manifest: Record<string, unknown> = {}) => {
-    const { plugin } = await host.install(pluginOf(main, manifest), null)
-    await host.consent(plugin.id, { sha256: plugin.sha256 })
-    const call = async (method: string, input: unknown, userId: string | null = null) =>
-      (await host.call({ pluginId: plugin.id, method, input, userId })).result
-    return { id: plugin.id, call }
-  }
-  return { database, host, run, way }
-}
 
 const SEARCH = `export default { metadata: { series: {
   async search({ query }, ctx) {
@@ -46,7 +25,7 @@ const SEARCH = `export default { metadata: { series: {
 
 t.test('a plugin is installed, agreed to, called, switched off and taken away', async (t) => {
   const { host, way } = await openHost(t)
-  const { plugin, waitsFor } = await host.install(pluginOf(SEARCH), null)
+  const { plugin, waitsFor } = await host.install(pluginOf(SEARCH), { userId: null })
   t.match(plugin, { key: 'org.example.echo', state: 'waiting', granted: null, version: '1.0.0' })
   t.same(waitsFor, ['runs for the first time'])
   const search = { pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'dune', limit: 5 }, userId: null }
@@ -85,7 +64,7 @@ t.test('updates: at once when they ask for no more, by consent when they do, nev
   const others = generateKeyPairSync('ed25519').privateKey
   const main = (word: string) =>
     `export default { metadata: { series: { search: () => ({ results: [{ externalId: '1', title: '${word}' }] }), get: () => ({ externalId: '1' }) } } }`
-  const { plugin } = await host.install(pluginOf(main('one'), {}, [keys]), null)
+  const { plugin } = await host.install(pluginOf(main('one'), {}, [keys]), { userId: null })
   await host.consent(plugin.id, { sha256: plugin.sha256 })
   const title = async () => {
     const { result } = await host.call({
@@ -97,7 +76,7 @@ t.test('updates: at once when they ask for no more, by consent when they do, nev
     return (result as { results: { title: string }[] }).results[0]?.title
   }
   t.equal(await title(), 'one')
-  t.same((await host.install(pluginOf(main('two'), { version: '1.1.0' }, [keys]), null)).waitsFor, [])
+  t.same((await host.install(pluginOf(main('two'), { version: '1.1.0' }, [keys]), { userId: null })).waitsFor, [])
   t.equal(await title(), 'two')
 
   const wider = {
@@ -109,14 +88,20 @@ t.test('updates: at once when they ask for no more, by consent when they do, nev
       ],
     },
   }
-  const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), null)
+  const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), { userId: null })
   t.same(waitsFor, ['talks to evil.example.com'])
   t.equal(await title(), 'two', 'the old version goes on')
-  await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), null), { code: 'conflict', message: /here already/ })
-  await t.rejects(host.install(pluginOf(main('x'), { version: '1.0.5' }, [keys]), null), { code: 'conflict', message: /older/ })
-  await t.rejects(host.install(pluginOf(main('x'), { version: '9.0.0' }, [others]), null), { code: 'conflict', message: /signed/ })
+  await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {
+    code: 'conflict',
+    message: /here already/,
+  })
+  await t.rejects(host.install(pluginOf(main('x'), { version: '1.0.5' }, [keys]), { userId: null }), { code: 'conflict', message: /older/ })
+  await t.rejects(host.install(pluginOf(main('x'), { version: '9.0.0' }, [others]), { userId: null }), {
+    code: 'conflict',
+    message: /signed/,
+  })
   await t.rejects(
-    host.install(pluginOf(main('x'), { version: '9.0.0' }), null),
+    host.install(pluginOf(main('x'), { version: '9.0.0' }), { userId: null }),
     { code: 'conflict', message: /signed/ },
     'a signature is not taken away',
   )
@@ -125,7 +110,7 @@ t.test('updates: at once when they ask for no more, by consent when they do, nev
 
 t.test('packages that are none, and plugins that do not start or do not keep their promises', async (t) => {
   const { host } = await openHost(t)
-  await t.rejects(host.install(Buffer.from('no zip'), null), { code: 'invalid_value' })
+  await t.rejects(host.install(Buffer.from('no zip'), { userId: null }), { code: 'invalid_value' })
   for (const [main, message] of [
     ['export default {}', /promises metadata.series.search, metadata.series.get/],
     ['syntax error', /does not start/],
@@ -134,7 +119,7 @@ t.test('packages that are none, and plugins that do not start or do not keep the
     ['import fs from "node:fs"; export default {}', /cannot import "node:fs"/],
     ['const a = []; for (;;) a.push(new Array(1000).fill(a.length)); export default {}', /does not start/],
   ] as const)
-    await t.rejects(host.install(pluginOf(main), null), { code: 'invalid_value', message }, main)
+    await t.rejects(host.install(pluginOf(main), { userId: null }), { code: 'invalid_value', message }, main)
   t.same(await host.list(), [], 'nothing of them is kept')
 })
 
@@ -213,7 +198,7 @@ t.test('one reader’s plugin knows nothing of another’s, and reads no more of
     }
     return [recommendations[0]?.title, ...JSON.parse(recommendations[0]?.reason ?? '[]')]
   }
-  const members = ['alternateTitles', 'booksRead', 'lastReadAt', 'seriesId', 'title']
+  const members = ['alternateTitles', 'booksRead', 'booksStarted', 'lastReadAt', 'readers', 'seriesId', 'title']
   t.same(await ask(rita.userId), ['230', 1, null, members, false])
   t.same(await ask(rita.userId), ['230', 2, 'of 1', members, false])
   t.same(await ask(ravi.userId), ['231', 1, null, members, true], 'an isolate and a storage of their own')

@@ -21,7 +21,7 @@ export const forever = () => new AbortController().signal
 /** What a guest is told, which is never more than it should know. */
 export async function refusal(work: Promise<unknown>): Promise<{ own: string | null; message: string }> {
   const error = await work.then(
-    (value) => new Error(`It was answered: ${JSON.stringify(value ?? null).slice(0, 200)}`),
+    (value) => new Error(`It was answered: ${String(JSON.stringify(value)).slice(0, 200)}`),
     (error: unknown) => error,
   )
   if (!(error instanceof GuestError) || error.code !== 'thrown') throw error

@@ -77,3 +77,16 @@ export async function openLoopback(t: Test, answer: http.RequestListener, addres
     port: (server.address() as AddressInfo).port,
   }
 }
+
+/** Version `number` of a plugin that says which it is and what it has kept; every version keeps its data in another form. */
+export const updateOf = (number: number): Buffer =>
+  pluginOf(
+    `export default {
+      async migrate(ctx, from) { await ctx.storage.set('form', ${number}); await ctx.storage.set('from', from) },
+      metadata: { series: {
+        async search(query, ctx) {
+          return { results: [{ externalId: '1', title: JSON.stringify([ctx.plugin.version, await ctx.storage.get('form')]) }] }
+        },
+        get: () => ({ externalId: '1' }) } } }`,
+    { version: `1.0.${number}`, dataVersion: number },
+  )

@@ -174,7 +174,7 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   mkdirSync(dirname(coverPath(folder, bookId)), { recursive: true })
   writeFileSync(coverPath(folder, bookId), GIF)
 
-  const { plugin } = await services.plugins.install(pluginOf(PLUGIN), null)
+  const { plugin } = await services.plugins.install(pluginOf(PLUGIN), { userId: null })
   await services.plugins.consent(plugin.id, { sha256: plugin.sha256 })
 
   const names: Known = {

@@ -3,6 +3,7 @@ import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress.ts'
 import { openPluginHost } from '#plugins/plugin-host.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
+import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -12,7 +13,9 @@ async function openAdmin(t: Test) {
   const supervisor = openSupervisor({ log: silentLog })
   const way = await openLoopback(t, (_, response) => response.end('{}'))
   const server = await openTestServer(t, {
-    services: ({ database }) => ({ plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog }) }),
+    services: ({ database }) => ({
+      plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
+    }),
   })
   t.teardown(() => supervisor.close())
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown, token = server.adminToken) =>

@@ -1,0 +1,183 @@
+import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { count, printable } from '#api/cli/library-report.ts'
+import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { describePermissions } from '#api/cli/plugin.ts'
+import { NAME, VERSION } from '#api/version.ts'
+import { credentialKeys } from '#core/database/data-folder.ts'
+import { CarrelError } from '#core/errors.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
+import type { EgressWay } from '#plugins/egress.ts'
+import type { PluginHost } from '#plugins/plugin-host.ts'
+import type { Repositories, Repository } from '#plugins/repository/repositories.ts'
+
+interface Opened {
+  host: PluginHost
+  repositories: Repositories
+}
+
+/** Opens what the commands need; a running server sees every change with its next call of a plugin. */
+async function withRepositories(
+  input: CommandInput,
+  way: EgressWay | undefined,
+  work: (opened: Opened) => Promise<number>,
+): Promise<number> {
+  const { settings, log, stop } = input
+  const opened = await openCommandDatabase({ settings, log, stop })
+  try {
+    const { database } = opened
+    const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
+      import('#plugins/plugin-host.ts'),
+      import('#plugins/supervisor.ts'),
+      import('#plugins/egress.ts'),
+      import('#plugins/repository/download.ts'),
+      import('#plugins/repository/repositories.ts'),
+    ])
+    const supervisor = openSupervisor({ log })
+    const egress = openEgress(way)
+    const host = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(opened.settings) })
+    const repositories = openRepositories({
+      ...{ database, log, download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }), serverVersion: VERSION },
+      install: host.install,
+      onRevoked: () => host.applyRevocations(),
+    })
+    const end = () => void repositories.close()
+    stop.addEventListener('abort', end, { once: true })
+    try {
+      return await work({ host, repositories })
+    } catch (error) {
+      // What is refused is told as it is over HTTP.
+      if (error instanceof CarrelError) throw new CommandProblem(error.message, { cause: error })
+      throw error
+    } finally {
+      stop.removeEventListener('abort', end)
+      await repositories.close()
+      host.close()
+      supervisor.close()
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+/** The repository that a person means by its address, name or id. @throws CommandProblem when there is none, or more than one */
+async function chooseRepository(repositories: Repositories, word: string): Promise<Repository> {
+  const all = await repositories.list()
+  const found = all.filter(({ id, url, name }) => id === word || url === word || url === `${word}/` || name === word)
+  if (found.length === 1) return found[0]!
+  if (found.length > 1) throw new CommandProblem(`More than one repository is called "${word}". Give its address.`)
+  const names = all.map(({ url }) => url)
+  throw new CommandProblem(`There is no plugin repository "${word}".${didYouMean(word, names)} All of them: carrel plugin repository list`)
+}
+
+const day = (date: Date | null) => date?.toISOString().slice(0, 10) ?? 'never'
+
+/** @param way how requests leave the house; another in tests */
+export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] => [
+  {
+    name: 'plugin repository add',
+    usage: '<address>',
+    summary: 'adds a repository of plugins, once its key is confirmed',
+    about:
+      'Fetches the index of a repository and shows the fingerprint of the key that signs it. Compare that with what its publisher says elsewhere, and give the key with --key: from then on nothing is believed that it has not signed.',
+    flags: [{ name: 'key', value: 'text', isSwitch: false, repeatable: false, about: 'The key that was shown and compared.' }],
+    wordsMin: 1,
+    wordsMax: 1,
+    run: (input) =>
+      withRepositories(input, way, async ({ repositories }) => {
+        const { words, flag, out } = input
+        const url = words[0] as string
+        const publicKey = flag('key')
+        if (publicKey !== undefined) {
+          const added = await repositories.add({ url, publicKey })
+          out.line(`Added ${printable(added.name)} (${added.url}): ${count(added.plugins, 'plugin')}.`)
+          return 0
+        }
+        const offer = await repositories.look(url)
+        out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. It is signed by the key with the fingerprint`)
+        out.line(`  ${offer.fingerprint}`)
+        out.line(`If its publisher says the same elsewhere: carrel plugin repository add ${offer.url} --key ${offer.publicKey}`)
+        return 0
+      }),
+  },
+  {
+    name: 'plugin repository list',
+    usage: '',
+    summary: 'lists the repositories of plugins',
+    about: 'Lists the repositories: address, name, how many plugins, when the index came and until when it holds.',
+    flags: [],
+    wordsMin: 0,
+    wordsMax: 0,
+    run: (input) =>
+      withRepositories(input, way, async ({ repositories }) => {
+        const all = await repositories.list()
+        for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
+          const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
+          input.out.line(`${url}  ${printable(name)}  ${count(plugins, 'plugin')}  ${state}`)
+          if (error !== null) input.out.line(`  The last attempt failed: ${printable(error)}`)
+        }
+        if (all.length === 0) input.out.line('There is no plugin repository yet. Add one: carrel plugin repository add ADDRESS')
+        return 0
+      }),
+  },
+  {
+    name: 'plugin repository refresh',
+    usage: '<address>',
+    summary: 'fetches the index of a repository',
+    about: 'Fetches the index of a repository. Where that fails the last one stays until it expires.',
+    flags: [],
+    wordsMin: 1,
+    wordsMax: 1,
+    run: (input) =>
+      withRepositories(input, way, async ({ repositories }) => {
+        const { id } = await chooseRepository(repositories, input.words[0] as string)
+        const { name, plugins, error } = await repositories.refresh(id)
+        if (error !== null) throw new CommandProblem(`It could not be refreshed: ${printable(error)}`)
+        input.out.line(`${printable(name)}: ${count(plugins, 'plugin')}.`)
+        return 0
+      }),
+  },
+  {
+    name: 'plugin repository remove',
+    usage: '<address>',
+    summary: 'takes a repository of plugins away',
+    about: 'Takes a repository away. What was installed from it stays, and so does what it has revoked.',
+    flags: [],
+    wordsMin: 1,
+    wordsMax: 1,
+    run: (input) =>
+      withRepositories(input, way, async ({ repositories }) => {
+        const { id, name } = await chooseRepository(repositories, input.words[0] as string)
+        await repositories.remove(id)
+        input.out.line(`${printable(name)} is taken away.`)
+        return 0
+      }),
+  },
+  {
+    name: 'plugin repository install',
+    usage: '<address> <plugin> [version]',
+    summary: 'installs a plugin of a repository, or a new version of one',
+    about:
+      'Fetches a package of a repository, checks it, starts it once in its sandbox, and keeps it: the newest version that can be installed, unless another is given. It runs when somebody has agreed to what it asks for.',
+    flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
+    wordsMin: 2,
+    wordsMax: 3,
+    run: (input) =>
+      withRepositories(input, way, async ({ host, repositories }) => {
+        const { words, flag, out } = input
+        const { id } = await chooseRepository(repositories, words[0] as string)
+        const { permissionsOf } = await import('#plugins/permissions.ts')
+        const wanted = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
+        const { plugin, version, sha256, waitsFor } = await repositories.install(wanted)
+        const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
+        out.line(`${printable(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
+        const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
+        for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
+        if (waitsFor.length > 0 && flag('yes') !== undefined) {
+          await host.consent(plugin.id, { sha256 })
+          out.line('You have agreed; it runs.')
+        } else if (waitsFor.length > 0) out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. Agree to it over HTTP.`)
+        else out.line('It asks for no more than was agreed to, and runs.')
+        return 0
+      }),
+  },
+]

@@ -1,0 +1,250 @@
+import Type from 'typebox'
+import type { Services } from '#api/services.ts'
+import { TitleRules } from '#core/library/title-rules.ts'
+import { listPluginFacts, type PluginFacts } from '#core/plugin/plugin-store.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { type Manifest, methodsOf } from '#plugins/manifest.ts'
+import { permissionsOf } from '#plugins/permissions.ts'
+import type { InstalledPlugin } from '#plugins/plugin-host.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+const Text = Nullable(Type.String())
+
+/** What a version asks for, or was granted. */
+export const Granted = Type.Object(
+  {
+    network: Type.Array(Type.Object({ host: Type.String(), methods: Type.Array(Type.String()), reason: Type.String() })),
+    networkFromConfig: Type.Array(Type.String(), { description: 'Members of the configuration that hold addresses of further hosts.' }),
+    library: Type.Array(Type.String(), { description: 'What it may read of the library of a reader.' }),
+    storageKB: Count,
+    auth: Nullable(
+      Type.Object({
+        type: Type.String(),
+        scope: Type.String(),
+        host: Nullable(Type.String()),
+        loginHost: Nullable(Type.String({ description: 'Where readers are sent to sign in.' })),
+        tokenHost: Nullable(Type.String({ description: 'Where the server redeems that.' })),
+      }),
+    ),
+    heapMB: Count,
+    cpuMs: Count,
+    wallMs: Count,
+  },
+  { title: 'PluginPermissions' },
+)
+
+export const HEALTH = ['unknown', 'healthy', 'degraded', 'quarantined', 'revoked', 'disabled'] as const
+
+/** How the metadata of a plugin is used. */
+export const MATCHING = {
+  libraryIds: Type.Array(Uuid, { maxItems: 1_000, description: 'Libraries that it is used for; all where none is named.' }),
+  metadataTargets: Nullable(
+    Type.Array(Type.String({ maxLength: 100 }), {
+      maxItems: 100,
+      description: 'Metadata fields that are taken from it; all where it is null.',
+    }),
+  ),
+  searchQueryTemplate: Nullable(Type.String({ maxLength: 10_000, description: 'A template that writes what is searched for.' })),
+  searchPreprocessingRules: Nullable(TitleRules),
+  autoMatchConditions: Nullable(
+    Type.Unknown({ description: 'Conditions on a series or book; only those that meet them are matched by themselves.' }),
+  ),
+  useExistingExternalId: Type.Boolean({ description: 'An identifier that is known is looked up before anything is searched for.' }),
+  priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Of several that offer a field, the lowest number is asked first.' }),
+}
+
+const Capabilities = Type.Object({
+  metadataProvider: Type.Array(OneOf(['series', 'book'])),
+  externalIdSource: Text,
+  userReadSync: Type.Boolean(),
+  userRecommendationProvider: Type.Boolean(),
+  releaseSource: Type.Boolean(),
+})
+
+const ShownManifest = Type.Object(
+  {
+    name: Type.String(),
+    displayName: Type.String(),
+    version: Type.String(),
+    protocolVersion: Type.String({ description: 'The interface for plugins that it was made for.' }),
+    description: Text,
+    author: Text,
+    homepage: Text,
+    license: Text,
+    capabilities: Capabilities,
+    contentTypes: Type.Array(Type.String()),
+    searchUriTemplate: Text,
+    configSchema: Nullable(Type.Unknown({ description: 'A JSON Schema.' })),
+    userConfigSchema: Nullable(Type.Unknown({ description: 'A JSON Schema.' })),
+    requiredCredentials: Type.Array(
+      Type.Object({
+        key: Type.String(),
+        label: Type.String(),
+        required: Type.Boolean(),
+        sensitive: Type.Boolean(),
+        credentialType: Type.String(),
+      }),
+    ),
+    oauth: Nullable(
+      Type.Object({ authorizationUrl: Type.String(), tokenUrl: Type.String(), scopes: Type.Array(Type.String()), pkce: Type.Boolean() }),
+    ),
+    scopes: Type.Array(Type.String()),
+  },
+  { title: 'PluginManifest' },
+)
+
+/**
+ * A plugin as administrators see it. Plugins run in isolates, so there is no command with arguments and environment here, as the interface of
+ * earlier servers has; instead there are what a plugin asks for, what it was granted, and the hash of what was agreed to.
+ */
+export const Plugin = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String({ description: 'Its own identifier, such as org.example.anilist.' }),
+    displayName: Type.String(),
+    description: Text,
+    pluginType: OneOf(['system', 'user']),
+    version: Type.String(),
+    sha256: Type.String({ description: 'Of the package; consent names it.' }),
+    signedBy: Type.Array(Type.String(), { description: 'Ed25519 keys, base64.' }),
+    state: OneOf(['waiting', 'enabled', 'disabled', 'quarantined', 'revoked']),
+    enabled: Type.Boolean(),
+    disabledReason: Text,
+    healthStatus: OneOf([...HEALTH]),
+    failureCount: Count,
+    lastFailureAt: Nullable(Timestamp),
+    lastSuccessAt: Nullable(Timestamp),
+    methods: Type.Array(Type.String(), { description: 'What it offers, such as metadata.series.search.' }),
+    asksFor: Granted,
+    granted: Nullable(Granted),
+    permissions: Type.Array(Type.String(), { description: 'What it was granted, in short: its scopes of the library.' }),
+    scopes: Type.Array(Type.String(), { description: 'Where it can be asked for something, as in /plugins/actions.' }),
+    config: Type.Record(Type.String(), Type.Unknown()),
+    privateHosts: Type.Boolean({ description: 'Whether hosts of its configuration may lie in the own network.' }),
+    hasCredentials: Type.Boolean({ description: 'Of the server. They are never told.' }),
+    credentialDelivery: OneOf(['host']),
+    userCount: Count,
+    ...MATCHING,
+    manifest: ShownManifest,
+    readme: Text,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Plugin', description: 'Runs in an isolate: there is neither a command nor an environment.' },
+)
+
+const CREDENTIALS = {
+  none: [],
+  apiKey: [{ key: 'token', label: 'Token', sensitive: true }],
+  basic: [
+    { key: 'username', label: 'User name', sensitive: false },
+    { key: 'password', label: 'Password', sensitive: true },
+  ],
+  oauth2: [
+    { key: 'clientId', label: 'Client id', sensitive: false },
+    { key: 'clientSecret', label: 'Client secret', sensitive: true },
+  ],
+} as const
+
+export function shownCapabilities({ capabilities }: Manifest) {
+  const metadata = (['series', 'book'] as const).filter((kind) => capabilities[`metadata.${kind}`] !== undefined)
+  return {
+    metadataProvider: metadata,
+    externalIdSource: capabilities['metadata.series']?.idSource ?? capabilities['metadata.book']?.idSource ?? null,
+    userReadSync: false,
+    userRecommendationProvider: capabilities.recommendations !== undefined,
+    releaseSource: false,
+  }
+}
+
+export function shownManifest(manifest: Manifest) {
+  const { auth, capabilities } = manifest
+  const oauth = auth?.oauth2
+  const shown = shownCapabilities(manifest)
+  return {
+    name: manifest.id,
+    displayName: manifest.name,
+    version: manifest.version,
+    protocolVersion: manifest.engine.pluginApi,
+    description: manifest.description ?? manifest.summary,
+    author: manifest.author?.name ?? null,
+    homepage: manifest.homepage ?? null,
+    license: manifest.license ?? null,
+    capabilities: shown,
+    contentTypes: shown.metadataProvider,
+    searchUriTemplate: capabilities.webLinks?.search ?? null,
+    configSchema: manifest.config ?? null,
+    userConfigSchema: manifest.userConfig ?? null,
+    requiredCredentials: CREDENTIALS[auth?.type ?? 'none'].map((field) => ({
+      ...field,
+      required: field.key !== 'clientSecret',
+      credentialType: 'text',
+    })),
+    oauth: oauth
+      ? { authorizationUrl: oauth.authorizeUrl, tokenUrl: oauth.tokenUrl, scopes: oauth.scopes ?? [], pkce: oauth.pkce !== false }
+      : null,
+    scopes: scopesOf(manifest),
+  }
+}
+
+/** Where a plugin can be asked for something. */
+export function scopesOf({ capabilities }: Manifest): string[] {
+  return [
+    ...(capabilities['metadata.series'] ? ['series:detail', 'series:bulk', 'library:detail'] : []),
+    ...(capabilities['metadata.book'] ? ['book:detail', 'library:detail'] : []),
+  ].filter((scope, index, all) => all.indexOf(scope) === index)
+}
+
+const NO_FACTS: Omit<PluginFacts, 'id'> = { failureCount: 0, lastFailureAt: null, userCount: 0, hasCredentials: false }
+
+function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<PluginFacts, 'id'> = NO_FACTS) {
+  const { manifest, state, matching } = plugin
+  const offersMetadata = shownCapabilities(manifest).metadataProvider.length > 0
+  return {
+    id: plugin.id,
+    name: plugin.key,
+    displayName: manifest.name,
+    description: manifest.summary,
+    pluginType: offersMetadata ? ('system' as const) : ('user' as const),
+    version: plugin.version,
+    sha256: plugin.sha256,
+    signedBy: plugin.signedBy,
+    state,
+    enabled: state === 'enabled',
+    disabledReason: plugin.stateReason,
+    healthStatus: services.plugins.healthOf(plugin),
+    failureCount: facts.failureCount,
+    lastFailureAt: facts.lastFailureAt?.toISOString() ?? null,
+    lastSuccessAt: plugin.lastSuccessAt?.toISOString() ?? null,
+    methods: methodsOf(manifest),
+    asksFor: permissionsOf(manifest),
+    granted: plugin.granted,
+    permissions: plugin.granted?.library ?? [],
+    scopes: scopesOf(manifest),
+    config: plugin.config,
+    privateHosts: plugin.privateHosts,
+    hasCredentials: facts.hasCredentials,
+    credentialDelivery: 'host' as const,
+    userCount: facts.userCount,
+    libraryIds: matching.libraryIds ?? [],
+    metadataTargets: matching.metadataTargets ?? null,
+    searchQueryTemplate: matching.searchQueryTemplate ?? null,
+    searchPreprocessingRules: matching.searchPreprocessingRules ?? null,
+    autoMatchConditions: matching.autoMatchConditions ?? null,
+    useExistingExternalId: matching.useExistingExternalId ?? true,
+    priority: matching.priority ?? 100,
+    manifest: shownManifest(manifest),
+    readme: plugin.readme,
+    createdAt: plugin.createdAt.toISOString(),
+    updatedAt: plugin.updatedAt.toISOString(),
+  }
+}
+
+export async function showPlugin(services: Services, plugin: InstalledPlugin) {
+  return showOne(services, plugin, (await listPluginFacts(services.database, plugin.id)).get(plugin.id))
+}
+
+export async function showPlugins(services: Services, plugins: readonly InstalledPlugin[]) {
+  const facts = await listPluginFacts(services.database, null)
+  return plugins.map((plugin) => showOne(services, plugin, facts.get(plugin.id)))
+}

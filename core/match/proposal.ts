@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util'
+import { BOOK_FIELDS } from '#core/book/metadata.ts'
+import { applyPatch } from '#core/metadata/apply-patch.ts'
+import type { Field, Holding } from '#core/metadata/field.ts'
+import type { Kind } from '#core/metadata/holding-store.ts'
+import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { nameKey } from '#core/taxonomy/name.ts'
+
+/** What stands beside the fields of a series or book, as far as a provider may say it. */
+export interface Facts {
+  genres: string[]
+  tags: string[]
+  /** Of a series only. */
+  alternateTitles: { label: string; title: string }[]
+  /** By source. */
+  externalIds: Record<string, { externalId: string; externalUrl: string | null }>
+  /** Addresses by source. */
+  externalLinks: Record<string, string>
+  /** Of a series only, by source, from 0 to 100. */
+  externalRatings: Record<string, { rating: number; voteCount: number | null }>
+}
+export type FactName = keyof Facts
+
+/** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
+export interface Proposal {
+  /** Members of the fields of the kind. */
+  values: Readonly<Record<string, unknown>>
+  facts: Partial<Facts>
+  coverUrl: string | null
+}
+
+/** How a record stands before a proposal is applied. */
+export interface Standing {
+  holding: Holding
+  facts: Facts
+  /** Whether somebody has chosen a cover, or a plugin's is there already. */
+  hasChosenCover: boolean
+}
+
+export const FIELD_STATUSES = ['will_apply', 'locked', 'no_permission', 'unchanged', 'not_provided'] as const
+export type FieldStatus = (typeof FIELD_STATUSES)[number]
+
+/** What would become of one field. */
+export interface FieldPreview {
+  field: string
+  currentValue: unknown
+  proposedValue: unknown
+  status: FieldStatus
+  /** Why not; null where it will be applied. */
+  reason: string | null
+}
+
+/** Which fields may be applied at all. */
+export interface Choice {
+  /** Those that somebody has chosen; all where it is null. */
+  fields: readonly string[] | null
+  /** Those that the provider is used for; all where it is null. */
+  targets: readonly string[] | null
+  /** Leaves whatever has a value. */
+  gapsOnly?: boolean
+}
+
+const FIELDS: Record<Kind, readonly Field[]> = { series: SERIES_FIELDS, book: BOOK_FIELDS }
+const FACTS: Record<Kind, readonly FactName[]> = {
+  series: ['genres', 'tags', 'alternateTitles', 'externalIds', 'externalLinks', 'externalRatings'],
+  book: ['genres', 'tags', 'externalIds', 'externalLinks'],
+}
+/** Nobody proposes these: they are the reader's own, or views of other fields. */
+const OWN = new Set(['customMetadata', 'genre'])
+const COVER = 'cover'
+
+/** Everything that can be proposed for a kind, in the order that people look at it. */
+export const proposable = (kind: Kind): string[] => [
+  ...FIELDS[kind].filter(({ name, role }) => role === undefined && !OWN.has(name)).map(({ name }) => name),
+  ...FACTS[kind],
+  COVER,
+]
+
+/** The lock that keeps a fact as it is; identifiers, links and ratings have none, for people do not write them. */
+const lockOf = (kind: Kind, fact: FactName): string | null => {
+  if (fact === 'genres') return kind === 'series' ? 'genres' : 'genre'
+  if (fact === 'tags') return kind === 'series' ? 'tags' : null
+  return fact === 'alternateTitles' ? 'alternateTitles' : null
+}
+
+/** What a fact would be: genres and tags take the place of those before, the rest is added to. */
+export function mergedFact<Name extends FactName>(name: Name, before: Facts[Name], given: Facts[Name]): Facts[Name] {
+  if (name === 'genres' || name === 'tags') {
+    const known = new Map((before as string[]).map((one) => [nameKey(one), one]))
+    const keys = new Map((given as string[]).map((one) => [nameKey(one), known.get(nameKey(one)) ?? one]))
+    return [...keys.values()].sort((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) as Facts[Name]
+  }
+  if (name === 'alternateTitles') {
+    const titles = before as Facts['alternateTitles']
+    const more = (given as Facts['alternateTitles']).filter(({ title }, index, all) => {
+      const same = (other: { title: string }) => nameKey(other.title) === nameKey(title)
+      return !titles.some(same) && all.findIndex(same) === index
+    })
+    return [...titles, ...more] as Facts[Name]
+  }
+  return { ...(before as object), ...(given as object) } as Facts[Name]
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0) ||
+  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+
+/** What a proposal would change, every field with its reason. Pure: applying does exactly what this says. */
+export function previewProposal(kind: Kind, standing: Standing, proposal: Proposal, choice: Choice): FieldPreview[] {
+  const { holding, facts } = standing
+  return proposable(kind).map((field) => {
+    const show = (currentValue: unknown, proposedValue: unknown, status: FieldStatus, reason: string | null = null): FieldPreview => ({
+      ...{ field, status, reason },
+      currentValue: currentValue ?? null,
+      proposedValue: proposedValue ?? null,
+    })
+    const fact = FACTS[kind].find((name) => name === field)
+    const current = fact ? facts[fact] : holding.values[field]
+    const given = fact ? proposal.facts[fact] : field === COVER ? proposal.coverUrl : proposal.values[field]
+    if (isNothing(given)) return show(current, null, 'not_provided', 'The provider does not say it.')
+    const proposed = fact ? mergedFact(fact, facts[fact] as never, given as never) : given
+    if (choice.targets !== null && !choice.targets.includes(field))
+      return show(current, proposed, 'no_permission', 'This provider is not used for this field.')
+    if (choice.fields !== null && !choice.fields.includes(field)) return show(current, proposed, 'no_permission', 'It was not chosen.')
+    if (choice.gapsOnly && (field === COVER ? standing.hasChosenCover : !isNothing(current) && !isFromName(holding, field)))
+      return show(current, proposed, 'unchanged', 'It has a value already.')
+    const lock = fact ? lockOf(kind, fact) : field
+    if (lock !== null && holding.locks.has(lock)) return show(current, proposed, 'locked', 'It is locked.')
+    if (field === COVER)
+      return standing.hasChosenCover ? show(null, given, 'locked', 'A cover has been chosen.') : show(null, given, 'will_apply')
+    if (fact) return isDeepStrictEqual(current, proposed) ? show(current, proposed, 'unchanged') : show(current, proposed, 'will_apply')
+    const [outcome] = applyPatch(FIELDS[kind], holding, { [field]: given }, 'plugin').outcomes
+    if (outcome?.result === 'outranked') return show(current, proposed, 'locked', 'Somebody has given it by hand.')
+    if (outcome?.result === 'locked') return show(current, proposed, 'locked', 'It is locked.')
+    return show(current, proposed, outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
+  })
+}
+
+/** A title that is only the name of a folder or file is as good as none. */
+const isFromName = (holding: Holding, field: string): boolean => holding.sources[field] === 'file_name'

@@ -1,0 +1,60 @@
+import type { Knex } from 'knex'
+
+/** Whose credentials: the server's own for a plugin, or those of one reader. */
+export interface CredentialOwner {
+  pluginId: string
+  userId: string | null
+}
+
+export interface SealedCredential {
+  field: string
+  keyId: string
+  sealed: Buffer
+  expiresAt: Date | null
+  updatedAt: Date
+}
+
+const of = (database: Knex, { pluginId, userId }: CredentialOwner) =>
+  database('plugin_credentials').where('plugin_id', pluginId).whereRaw('user_id IS NOT DISTINCT FROM ?', [userId])
+
+export async function listCredentials(database: Knex, owner: CredentialOwner): Promise<SealedCredential[]> {
+  return await of(database, owner)
+    .orderBy('field')
+    .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
+}
+
+/** Puts what is given in the place of everything that was there. */
+export async function replaceCredentials(
+  database: Knex,
+  owner: CredentialOwner,
+  fields: readonly Omit<SealedCredential, 'updatedAt'>[],
+): Promise<void> {
+  await database.transaction(async (trx) => {
+    // Two that replace the same wait for each other; the plugin may be gone by then.
+    if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return
+    await of(trx, owner).delete()
+    if (fields.length === 0) return
+    await trx('plugin_credentials').insert(
+      fields.map(({ field, keyId, sealed, expiresAt }) => ({
+        ...{ plugin_id: owner.pluginId, user_id: owner.userId, field, key_id: keyId, sealed },
+        expires_at: expiresAt,
+      })),
+    )
+  })
+}
+
+/** Those that were sealed with another key than this one: a few short rows for each reader who has signed in somewhere. */
+export async function listOutdated(database: Knex, keyId: string): Promise<(SealedCredential & CredentialOwner)[]> {
+  return await database('plugin_credentials')
+    .whereNot('key_id', keyId)
+    .select('plugin_id AS pluginId', 'user_id AS userId', 'field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt')
+}
+
+/** Only where nobody has changed it meanwhile. */
+export async function resealCredential(
+  database: Knex,
+  before: SealedCredential & CredentialOwner,
+  after: { keyId: string; sealed: Buffer },
+): Promise<void> {
+  await of(database, before).where({ field: before.field, sealed: before.sealed }).update({ key_id: after.keyId, sealed: after.sealed })
+}

@@ -1,0 +1,172 @@
+import type { Knex } from 'knex'
+
+/** A repository of plugins. */
+export interface RepositoryRow {
+  id: string
+  url: string
+  name: string
+  /** Ed25519, base64; pinned when it was added. */
+  publicKey: string
+  enabled: boolean
+  /** Of the newest index that was seen. */
+  sequence: number
+  expiresAt: Date | null
+  /** How many its index lists. */
+  plugins: number
+  /** When the index came. */
+  fetchedAt: Date | null
+  /** Why the last attempt to have a newer one failed; null when it did not. */
+  error: string | null
+  createdAt: Date
+}
+
+/** A sequence is a `bigint`, which the driver answers as text; indexes hold none that is no safe number. */
+type Stored<Row extends RepositoryRow> = Omit<Row, 'sequence'> & { sequence: string }
+const toRow = <Row extends RepositoryRow>(stored: Stored<Row>): Row => ({ ...stored, sequence: Number(stored.sequence) }) as unknown as Row
+
+const COLUMNS = `id, url, name, public_key AS "publicKey", enabled, sequence, expires_at AS "expiresAt", fetched_at AS "fetchedAt", error,
+  created_at AS "createdAt", coalesce(jsonb_array_length(index->'plugins'), 0) AS plugins`
+
+/** In the order in which they were added. */
+export async function listRepositories(database: Knex): Promise<RepositoryRow[]> {
+  const { rows } = await database.raw(`SELECT ${COLUMNS} FROM plugin_repositories ORDER BY created_at, id`)
+  return rows.map(toRow<RepositoryRow>)
+}
+
+export async function findRepository(database: Knex, id: string): Promise<RepositoryRow | null> {
+  const { rows } = await database.raw(`SELECT ${COLUMNS} FROM plugin_repositories WHERE id = ?`, [id])
+  return rows[0] ? toRow<RepositoryRow>(rows[0]) : null
+}
+
+/** With its index, which is read by plugins/ and may be large; null before the first. */
+export type IndexedRepository<Index> = RepositoryRow & { index: Index | null }
+
+export async function findIndexed<Index>(database: Knex, id: string): Promise<IndexedRepository<Index> | null> {
+  const { rows } = await database.raw(`SELECT ${COLUMNS}, index FROM plugin_repositories WHERE id = ?`, [id])
+  return rows[0] ? toRow<IndexedRepository<Index>>(rows[0]) : null
+}
+
+/** Takes the row, so that two servers that refresh wait for each other; null when it is gone. */
+export async function lockIndexed<Index>(trx: Knex, id: string): Promise<IndexedRepository<Index> | null> {
+  const { rows } = await trx.raw(`SELECT ${COLUMNS}, index FROM plugin_repositories WHERE id = ? FOR UPDATE`, [id])
+  return rows[0] ? toRow<IndexedRepository<Index>>(rows[0]) : null
+}
+
+/** Any constant of our own: whoever holds it adds a repository. */
+const ADDING_LOCK = 7_201_884_315
+
+/** Answers its id; null when its address is there already, or as many as there may be. */
+export async function addRepository(
+  trx: Knex,
+  repository: { url: string; name: string; publicKey: string; repositoriesMax: number },
+): Promise<string | null> {
+  await trx.raw('SELECT pg_advisory_xact_lock(?)', [ADDING_LOCK])
+  const { rows } = await trx.raw(
+    `INSERT INTO plugin_repositories (url, name, public_key) SELECT :url, :name, :publicKey
+     WHERE (SELECT count(*) FROM plugin_repositories) < :repositoriesMax ON CONFLICT (url) DO NOTHING RETURNING id`,
+    { ...repository },
+  )
+  return rows[0]?.id ?? null
+}
+
+/** Keeps an index, with which the last attempt has succeeded. */
+export async function recordIndex(
+  trx: Knex,
+  id: string,
+  index: { name: string; sequence: number; expiresAt: Date; text: string },
+): Promise<void> {
+  await trx('plugin_repositories').where({ id }).update({
+    name: index.name,
+    sequence: index.sequence,
+    expires_at: index.expiresAt,
+    index: index.text,
+    fetched_at: trx.fn.now(),
+    error: null,
+  })
+}
+
+/** Keeps why there is no newer index; the one that is there stays. */
+export async function recordRepositoryError(database: Knex, id: string, error: string): Promise<void> {
+  await database('plugin_repositories').where({ id }).update({ error })
+}
+
+/** Answers whether it was there. */
+export async function setRepositoryEnabled(database: Knex, id: string, enabled: boolean): Promise<boolean> {
+  return (await database('plugin_repositories').where({ id }).update({ enabled })) > 0
+}
+
+/** What it has revoked stays revoked. Answers whether it was there. */
+export async function deleteRepository(database: Knex, id: string): Promise<boolean> {
+  return (await database('plugin_repositories').where({ id }).delete()) > 0
+}
+
+/** One package by its hash, or the versions of a plugin within a range (null: all). */
+export interface Revocation {
+  sha256: string | null
+  pluginKey: string | null
+  versionRange: string | null
+  reason: string
+}
+
+/** How many of them this repository has brought. */
+export async function countRevocations(database: Knex, repositoryId: string): Promise<number> {
+  const row = await database('plugin_revocations').where('repository_id', repositoryId).count({ count: '*' }).first()
+  return Number(row?.['count'] ?? 0)
+}
+
+/** Adds those that are not there yet; answers how many. */
+export async function addRevocations(trx: Knex, repositoryId: string, revocations: readonly Revocation[]): Promise<number> {
+  // One statement however many there are: as rows of JSON they are one parameter.
+  const { rows } = await trx.raw(
+    `INSERT INTO plugin_revocations (repository_id, sha256, plugin_key, version_range, reason)
+     SELECT ?, one->>'sha256', one->>'pluginKey', one->>'versionRange', one->>'reason' FROM jsonb_array_elements(?::jsonb) one
+     ON CONFLICT DO NOTHING RETURNING id`,
+    [repositoryId, JSON.stringify(revocations)],
+  )
+  return rows.length
+}
+
+/** What is revoked of a plugin, or of this package whatever plugin it is; spelled as the index over both is. */
+export async function listRevocationsOf(database: Knex, { key, sha256 }: { key: string; sha256: string }): Promise<Revocation[]> {
+  const { rows } = await database.raw(
+    `SELECT sha256, plugin_key AS "pluginKey", version_range AS "versionRange", reason FROM plugin_revocations
+     WHERE coalesce(sha256, '') = :sha256 OR (coalesce(sha256, '') = '' AND coalesce(plugin_key, '') = :key) ORDER BY created_at, id`,
+    { key, sha256 },
+  )
+  return rows
+}
+
+export interface InstalledVersion {
+  key: string
+  version: string
+  sha256: string
+  /** Whether it is the one that runs, or would. */
+  running: boolean
+}
+
+/** Every version that is kept here and that some revocation may mean: by its hash, or by the name of its plugin, whose range is to be looked at. */
+export async function listRevocable(database: Knex): Promise<(InstalledVersion & { revocation: Revocation })[]> {
+  const { rows } = await database.raw(
+    `SELECT p.key, v.version, v.sha256, p.version_id IS NOT DISTINCT FROM v.id AS running,
+       json_build_object('sha256', r.sha256, 'pluginKey', r.plugin_key, 'versionRange', r.version_range, 'reason', r.reason) AS revocation
+     FROM plugins p JOIN plugin_versions v ON v.plugin_id = p.id JOIN plugin_revocations r ON r.sha256 = v.sha256 OR r.plugin_key = p.key
+     ORDER BY p.key, v.installed_at DESC, r.created_at, r.id`,
+  )
+  return rows
+}
+
+/** All of them, for a list of what is on offer. */
+export async function listRevocations(database: Knex): Promise<Revocation[]> {
+  return await database('plugin_revocations')
+    .orderBy(['created_at', 'id'])
+    .select('sha256', 'plugin_key AS pluginKey', 'version_range AS versionRange', 'reason')
+}
+
+/** By plugin: the version that runs, or the newest that waits. */
+export async function listInstalled(database: Knex): Promise<{ key: string; version: string }[]> {
+  const { rows } = await database.raw(
+    `SELECT DISTINCT ON (p.key) p.key, v.version FROM plugins p JOIN plugin_versions v ON v.plugin_id = p.id
+     WHERE p.version_id IS NULL OR p.version_id = v.id ORDER BY p.key, v.installed_at DESC`,
+  )
+  return rows
+}

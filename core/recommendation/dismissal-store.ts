@@ -1,0 +1,45 @@
+import type { Knex } from 'knex'
+import type { PluginReader } from '#core/plugin/user-plugin-store.ts'
+
+/** What a reader does not want to see again. */
+export interface Dismissal {
+  externalId: string
+  reason: string | null
+}
+
+/** Of one reader and plugin, more than anybody dismisses by hand; the oldest go. */
+export const DISMISSED_MAX = 10_000
+
+const of = (database: Knex, { pluginId, userId }: PluginReader) =>
+  database('dismissed_recommendations').where({ plugin_id: pluginId, user_id: userId })
+
+/** Twice is once; a reason that is given later counts. */
+export async function addDismissal(database: Knex, { pluginId, userId }: PluginReader, { externalId, reason }: Dismissal): Promise<void> {
+  await database.transaction(async (trx) => {
+    await trx('dismissed_recommendations')
+      .insert({ plugin_id: pluginId, user_id: userId, external_id: externalId, reason })
+      .onConflict(['plugin_id', 'user_id', 'external_id'])
+      .merge({ reason: trx.raw('coalesce(excluded.reason, dismissed_recommendations.reason)') })
+    const old = of(trx, { pluginId, userId }).orderBy('created_at', 'desc').orderBy('external_id').offset(DISMISSED_MAX).select('external_id')
+    await of(trx, { pluginId, userId }).whereIn('external_id', old).delete()
+  })
+}
+
+/** All external identifiers, the newest first. */
+export async function listDismissed(database: Knex, reader: PluginReader): Promise<string[]> {
+  return await of(database, reader).orderBy('created_at', 'desc').orderBy('external_id').pluck('external_id')
+}
+
+/** What the plugin does not know of yet, the oldest first. */
+export async function listUntold(database: Knex, reader: PluginReader, limit: number): Promise<Dismissal[]> {
+  return await of(database, reader)
+    .whereNull('told_at')
+    .orderBy('created_at')
+    .orderBy('external_id')
+    .limit(limit)
+    .select('external_id AS externalId', 'reason')
+}
+
+export async function recordTold(database: Knex, reader: PluginReader, externalId: string): Promise<void> {
+  await of(database, reader).where('external_id', externalId).update({ told_at: database.fn.now() })
+}

@@ -1,0 +1,75 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+
+type Reader = Pick<Caller, 'userId'>
+
+/** Series at a service: under which name its identifiers are kept here, and the identifier. */
+export interface ExternalSeries {
+  source: string
+  externalId: string
+}
+
+/** As a key of a map; no source holds a line break. */
+export const externalKey = ({ source, externalId }: ExternalSeries): string => `${source}\n${externalId}`
+
+/** Of identifiers that were read from files, services by this name before theirs. */
+const API_PREFIX = 'api:'
+
+/** Series of this library that the reader may see, by what services call them; of several the oldest. */
+export async function findByExternalIds(database: Knex, reader: Reader, wanted: readonly ExternalSeries[]): Promise<Map<string, string>> {
+  if (wanted.length === 0) return new Map()
+  const rows: (ExternalSeries & { seriesId: string })[] = await database('series_external_ids AS e')
+    .whereRaw('(e.source, e.external_id) IN (SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[])))', [
+      wanted.flatMap(({ source }) => [source, API_PREFIX + source]),
+      wanted.flatMap(({ externalId }) => [externalId, externalId]),
+    ])
+    .modify(visibleTo(reader, 'e.series_id'))
+    // The first of a key is written last.
+    .orderBy('e.created_at', 'desc')
+    .orderBy('e.id', 'desc')
+    .select('e.source', 'e.external_id AS externalId', 'e.series_id AS seriesId')
+  return new Map(
+    rows.map(({ source, externalId, seriesId }) => [
+      externalKey({ source: source.startsWith(API_PREFIX) ? source.slice(API_PREFIX.length) : source, externalId }),
+      seriesId,
+    ]),
+  )
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Which of these are series that the reader may see; what is no id is none. */
+export async function findVisibleSeries(database: Knex, reader: Reader, ids: readonly string[]): Promise<Set<string>> {
+  const wanted = ids.filter((id) => UUID.test(id))
+  if (wanted.length === 0) return new Set()
+  return new Set(await database('series').whereIn('series.id', wanted).modify(visibleTo(reader, 'series.id')).pluck('series.id'))
+}
+
+/** More than this nobody reads in a life. */
+const KNOWN_MAX = 20_000
+
+/** Series that the reader may see and has begun, rated or wished for: what a recommendation may be based on. */
+export async function listKnownSeries(database: Knex, reader: Reader): Promise<string[]> {
+  const { userId } = reader
+  return await database('series')
+    .whereRaw(
+      `series.id IN (SELECT b.series_id FROM read_progress p JOIN books b ON b.id = p.book_id WHERE p.user_id = :userId
+         UNION SELECT series_id FROM series_user_ratings WHERE user_id = :userId UNION SELECT series_id FROM want_to_read WHERE user_id = :userId)`,
+      { userId },
+    )
+    .modify(visibleTo(reader, 'series.id'))
+    .limit(KNOWN_MAX)
+    .pluck('series.id')
+}
+
+/** Whether one of these series is there and the reader may not see it. */
+export async function hidesAny(database: Knex, reader: Reader, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return false
+  const seen = database('series').modify(visibleTo(reader, 'series.id')).select('series.id')
+  const hidden = await database('series')
+    .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .whereNotIn('series.id', seen)
+    .first('series.id')
+  return hidden !== undefined
+}

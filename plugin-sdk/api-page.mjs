@@ -1,0 +1,125 @@
+// @ts-check
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { buildKit } from './build.mjs'
+
+/**
+ * Makes docs/plugin-api.md from the declarations that the kit gives away, so that nothing stands there that is not so. A test compares.
+ *
+ *     node plugin-sdk/api-page.mjs
+ */
+
+const PAGE = fileURLToPath(new URL('../docs/plugin-api.md', import.meta.url))
+
+/** Modules in the order of the page, with the files that they are declared in. */
+const MODULES = /** @type {const} */ ([
+  ['`@carrel/plugin-sdk`', 'What a plugin is made of.', ['index', 'types', 'errors']],
+  ['`@carrel/plugin-sdk/text`', 'Comparing titles and reading ISBNs, dates and languages the same way in every plugin.', ['text']],
+  ['`@carrel/plugin-sdk/html`', 'Reading web pages. The parser is in the module, and runs in the sandbox.', ['html']],
+  ['`@carrel/plugin-sdk/xml`', 'Reading XML, feeds among it. The parser is in the module, and runs in the sandbox.', ['xml']],
+  [
+    '`@carrel/plugin-sdk/testing`',
+    'What the tests of a plugin import, and the files that services are played from.',
+    ['testing', 'assertions', 'fixtures'],
+  ],
+  ['The sandbox', 'What there is beside JavaScript itself: a part of what the web has under the same names.', ['globals']],
+])
+
+const HEAD = `# Plugins: the interface
+
+Every declaration of \`@carrel/plugin-sdk\`, made from the kit by \`node plugin-sdk/api-page.mjs\`. How they go together is told in the [README of the kit](../plugin-sdk/README.md), what has
+a limit in [plugin-limits.md](plugin-limits.md).
+`
+
+/**
+ * @typedef {{ name: string, about: string[], code: string }} Declaration
+ *
+ * Top-level declarations of a file as the compiler writes them, with the comment that stands above each.
+ * @param {string} text
+ * @returns {Declaration[]}
+ */
+export function declarationsOf(text) {
+  /** @type {Declaration[]} */
+  const found = []
+  /** @type {string[]} */
+  let comment = []
+  /** @type {string[] | null} */
+  let code = null
+  let isComment = false
+  for (const line of text.split('\n')) {
+    if (code !== null) {
+      code.push(line)
+    } else if (isComment || line.startsWith('/**')) {
+      if (!isComment) comment = []
+      comment.push(line)
+      isComment = !line.endsWith('*/')
+      continue
+    } else if (/^(export )?(declare )?(interface|type|class|function|const|var) \w/.test(line)) {
+      code = [line]
+    } else {
+      // A comment above something else, or with a line between, is about the file.
+      comment = []
+      continue
+    }
+    const whole = code.join('\n')
+    const isClosed = whole.split(/[{[(]/).length === whole.split(/[}\])]/).length
+    if (!isClosed || !(isClosed && /[;}]$|^(export )?declare (function|var) [^\n]*[^,{(]$/.test(whole))) continue
+    const [, name = ''] = /(?:interface|type|class|function|const|var) (\w+)/.exec(whole) ?? []
+    const last = found.at(-1)
+    // What a class of the web is and how it is made are declared apart.
+    if (last?.name === name) found.splice(-1, 1, { name, about: [...last.about, ...proseOf(comment)], code: `${last.code}\n${whole}` })
+    else found.push({ name, about: proseOf(comment), code: whole })
+    code = null
+    comment = []
+  }
+  return found
+}
+
+/** @param {string[]} comment @returns {string[]} its lines without what makes it a comment */
+const proseOf = (comment) =>
+  comment
+    .join('\n')
+    .replace(/^\/\*\*\s?|\s*\*\/$/g, '')
+    .split('\n')
+    .map((line) => line.replace(/^\s*\*\s?/, '').trim())
+    .filter((line) => line !== '')
+    .map((line) => line.replace(/\{@link (\w+)\}/g, '`$1`'))
+
+/** @param {Declaration} declaration */
+function sectionOf({ name, about, code }) {
+  const tagAt = about.findIndex((line) => line.startsWith('@'))
+  const prose = tagAt === -1 ? about : about.slice(0, tagAt)
+  const tags = tagAt === -1 ? '' : about.slice(tagAt).join(' ')
+  // On one line with what is said, or alone.
+  const [said = '', ...inline] = prose.join(' ').split(/(?=@(?:throws|returns) )/)
+  const notes = [...inline, ...tags.split(/(?=@\w+ )/)].filter((note) => note.trim() !== '')
+  const list = notes.map((note) => `- ${note.trim().replace(/^@(\w+) (?:(\w+) )?/, (_, tag, first) => tagText(tag, first))}`)
+  return [`### ${name}`, said.trim(), list.join('\n'), `\`\`\`ts\n${code}\n\`\`\``].filter((part) => part !== '').join('\n\n')
+}
+
+/** @param {string} tag @param {string | undefined} first word behind it */
+const tagText = (tag, first) =>
+  tag === 'param' || tag === 'typeParam'
+    ? `\`${first}\`: `
+    : `${tag === 'throws' ? 'Throws' : tag === 'returns' ? 'Answers' : tag} ${first ?? ''} `
+
+export async function describeApi() {
+  const out = await mkdtemp(path.join(tmpdir(), 'carrel-api-'))
+  try {
+    await buildKit(out)
+    const parts = [HEAD]
+    for (const [title, about, files] of MODULES) {
+      const texts = await Promise.all(files.map((file) => readFile(path.join(out, `${file}.d.ts`), 'utf8')))
+      const declarations = texts.flatMap(declarationsOf)
+      parts.push(`## ${title}\n\n${about}\n`)
+      parts.push(...declarations.map((one) => `${sectionOf(one)}\n`))
+    }
+    return `${parts.join('\n').trimEnd()}\n`
+  } finally {
+    await rm(out, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await writeFile(PAGE, await describeApi())

@@ -1,0 +1,60 @@
+import type { CallFailure, CallTrace } from './testing.ts'
+
+/** What tests of plugins say most often. Any other assertion that throws does as well. */
+
+/** What is shown of a value; the whole may be a library. */
+const SHOWN_LENGTH_MAX = 500
+
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX - 1)}…` : text
+}
+
+/** @throws Error where two values are not the same as JSON, member by member in any order; it names the first place where they differ. */
+export function assertEqual(actual: unknown, expected: unknown): void {
+  const difference = findDifference(actual, expected, '')
+  if (difference !== null) throw new Error(`${difference}\n  was    ${shown(actual)}\n  should be ${shown(expected)}`)
+}
+
+function findDifference(actual: unknown, expected: unknown, place: string): string | null {
+  if (Object.is(actual, expected)) return null
+  if (!isObject(actual) || !isObject(expected) || Array.isArray(actual) !== Array.isArray(expected))
+    return `${place === '' ? 'The value' : place} is ${shown(actual)} and should be ${shown(expected)}.`
+  for (const name of new Set([...Object.keys(actual), ...Object.keys(expected)])) {
+    const difference = findDifference(actual[name], expected[name], `${place}/${name}`)
+    if (difference !== null) return difference
+  }
+  return null
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/**
+ * Waits for a call that must fail in this way.
+ * @returns what it rejected with, for its message and what it did until then
+ * @throws Error where it succeeds or fails in another way
+ */
+export async function assertFails(call: Promise<unknown>, code: string): Promise<CallFailure> {
+  let answer: unknown
+  try {
+    answer = await call
+  } catch (error) {
+    if (isObject(error) && error['code'] === code) return error as unknown as CallFailure
+    throw new Error(`The call should have failed with ${code}, and failed with ${isObject(error) ? String(error['code']) : 'no code'}.`, {
+      cause: error,
+    })
+  }
+  throw new Error(`The call should have failed with ${code}, and answered ${shown(answer)}.`)
+}
+
+/** @throws Error where a call has used more than it may. Leave room: on a machine that is busy a call seems to compute for longer. */
+export function assertWithin(trace: CallTrace, budget: { cpuMs?: number; wallMs?: number; requests?: number }): void {
+  for (const [name, used] of [
+    ['cpuMs', trace.cpuMs],
+    ['wallMs', trace.wallMs],
+    ['requests', trace.requests.length],
+  ] as const) {
+    const limit = budget[name]
+    if (limit !== undefined && used > limit) throw new Error(`The call used ${used} of ${name}; ${limit} are allowed.`)
+  }
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env node
+// @ts-check
+// Begins a plugin: `create-plugin my-plugin --template metadata-json-api`. It copies a template and fills in names; it installs nothing and asks nobody.
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const here = path.dirname(fileURLToPath(import.meta.url))
+const templates = path.join(here, 'templates')
+/** What every template begins with. */
+const SHARED = '_all'
+/** Keeps tools that look through this folder (compilers, linters, npm) away from what is no code here yet. */
+const ENDING = '.template'
+/** In the checkout; the tools are not published. */
+const checkout = path.resolve(here, '..', '..')
+
+const NAMES = /** @type {const} */ (['metadata-json-api', 'metadata-html', 'recommendations', 'blank'])
+const ABOUT = {
+  'metadata-json-api': 'finds series at a service that speaks JSON',
+  'metadata-html': 'finds series on pages of a site',
+  recommendations: 'recommends what to read next, from what a reader has',
+  blank: 'one function, and nothing else',
+}
+
+/** Words with hyphens between them, as npm and manifests take them. */
+const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+const ID = /^[a-z0-9]+([.-][a-z0-9]+)+$/
+
+const HELP = `Usage: create-plugin <folder> [--template <name>] [--id <id>]
+
+Begins a plugin for Carrel in a new folder.
+
+  --template <name>   one of these; metadata-json-api unless given
+${NAMES.map((name) => `      ${name.padEnd(18)} ${ABOUT[name]}`).join('\n')}
+  --id <id>           such as org.example.my-plugin, the same for ever; org.example.<folder> unless given`
+
+function main() {
+  const { values, positionals } = read()
+  if (values.help) {
+    process.stdout.write(`${HELP}\n`)
+    return
+  }
+  const [given, ...more] = positionals
+  if (given === undefined) fail(`Name the folder: create-plugin my-plugin\n\n${HELP}`)
+  if (more.length > 0) fail(`"${more[0]}" is too much: one folder is enough.`)
+  const folder = path.resolve(given)
+  const name = path.basename(folder)
+  if (!NAME.test(name) || name.length > 40)
+    fail(`"${name}" is no name for a plugin: lower-case words with hyphens between them, 40 letters at most, such as my-plugin.`)
+  const id = values.id ?? `org.example.${name}`
+  if (!ID.test(id) || id.length > 64) fail(`"${id}" is no id: lower-case words with dots or hyphens between them, 64 letters at most.`)
+  const template = NAMES.find((one) => one === values.template)
+  if (template === undefined) fail(`There is no template "${values.template}". There are: ${NAMES.join(', ')}.`)
+  if (fs.existsSync(folder) && fs.readdirSync(folder).length > 0) fail(`${folder} is not empty. Name a folder that is not there yet.`)
+
+  const words = {
+    name,
+    id,
+    title: name
+      .split('-')
+      .map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
+      .join(' '),
+    carrel: slashes(path.relative(folder, checkout)),
+  }
+  for (const source of [SHARED, template]) copy(path.join(templates, source), folder, words)
+  const shown = path.relative(process.cwd(), folder) || '.'
+  process.stdout.write(
+    [
+      `${words.title} stands in ${shown}. What next:`,
+      '',
+      `  cd ${shown}`,
+      '  npm test                  your tests, and what every plugin must stand',
+      '  npm run dev               try it on a page, and look at what it does',
+      '  npm run pack              make the .plugin package',
+      '',
+      'For types in your editor build the SDK once, and install it:',
+      '',
+      `  (cd ${words.carrel} && npm run sdk)`,
+      '  npm install',
+      '',
+    ].join('\n'),
+  )
+}
+
+function read() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        template: { type: 'string', short: 't', default: 'metadata-json-api' },
+        id: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    return fail(`${/** @type {Error} */ (error).message.split('.')[0]}.\n\n${HELP}`)
+  }
+}
+
+/** @param {string} from @param {string} to @param {Record<string, string>} words */
+function copy(from, to, words) {
+  fs.mkdirSync(to, { recursive: true })
+  for (const entry of fs.readdirSync(from, { withFileTypes: true })) {
+    const source = path.join(from, entry.name)
+    if (entry.isDirectory()) copy(source, path.join(to, entry.name), words)
+    else fs.writeFileSync(path.join(to, entry.name.replace(ENDING, '')), fill(fs.readFileSync(source, 'utf8'), words))
+  }
+}
+
+/** @param {string} text @param {Record<string, string>} words */
+const fill = (text, words) => text.replace(/\{\{(\w+)\}\}/g, (whole, name) => words[name] ?? whole)
+
+/** @param {string} file */
+const slashes = (file) => file.split(path.sep).join('/')
+
+/** @param {string} message @returns {never} */
+function fail(message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}
+
+main()

@@ -1,0 +1,166 @@
+import type { Json } from './types.ts'
+
+/**
+ * Answers of services, kept in files, so that tests run without them and are the same every time. `carrel-plugin test --record` writes such files,
+ * and people do. Nothing in them is secret: credentials are put into requests by the server, after what is recorded.
+ */
+export interface Fixtures {
+  formatVersion: 1
+  exchanges: Exchange[]
+}
+
+export interface Exchange {
+  request: FixtureRequest
+  /** What the service answers. */
+  response?: FixtureResponse
+  /** In place of a response: what `fetch` rejects with. */
+  failure?: { code: 'timeout' | 'upstream' | 'rate_limited' | 'too_large' | 'permission'; message: string }
+  /** How often it is used before the next one that fits has its turn; unless given, always. */
+  times?: number
+  /** A test that never asks for it fails. */
+  required?: boolean
+}
+
+export interface FixtureRequest {
+  /** GET unless given. */
+  method?: string
+  /** Compared without its fragment, and with the members of its query in any order. */
+  url: string
+  /** Each must be there; others may be too. Names in any spelling. */
+  headers?: Record<string, string>
+  /** Compared where it is given, letter by letter. */
+  body?: string
+  /** In place of `body`: compared as JSON, its members in any order. */
+  json?: Json
+}
+
+export interface FixtureResponse {
+  /** 200 unless given. */
+  status?: number
+  /** Where redirects have led to; the address of the request unless given. */
+  url?: string
+  headers?: Record<string, string>
+  body?: string
+  /** In place of `body`. */
+  json?: Json
+}
+
+/** A file that is larger is no test of one plugin any more, and takes longer to search than the request would. */
+const EXCHANGES_MAX = 1_000
+/** What a server lets through. */
+const BODY_LENGTH_MAX = 5 * 1024 * 1024
+const FAILURES = ['timeout', 'upstream', 'rate_limited', 'too_large', 'permission']
+
+/**
+ * Reads what a file of fixtures holds, parsed from JSON.
+ * @param name of the file, for the message
+ * @throws Error that says which exchange is wrong, and how
+ */
+export function readFixtures(value: unknown, name = 'fixtures'): Fixtures {
+  const wrong = (place: string, message: string): never => {
+    throw new Error(`${name}: ${place}${message}.`)
+  }
+  if (!isRecord(value) || value['formatVersion'] !== 1) return wrong('', 'must be an object with "formatVersion": 1 and "exchanges"')
+  const { exchanges } = value
+  if (!Array.isArray(exchanges)) return wrong('', '"exchanges" must be a list')
+  if (exchanges.length > EXCHANGES_MAX) wrong('', `has ${exchanges.length} exchanges; ${EXCHANGES_MAX} are allowed`)
+  for (const [index, exchange] of exchanges.entries()) {
+    const problem = problemOf(exchange)
+    if (problem !== null) wrong(`exchange ${index} `, problem)
+  }
+  return value as unknown as Fixtures
+}
+
+function problemOf(exchange: unknown): string | null {
+  if (!isRecord(exchange)) return 'must be an object'
+  const { request, response, failure, times, required } = exchange
+  if (!isRecord(request) || typeof request['url'] !== 'string' || addressOf(request['url']) === null)
+    return 'needs a request with an absolute "url"'
+  if (request['method'] !== undefined && typeof request['method'] !== 'string') return 'has a method that is no text'
+  if ((response === undefined) === (failure === undefined)) return 'needs either a "response" or a "failure"'
+  if (times !== undefined && !(Number.isInteger(times) && (times as number) > 0)) return 'has "times" that is no whole number above 0'
+  if (required !== undefined && typeof required !== 'boolean') return 'has "required" that is neither true nor false'
+  for (const side of [request, response ?? {}]) {
+    if (!isRecord(side)) return 'has a "response" that is no object'
+    const { headers = {}, body } = side
+    if (!isRecord(headers) || !Object.values(headers).every((one) => typeof one === 'string')) return 'has headers that are no texts'
+    if (body !== undefined && side['json'] !== undefined) return 'has both "body" and "json"'
+    if (body !== undefined && typeof body !== 'string') return 'has a "body" that is no text; "json" may be anything'
+    if (typeof body === 'string' && body.length > BODY_LENGTH_MAX)
+      return `has a body of ${body.length} characters; ${BODY_LENGTH_MAX} are allowed`
+  }
+  const status = isRecord(response) ? (response['status'] ?? 200) : 200
+  if (!(Number.isInteger(status) && (status as number) >= 200 && (status as number) <= 599)) return 'has a status that is not 200 to 599'
+  if (failure !== undefined && !(isRecord(failure) && FAILURES.includes(String(failure['code'])) && typeof failure['message'] === 'string'))
+    return `has a failure without a "message" or whose "code" is not ${FAILURES.join(', ')}`
+  return null
+}
+
+export interface ReplayRequest {
+  method: string
+  url: string
+  headers?: Record<string, string>
+  body?: string | null
+}
+
+/** A service that is played from a file. */
+export interface Replay {
+  /** The exchange that fits, which counts as used; null when none does or all that do are used up. */
+  next(request: ReplayRequest): Exchange | null
+  /** Those with `required` that nobody has asked for yet. */
+  unused(): Exchange[]
+}
+
+/** Plays fixtures: the first that fits and is not used up answers. */
+export function openReplay({ exchanges }: Fixtures): Replay {
+  const used = exchanges.map(() => 0)
+  return {
+    next(request) {
+      const index = exchanges.findIndex(
+        (exchange, at) => (used[at] as number) < (exchange.times ?? Number.POSITIVE_INFINITY) && fits(exchange.request, request),
+      )
+      const found = exchanges[index]
+      if (found === undefined) return null
+      used[index] = (used[index] as number) + 1
+      return found
+    },
+    unused: () => exchanges.filter(({ required }, at) => required === true && used[at] === 0),
+  }
+}
+
+/** The body of a response as text. */
+export const bodyOf = ({ body, json }: FixtureResponse): string => body ?? (json === undefined ? '' : JSON.stringify(json))
+
+function fits(wanted: FixtureRequest, { method, url, headers = {}, body }: ReplayRequest): boolean {
+  if ((wanted.method ?? 'GET').toUpperCase() !== method.toUpperCase()) return false
+  if (addressOf(wanted.url) !== addressOf(url)) return false
+  const given = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  for (const [name, value] of Object.entries(wanted.headers ?? {})) if (given.get(name.toLowerCase()) !== value) return false
+  if (wanted.body !== undefined) return wanted.body === (body ?? '')
+  return wanted.json === undefined || canonical(wanted.json) === canonical(readJson(body ?? ''))
+}
+
+/** An address in one spelling; null when it is none. */
+function addressOf(text: string): string | null {
+  if (!URL.canParse(text)) return null
+  const url = new URL(text)
+  url.hash = ''
+  url.searchParams.sort()
+  return url.href
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** JSON with the members of its objects in order, so that equal values are equal texts. */
+const canonical = (value: unknown): string | undefined =>
+  JSON.stringify(value, (_name, member: unknown) =>
+    isRecord(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,
+  )
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,151 @@
+import { is as matches, selectAll, selectOne } from 'css-select'
+import { DomHandler, Parser } from 'htmlparser2'
+
+/** Reading web pages: for services that have no interface of their own. The parser is in this module; it runs in the sandbox, under its limits. */
+
+/** What a server lets through. */
+const HTML_LENGTH_MAX = 5 * 1024 * 1024
+/**
+ * Pages of services have a few thousand elements, and 10,000 take 0.15 s of computing. So many fit into the 64 MB of a sandbox; twice as many do not,
+ * and nothing can catch the end of a sandbox.
+ */
+const ELEMENTS_MAX = 50_000
+/** Real pages nest below 50; deeper ones only break what walks them. */
+const DEPTH_MAX = 500
+/** Selectors are compiled: one that is longer was made by a mistake. */
+const SELECTOR_LENGTH_MAX = 1_000
+
+/** The page is none that can be read: too long, too deep, or with too many elements. */
+export class HtmlError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'HtmlError'
+  }
+}
+
+/** Something with elements in it. */
+export interface HtmlParent {
+  /** Elements within that a CSS selector fits, in the order of the page. @throws for what is no selector */
+  select(selector: string): HtmlElement[]
+  /** The first of them, or null. */
+  first(selector: string): HtmlElement | null
+  /** Elements directly within. */
+  readonly children: HtmlElement[]
+  /**
+   * What a person would read: white space folded, a line for each paragraph, item, row and the like, none that are empty; without scripts, styles
+   * and templates.
+   */
+  readonly text: string
+}
+
+export interface HtmlElement extends HtmlParent {
+  /** In lower case. */
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  /** Its value, '' for one without; null when there is none of that name. */
+  attribute(name: string): string | null
+  matches(selector: string): boolean
+  /** The element around it; null at the top. */
+  readonly parent: HtmlElement | null
+}
+
+/**
+ * Reads a page as forgiving as browsers do, nearly: elements that nobody closed end with what is around them, but nothing is moved or added.
+ * @throws HtmlError for one that is too long, too deep or has too many elements
+ */
+export function parseHtml(text: string): HtmlParent {
+  if (text.length > HTML_LENGTH_MAX) throw new HtmlError(`The page has ${text.length} characters; ${HTML_LENGTH_MAX} are allowed.`)
+  const handler = new BoundedHandler()
+  new Parser(handler).end(text)
+  return parentOf(handler.root)
+}
+
+type Root = DomHandler['root']
+type Node = Root['childNodes'][number]
+type Element = Extract<Node, { attribs: unknown }>
+
+class BoundedHandler extends DomHandler {
+  #elements = 0
+  #depth = 0
+
+  override onopentag(name: string, attributes: Record<string, string>): void {
+    this.#elements += 1
+    this.#depth += 1
+    if (this.#elements > ELEMENTS_MAX) throw new HtmlError(`The page has more than ${ELEMENTS_MAX} elements.`)
+    if (this.#depth > DEPTH_MAX) throw new HtmlError(`The elements of the page are nested more than ${DEPTH_MAX} deep.`)
+    super.onopentag(name, attributes)
+  }
+
+  override onclosetag(): void {
+    this.#depth -= 1
+    super.onclosetag()
+  }
+}
+
+const isElement = (node: Node): node is Element => 'attribs' in node
+
+function checked(selector: string): string {
+  if (selector.length > SELECTOR_LENGTH_MAX) throw new HtmlError(`A selector has at most ${SELECTOR_LENGTH_MAX} characters.`)
+  return selector
+}
+
+function parentOf(node: Root | Element): HtmlParent {
+  return {
+    select: (selector) => selectAll<Node, Element>(checked(selector), node).map(elementOf),
+    first: (selector) => {
+      const found = selectOne<Node, Element>(checked(selector), node)
+      return found === null ? null : elementOf(found)
+    },
+    get children() {
+      return node.childNodes.filter(isElement).map(elementOf)
+    },
+    get text() {
+      return readText(node)
+    },
+  }
+}
+
+function elementOf(element: Element): HtmlElement {
+  // Not a spread: that would read what is only read when somebody asks.
+  return Object.defineProperties(parentOf(element), {
+    name: { value: element.name, enumerable: true },
+    attributes: { value: element.attribs, enumerable: true },
+    attribute: {
+      value: (name: string) => (Object.hasOwn(element.attribs, name.toLowerCase()) ? (element.attribs[name.toLowerCase()] ?? null) : null),
+    },
+    matches: { value: (selector: string) => matches<Node, Element>(element, checked(selector)) },
+    parent: { get: () => (element.parent !== null && isElement(element.parent as Node) ? elementOf(element.parent as Element) : null) },
+  }) as HtmlElement
+}
+
+const SILENT = new Set(['script', 'style', 'template', 'noscript'])
+/** Elements that stand on lines of their own. */
+const BLOCKS = new Set(
+  (
+    'address article aside blockquote br body caption center dd details dialog div dl dt fieldset figcaption figure footer form ' +
+    'h1 h2 h3 h4 h5 h6 head header hr html li main nav ol option p pre section summary table tbody tfoot thead title tr ul'
+  ).split(' '),
+)
+const CELLS = new Set(['td', 'th'])
+
+function readText(top: Root | Element): string {
+  const pieces: string[] = []
+  // A stack and no recursion: depth costs nothing here.
+  const waiting: (Node | string)[] = [...top.childNodes].reverse()
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next === 'string') pieces.push(next)
+    else if (isElement(next)) {
+      if (SILENT.has(next.name)) continue
+      const around = BLOCKS.has(next.name) ? '\n' : CELLS.has(next.name) ? ' ' : ''
+      pieces.push(around)
+      waiting.push(around)
+      for (let index = next.childNodes.length - 1; index >= 0; index--) waiting.push(next.childNodes[index] as Node)
+    } else if ('data' in next && next.nodeType === 3) pieces.push(next.data.replace(/\s+/g, ' '))
+  }
+  return pieces
+    .join('')
+    .split('\n')
+    .map((line) => line.replace(/[^\S\n]+/g, ' ').trim())
+    .filter((line) => line !== '')
+    .join('\n')
+}

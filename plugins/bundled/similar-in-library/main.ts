@@ -1,0 +1,115 @@
+import type { Context, Json, Plugin, Recommendation, Recommendations } from '../../../plugin-sdk/types.ts'
+import { openCatalogue } from './catalogue.ts'
+import { pick, rank } from './ranking.ts'
+import { explain } from './reason.ts'
+import { isKnown, readTaste } from './taste.ts'
+
+/**
+ * Recommends unread series of the library by what its reader has read and rated. Everything is computed from the library as the server shows it to
+ * this reader; nothing is asked of anybody else. An `externalId` is the id of the series in this library.
+ */
+
+/** Kept for `get`: what a reader dismisses or has in another list leaves enough. */
+const KEPT_MAX = 150
+const STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
+/** 200 series each. Of a library with 25,000 series the vectors take some 40 of 64 MB, and comparing it half of the 5 seconds. */
+const PAGES_MAX = 125
+/** A value of the storage holds 256 K characters. */
+const KEPT_LENGTH_MAX = 240_000
+const DISMISSED_MAX = 5_000
+/** Kept longer than a server that refreshes every day needs it, and not for ever. */
+const KEPT_SECONDS = 30 * 86_400
+const KEPT = 'kept'
+const DISMISSED = 'dismissed'
+const NAMES_SHOWN = 20
+
+type Ctx = Context
+
+async function readDismissed(ctx: Ctx): Promise<string[]> {
+  const kept = await ctx.storage.get<unknown[]>(DISMISSED)
+  return Array.isArray(kept) ? kept.filter((id): id is string => typeof id === 'string') : []
+}
+
+async function compute(ctx: Ctx): Promise<Recommendation[]> {
+  const dismissed = new Set(await readDismissed(ctx))
+  const open = openCatalogue()
+  let cursor: string | null = null
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const answer: Awaited<ReturnType<Ctx['library']['entries']>> = await ctx.library.entries({ cursor })
+    open.add(answer.entries)
+    cursor = answer.nextCursor
+    if (cursor === null) break
+    // How many pages there are is not told: it comes nearer to the end and never reaches it.
+    ctx.progress(0.9 * (1 - 1 / (1 + page / 20)), 'Reading the library')
+  }
+  if (cursor !== null) ctx.log.warn('The library is larger than what can be compared: the rest was left out.', { pages: PAGES_MAX })
+
+  ctx.progress(0.9, 'Comparing')
+  const catalogue = open.close()
+  const likings = readTaste(catalogue.series)
+  const ranked = rank(catalogue, likings, (id) => dismissed.has(id))
+  const recommendations = pick(catalogue, ranked, KEPT_MAX).map((picked): Recommendation => {
+    const { id, title, genres, tags, year, status, communityRating, readers } = catalogue.series[picked.index]!
+    return {
+      externalId: id,
+      title,
+      ...explain(catalogue, picked),
+      score: Math.round(picked.score * 10_000) / 10_000,
+      inLibrary: true,
+      genres: genres.slice(0, NAMES_SHOWN),
+      tags: tags.slice(0, NAMES_SHOWN).map((name) => ({ name })),
+      startYear: year,
+      status: STATUSES.find((known) => known === status) ?? null,
+      rating: communityRating === null ? null : Math.round(communityRating),
+      popularity: readers === 0 ? null : readers,
+    }
+  })
+  ctx.log.info('Compared the library', { series: catalogue.series.length, known: catalogue.series.filter(isKnown).length })
+  return recommendations
+}
+
+/** Computes afresh and keeps what it found; a storage that is full takes nothing from the answer. */
+async function gather(ctx: Ctx): Promise<Recommendation[]> {
+  const found = await compute(ctx)
+  let kept = found
+  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, kept.length >> 1)
+  try {
+    await ctx.storage.set(KEPT, kept as unknown as Json, { ttlSeconds: KEPT_SECONDS })
+  } catch (error) {
+    ctx.log.warn('What was found could not be kept', String(error))
+  }
+  ctx.progress(1)
+  return found
+}
+
+const shownOf = (recommendations: readonly Recommendation[], limit: number, isExcluded: (id: string) => boolean): Recommendations => ({
+  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit))),
+})
+
+/** Dismissals of one reader come one after the other, for each is read, added to and written. */
+let dismissing: Promise<unknown> = Promise.resolve()
+
+export default {
+  recommendations: {
+    async get({ limit, exclude }, ctx) {
+      const kept = await ctx.storage.get<Recommendation[]>(KEPT)
+      const dismissed = new Set([...(await readDismissed(ctx)), ...exclude])
+      return shownOf(Array.isArray(kept) ? kept : await gather(ctx), limit, (id) => dismissed.has(id))
+    },
+
+    async refresh({ limit }, ctx) {
+      return shownOf(await gather(ctx), limit, () => false)
+    },
+
+    async dismiss({ externalId }, ctx) {
+      const add = async () => {
+        const before = await readDismissed(ctx)
+        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX))
+      }
+      const added = dismissing.then(add)
+      dismissing = added.catch(() => {})
+      await added
+      return null
+    },
+  },
+} satisfies Plugin

@@ -1,0 +1,158 @@
+import type { Catalogue, Series } from './catalogue.ts'
+import { isKnown, type Liking } from './taste.ts'
+
+/** A series that may be recommended, with what speaks for it. */
+export interface Candidate {
+  index: number
+  /** What speaks for it by itself, from 0 to 1: what others think of it. */
+  merit: number
+  /** What the reader's taste says: positive where it is like what they liked. */
+  affinity: number
+  /** What each series of the reader has given, the most first; only those that speak for it. */
+  causes: { liking: Liking; share: number }[]
+}
+
+export interface Picked extends Candidate {
+  /** From 0 to 1, falling from pick to pick. */
+  score: number
+}
+
+/** Looked at closely: the rest is too far from the reader's taste to be among the first hundred. */
+const SHORTLIST = 500
+/** Of the reader: those that say most; a comparison costs as many as these for each of the shortlist. */
+const LIKINGS_MAX = 1_000
+/** Being very like one series says more than being a little like three. */
+const LIKENESS_POWER = 1.4
+/** What the second, third, … cause adds, of its own: one series that was loved is enough, and a hundred that are a little like it are no landslide. */
+const NEXT_CAUSE = 0.85
+const CAUSES_MAX = 40
+/** Merit decides where taste says nothing, and between those that it likes alike. */
+const MERIT_WEIGHT = 0.3
+/** How much of the worth goes when one just like it was picked already. */
+const SAMENESS = 0.5
+/** By how much each pick of the same person before it makes the next worth less. */
+const SAME_PERSON = 0.35
+/** Turns worth into a score: 0.1 is a fair guess, 0.5 as good as it gets. */
+const SCORE_STEEPNESS = 2.5
+const NO_RATING = 0.5
+
+/** Everything that the reader could begin, ranked by taste and merit, the best first. */
+export function rank(catalogue: Catalogue, likings: readonly Liking[], isExcluded: (id: string) => boolean): Candidate[] {
+  const { series, starts, terms, weights, termsEnd } = catalogue
+  const profile = new Float32Array(termsEnd)
+  for (const { index, strength } of likings)
+    for (let at = starts[index]!; at < starts[index + 1]!; at++) profile[terms[at]!]! += strength * weights[at]!
+  const meritOf = merits(catalogue)
+
+  const rough: { index: number; merit: number; worth: number }[] = []
+  for (const [index, one] of series.entries()) {
+    if (isKnown(one) || one.bookCount === 0 || isExcluded(one.id)) continue
+    let affinity = 0
+    for (let at = starts[index]!; at < starts[index + 1]!; at++) affinity += profile[terms[at]!]! * weights[at]!
+    const merit = meritOf(index)
+    rough.push({ index, merit, worth: affinity + merit * MERIT_WEIGHT })
+  }
+  const byId = (a: { index: number }, b: { index: number }) => (series[a.index]!.id < series[b.index]!.id ? -1 : 1)
+  rough.sort((a, b) => b.worth - a.worth || byId(a, b))
+
+  const heard = likings.slice(0, LIKINGS_MAX)
+  const own = new Float32Array(termsEnd)
+  const close = rough.slice(0, SHORTLIST).map(({ index, merit }): Candidate => {
+    spread(catalogue, index, own)
+    const causes: Candidate['causes'] = []
+    let against = 0
+    for (const liking of heard) {
+      const share = liking.strength * likeness(catalogue, liking.index, own) ** LIKENESS_POWER
+      if (share > 0) causes.push({ liking, share })
+      else against += share
+    }
+    unspread(catalogue, index, own)
+    causes.sort((a, b) => b.share - a.share || a.liking.index - b.liking.index)
+    let affinity = against
+    let weight = 1
+    for (const cause of causes.slice(0, CAUSES_MAX)) {
+      affinity += cause.share * weight
+      weight *= NEXT_CAUSE
+    }
+    return { index, merit, affinity, causes }
+  })
+  return close.sort((a, b) => worthOf(b) - worthOf(a) || byId(a, b))
+}
+
+/** What is ranked by. */
+export const worthOf = ({ affinity, merit }: Pick<Candidate, 'affinity' | 'merit'>): number => Math.max(affinity, 0) + merit * MERIT_WEIGHT
+
+/**
+ * Takes the best again and again, each time worth less the more it is like what was taken (maximal marginal relevance): ten volumes by one
+ * author are one recommendation. What is worth less stays worth less, so the scores fall.
+ */
+export function pick(catalogue: Catalogue, ranked: readonly Candidate[], countMax: number): Picked[] {
+  const { series, termsEnd } = catalogue
+  const left = ranked.map((candidate) => {
+    const worth = worthOf(candidate)
+    return { candidate, worth, value: worth, sameness: 0, people: 0 }
+  })
+  const own = new Float32Array(termsEnd)
+  const picks: Picked[] = []
+  while (picks.length < countMax && left.length > 0) {
+    let best = 0
+    for (let at = 1; at < left.length; at++) if (left[at]!.value > left[best]!.value) best = at
+    const { candidate, value } = left[best]!
+    left.splice(best, 1)
+    picks.push({ ...candidate, score: 1 - Math.exp(-SCORE_STEEPNESS * value) })
+    spread(catalogue, candidate.index, own)
+    const people = new Set(series[candidate.index]!.authors)
+    for (const one of left) {
+      one.sameness = Math.max(one.sameness, likeness(catalogue, one.candidate.index, own))
+      if (series[one.candidate.index]!.authors.some((name) => people.has(name))) one.people += 1
+      one.value = (one.worth * (1 - SAMENESS * one.sameness)) / (1 + SAME_PERSON * one.people)
+    }
+    unspread(catalogue, candidate.index, own)
+  }
+  return picks
+}
+
+/** What speaks for a series by itself: what people think of it, how many read it, how much of the library is like it, and that it is new. */
+function merits({ series, countOf }: Catalogue): (index: number) => number {
+  const readersMax = series.reduce((most, { readers }) => Math.max(most, readers), 0)
+  const namesOf = ({ genres, tags }: Series) => [
+    ...genres.map((name) => countOf('genre', name)),
+    ...tags.map((name) => countOf('tag', name)),
+  ]
+  const added = series.reduce(({ first, last }, { addedAt }) => ({ first: Math.min(first, addedAt), last: Math.max(last, addedAt) }), {
+    first: Number.POSITIVE_INFINITY,
+    last: 0,
+  })
+  return (index) => {
+    const one = series[index]!
+    const rated = one.communityRating === null ? NO_RATING : one.communityRating / 100
+    const read = readersMax === 0 ? 0 : Math.log1p(one.readers) / Math.log1p(readersMax)
+    const counts = namesOf(one)
+    const typical = counts.length === 0 ? 0 : Math.max(...counts) / series.length
+    const fresh = added.last > added.first ? (one.addedAt - added.first) / (added.last - added.first) : 0
+    return 0.35 * rated + 0.5 * read + 0.1 * typical + 0.05 * fresh
+  }
+}
+
+export function spread({ starts, terms, weights }: Catalogue, index: number, into: Float32Array): void {
+  for (let at = starts[index]!; at < starts[index + 1]!; at++) into[terms[at]!] = weights[at]!
+}
+
+export function unspread({ starts, terms }: Catalogue, index: number, into: Float32Array): void {
+  for (let at = starts[index]!; at < starts[index + 1]!; at++) into[terms[at]!] = 0
+}
+
+/** How alike a series is to the one that was spread out, from 0 to 1. @param only terms that count */
+export function likeness(
+  { starts, terms, weights }: Catalogue,
+  index: number,
+  other: Float32Array,
+  only?: (term: number) => boolean,
+): number {
+  let sum = 0
+  for (let at = starts[index]!; at < starts[index + 1]!; at++) {
+    const term = terms[at]!
+    if (only === undefined || only(term)) sum += weights[at]! * other[term]!
+  }
+  return Math.min(sum, 1)
+}

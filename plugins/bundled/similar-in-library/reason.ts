@@ -1,0 +1,66 @@
+import type { Catalogue, Series } from './catalogue.ts'
+import { likeness, type Picked, spread, unspread, worthOf } from './ranking.ts'
+import type { Liking } from './taste.ts'
+
+/** Where taste makes less of its worth than this, what others think of it is the reason. */
+const TASTE_SHARE = 0.3
+/** Of the most: others that gave at least as much of it are named too. */
+const ALSO_SHARE = 0.3
+const BASED_ON_MAX = 3
+/** Where people make most of the likeness, they are the reason. */
+const PEOPLE_SHARE = 0.5
+/** A rating that one recommends by. */
+const GOOD_RATING = 70
+/** A genre or tag that so many series have is a popular one. */
+const POPULAR_SHARE = 0.1
+const POPULAR_NAMES = 2
+const SHOWN_LENGTH_MAX = 120
+
+const shown = (text: string) => (text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`)
+/** A title without letters still needs something to be called by. */
+const titleOf = ({ title }: Series) => (title === '' ? 'a series without a title' : shown(title))
+
+/** Why a series was picked, and what it is based on: only what is so. */
+export function explain(catalogue: Catalogue, picked: Picked): { reason: string; basedOn: string[] } {
+  const { series } = catalogue
+  const one = series[picked.index]!
+  const [most] = picked.causes
+  if (most === undefined || picked.affinity < worthOf(picked) * TASTE_SHARE) return { reason: meritReason(catalogue, one), basedOn: [] }
+
+  const cause = series[most.liking.index]!
+  const also = picked.causes.filter(({ share }) => share >= most.share * ALSO_SHARE).slice(0, BASED_ON_MAX)
+  const basedOn = also.map(({ liking }) => series[liking.index]!.title).filter((title) => title !== '')
+  const did = deedOf(cause, most.liking.state)
+
+  const own = new Float32Array(catalogue.termsEnd)
+  spread(catalogue, picked.index, own)
+  const byPeople = likeness(catalogue, most.liking.index, own, catalogue.isPerson) / likeness(catalogue, most.liking.index, own)
+  unspread(catalogue, picked.index, own)
+  const people = new Set(cause.authors)
+  const person = one.authors.find((name) => people.has(name))
+  if (person !== undefined && byPeople >= PEOPLE_SHARE) return { reason: `More by ${shown(person)}, because ${did}`, basedOn }
+  return { reason: `Because ${did}`, basedOn }
+}
+
+/** What the reader did with a series that speaks for another. */
+function deedOf(cause: Series, state: Liking['state']): string {
+  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${cause.rating / 10}`
+  if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated
+  if (state === 'finished') return `you finished ${titleOf(cause)}`
+  if (state === 'reading' && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`
+  return rated ?? `you read ${titleOf(cause)}`
+}
+
+/** Where little of the reader speaks for it, what speaks for it in this library. */
+function meritReason({ series, countOf }: Catalogue, one: Series): string {
+  if (one.readers > 0) return `${one.readers} readers of this library have begun it`
+  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${Math.round(one.communityRating) / 10} on average`
+  const named = [
+    ...one.genres.map((name) => ({ name, count: countOf('genre', name) })),
+    ...one.tags.map((name) => ({ name, count: countOf('tag', name) })),
+  ]
+  const popular = named.filter(({ count }) => count >= Math.max(2, series.length * POPULAR_SHARE)).sort((a, b) => b.count - a.count)
+  if (popular.length === 0) return 'You have not read it yet'
+  const names = popular.slice(0, POPULAR_NAMES).map(({ name }) => shown(name))
+  return `Popular in this library: ${names.join(', ')}`
+}

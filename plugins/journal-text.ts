@@ -1,0 +1,196 @@
+/** What stands in the place of a secret. */
+export const HIDDEN = '[hidden]'
+
+/**
+ * Control characters would move the cursor of a terminal or begin a line of their own in a log; directional ones show text in another order than
+ * it has. They are shown as what they are, so that nothing of the evidence is lost.
+ */
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+/** A text of a stranger as one line that a terminal, a log and a page can show. JSON stays JSON. */
+export const harmless = (text: string): string =>
+  text.toWellFormed().replace(UNSAFE, (found) => {
+    const code = found.charCodeAt(0)
+    return SHORT[found] ?? (code < 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`)
+  })
+
+const encoder = new TextEncoder()
+const CUT = '…'
+const CUT_BYTES = encoder.encode(CUT).length
+
+/** As much of a text as fits into so many bytes of UTF-8, with an ellipsis where something was left out. */
+export function cutBytes(text: string, bytesMax: number): string {
+  // A character has at most three bytes for each of its UTF-16 units: short texts need not be measured.
+  if (text.length * 3 <= bytesMax || (text.length <= bytesMax && Buffer.byteLength(text) <= bytesMax)) return text
+  if (bytesMax < CUT_BYTES) return ''
+  const { read } = encoder.encodeInto(text.slice(0, bytesMax), new Uint8Array(bytesMax - CUT_BYTES))
+  return text.slice(0, read) + CUT
+}
+
+/** Words that make a name the name of a secret. Whole words: `author` is none because of `auth`. */
+const SECRET_WORDS = new Set(
+  'password passwd passphrase pass pwd secret secrets token tokens jwt bearer otp auth authorization cookie cookies credential credentials signature session'.split(
+    ' ',
+  ),
+)
+/** The same where nobody set the words apart. */
+const SECRET_PARTS =
+  /password|passwd|passphrase|secret|apikey|appkey|accesskey|privatekey|clientkey|signingkey|encryptionkey|sessionid|sessionkey|authkey|authheader|(?:access|refresh|auth|id|bearer|csrf|session)token/
+const WORDS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
+/** Longer names are of nobody's making; only their beginning is looked at. */
+const NAME_LENGTH_MAX = 200
+
+/** Whether a key, a header or a parameter is called like something that must not be shown. */
+export function isSecretName(name: string): boolean {
+  const start = name.slice(0, NAME_LENGTH_MAX)
+  const words = start.match(WORDS) ?? []
+  return words.some((word) => SECRET_WORDS.has(word.toLowerCase())) || SECRET_PARTS.test(start.toLowerCase().replace(/[^a-z0-9]/g, ''))
+}
+
+/** `Bearer abc`, as in a header. */
+const SCHEME = /\b(bearer|basic|digest|token)(\s+)[\w.~+/=-]{8,}/gi
+/** `user:password@` in an address. */
+const USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"']{1,400}@/gi
+/** Signed tokens are known by how they begin, whatever they are called. */
+const SIGNED = /\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?/g
+const SIGNS = /[=:]/g
+/** A word before the secret, which was hidden already. */
+const SCHEMES = /^(bearer|basic|digest|token)$/i
+/** What ends a value, as in `name=value&`. */
+const VALUE_END = /[\s"'&,;}\])]/g
+const NAME_BEFORE = /([\w.-]{2,60})["']?\s{0,4}$/
+const BEFORE_VALUE = /[\s"']{0,4}/y
+/** What may stand between: the longest name, a quote and spaces. */
+const NAME_AND_SIGN_LENGTH_MAX = 66
+
+/** Hides the values of `name=value` and `name: value` where the name is that of a secret. Takes no longer than the text is long. */
+function hideAssigned(text: string): string {
+  let shown = ''
+  let from = 0
+  for (let at = text.search(SIGNS); at !== -1; ) {
+    const name = NAME_BEFORE.exec(text.slice(Math.max(from, at - NAME_AND_SIGN_LENGTH_MAX), at))?.[1]
+    let next = at + 1
+    if (name !== undefined && isSecretName(name)) {
+      BEFORE_VALUE.lastIndex = next
+      BEFORE_VALUE.test(text)
+      const start = BEFORE_VALUE.lastIndex
+      VALUE_END.lastIndex = start
+      const end = VALUE_END.test(text) ? VALUE_END.lastIndex - 1 : text.length
+      const value = text.slice(start, end)
+      if (value !== '' && !SCHEMES.test(value) && !value.startsWith(HIDDEN.slice(0, -1))) {
+        shown += text.slice(from, start) + HIDDEN
+        from = end
+        next = end
+      }
+    }
+    SIGNS.lastIndex = next
+    at = SIGNS.test(text) ? SIGNS.lastIndex - 1 : -1
+  }
+  return shown + text.slice(from)
+}
+
+/** A shorter one would hide half of every word. */
+const EXACT_LENGTH_MIN = 6
+
+function hideExact(text: string, exact: readonly string[]): string {
+  let shown = text
+  for (const secret of exact) if (secret.length >= EXACT_LENGTH_MIN) shown = shown.replaceAll(secret, HIDDEN)
+  return shown
+}
+
+/** A text without what looks like a secret. @param exact values that are known to be secret, hidden wherever they stand */
+export function hideSecrets(text: string, exact: readonly string[] = []): string {
+  return hideAssigned(hideExact(text, exact).replace(SCHEME, `$1$2${HIDDEN}`).replace(SIGNED, HIDDEN).replace(USER_INFO, `$1${HIDDEN}@`))
+}
+
+/** Deeper, longer and wider than anything that a person reads. */
+const DEPTH_MAX = 12
+const TEXT_LENGTH_MAX = 2_000
+const ITEMS_MAX = 100
+
+/**
+ * A value as it may be kept and shown: what is called like a secret or looks like one is hidden, long texts and lists are cut. `cut` says whether
+ * anything is missing or changed. The JSON has at most `lengthMax` characters and a few for marks of what was left out.
+ * @param limits.secrets values that are known to be secret
+ * @param limits.exactOnly hides those alone, which is quick: for what goes through here once more before anybody sees it
+ */
+export function redact(
+  value: unknown,
+  limits: { lengthMax: number; secrets?: readonly string[]; exactOnly?: boolean },
+): { value: unknown; cut: boolean } {
+  const { secrets = [], exactOnly = false } = limits
+  const hide = exactOnly ? hideExact : hideSecrets
+  let left = limits.lengthMax
+  let cut = false
+
+  const shorten = (text: string, lengthMax: number): string => {
+    // Secrets are looked for in no more than what can be shown, and a little beyond, lest one is cut in half and shown.
+    const hidden = hide(text.slice(0, lengthMax + TEXT_LENGTH_MAX), secrets)
+    if (hidden !== text || hidden.length > lengthMax) cut = true
+    return hidden.length > lengthMax ? `${hidden.slice(0, lengthMax).toWellFormed()}${CUT}` : hidden
+  }
+  const take = (length: number): boolean => {
+    if (length > left) {
+      cut = true
+      left = 0
+      return false
+    }
+    left -= length
+    return true
+  }
+  const text = (given: string): string => {
+    let shown = shorten(given, Math.min(TEXT_LENGTH_MAX, left))
+    let length = JSON.stringify(shown).length
+    // Escapes make the JSON up to six times as long as the text.
+    while (shown.length > 1 && length > left) {
+      cut = true
+      shown = `${shown.slice(0, shown.length >> 1).toWellFormed()}${CUT}`
+      length = JSON.stringify(shown).length
+    }
+    left = Math.max(0, left - length)
+    return shown
+  }
+
+  const walk = (one: unknown, depth: number): unknown => {
+    if (one === null || typeof one === 'boolean') return take(5) ? one : CUT
+    if (typeof one === 'number') return take(24) ? one : CUT
+    if (typeof one === 'string' && left > 3) return text(one)
+    if (typeof one !== 'object' && typeof one !== 'string') return null
+    if (typeof one === 'string' || depth >= DEPTH_MAX || !take(2)) {
+      cut = true
+      return CUT
+    }
+    if (Array.isArray(one)) {
+      const items: unknown[] = []
+      for (const item of one) {
+        if (items.length >= ITEMS_MAX || !take(1)) {
+          cut = true
+          items.push(`${CUT} ${one.length - items.length} more`)
+          break
+        }
+        items.push(walk(item, depth + 1))
+      }
+      return items
+    }
+    const members: [string, unknown][] = []
+    for (const [name, member] of Object.entries(one)) {
+      if (member === undefined) continue
+      if (members.length >= ITEMS_MAX || left < 6) {
+        cut = true
+        members.push([CUT, CUT])
+        break
+      }
+      const key = text(name.slice(0, NAME_LENGTH_MAX))
+      if (!exactOnly && member !== null && isSecretName(name)) {
+        take(HIDDEN.length + 4)
+        cut = true
+        members.push([key, HIDDEN])
+      } else members.push([key, walk(member, depth + 1)])
+      take(2)
+    }
+    // fromEntries defines members: `__proto__` is a name like others.
+    return Object.fromEntries(members)
+  }
+  return { value: walk(value, 0), cut }
+}

@@ -1,0 +1,390 @@
+import type { Knex } from 'knex'
+import { dropCover, keepCover } from '#core/cover/choose-cover.ts'
+import type { DrawCover } from '#core/cover/cover.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
+import type { Log } from '#core/log.ts'
+import { type Application, listApplications, recordCover } from '#core/match/application-store.ts'
+import { applyProposal, previewOn, type Target, undoApplication } from '#core/match/apply-proposal.ts'
+import { type Choice, type FieldPreview, type Proposal, proposable } from '#core/match/proposal.ts'
+import { findTargetLibrary } from '#core/match/target-query.ts'
+import { compileCondition } from '#core/template/condition.ts'
+import type { Context } from '#core/template/context.ts'
+import { listBookContexts, listSeriesContexts } from '#core/template/context-query.ts'
+import { CoverError, downloadCover } from '#plugins/cover-download.ts'
+import type { Downloads } from '#plugins/egress.ts'
+import { methodsOf } from '#plugins/manifest.ts'
+import { CONFIDENCE_MIN, rankResults, type Scored, type SearchResult, type Wanted } from '#plugins/match/choose.ts'
+import { type BookAnswer, proposalOf, type SeriesAnswer } from '#plugins/match/proposal-of.ts'
+import { type SearchTitle, searchTitle, titleOf } from '#plugins/match/search-title.ts'
+import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
+import type { Templates } from '#plugins/template/templates.ts'
+
+export type { Target } from '#core/match/apply-proposal.ts'
+
+/** Why nothing was matched, in a word. */
+export type MatchSkip =
+  | 'plugin_not_found'
+  | 'plugin_disabled'
+  | 'no_matching_targets'
+  | 'library_conditions_not_met'
+  | 'plugin_conditions_not_met'
+  | 'no_match'
+  | 'low_confidence'
+  | 'provider_failed'
+
+export interface Applied {
+  success: boolean
+  message: string
+  fields: FieldPreview[]
+  /** To undo it by; null where nothing was changed. */
+  applicationId: string | null
+  externalUrl: string | null
+}
+
+export interface Matched extends Applied {
+  match: SearchResult | null
+  confidence: number | null
+  skipped: MatchSkip | null
+  /** Of a provider that asks to wait. */
+  retryAfterSeconds: number | null
+}
+
+export interface Matching {
+  /** @throws not_found */
+  searchTitle(target: Target, pluginId: string): Promise<SearchTitle>
+  /** What applying would do. A provider that fails is told as a reason, and nothing is proposed. @throws not_found, conflict */
+  preview(
+    target: Target,
+    from: { pluginId: string; externalId: string },
+  ): Promise<{ plugin: InstalledPlugin; externalUrl: string | null; fields: FieldPreview[] }>
+  /** @throws not_found, conflict */
+  apply(
+    target: Target,
+    from: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
+  ): Promise<Applied>
+  /**
+   * Finds the record at the provider and applies what it says, if that is certain enough.
+   * @param how.query what somebody typed; then conditions are not asked
+   * @throws not_found
+   */
+  autoMatch(target: Target, how: AutoMatch): Promise<Matched>
+  applications(target: Target): Promise<Application[]>
+  /** @throws not_found, conflict */
+  undo(applicationId: string): ReturnType<typeof undoApplication>
+}
+
+export interface AutoMatch {
+  pluginId: string
+  query?: string | null
+  userId: string | null
+  /** Leaves whatever has a value: for providers that come after another. */
+  gapsOnly?: boolean
+  /** Of fields, beside what the plugin is used for. */
+  fields?: readonly string[] | null
+  /** Looks up identifiers that are known, and searches for nothing. */
+  existingIdsOnly?: boolean
+  signal?: AbortSignal
+}
+
+export interface MatchingParts {
+  database: Knex
+  plugins: PluginHost
+  templates: Templates
+  downloads: Downloads
+  drawCover: DrawCover
+  settings: { dataFolder: string }
+  log: Log
+}
+
+/** Of a search that a person does not look at. */
+const SEARCH_LIMIT = 10
+const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
+
+const idSourceOf = ({ key, manifest }: InstalledPlugin, kind: Target['kind']): string =>
+  manifest.capabilities[`metadata.${kind}`]?.idSource ?? `plugin:${key}`
+
+export function openMatching(parts: MatchingParts): Matching {
+  const { database, plugins, templates, log } = parts
+
+  async function contextOf({ kind, id }: Target): Promise<Context> {
+    const contexts: Map<string, Context> =
+      kind === 'series' ? await listSeriesContexts(database, null, [id]) : await listBookContexts(database, null, [id])
+    return contexts.get(id) ?? refuse('not_found', `There is no ${kind} ${id}.`)
+  }
+
+  /** What a provider answers: its result, or in words why there is none. Whatever it does, it is no fault of whoever asks. */
+  async function ask<Result>(
+    plugin: InstalledPlugin,
+    method: string,
+    input: unknown,
+    signal?: AbortSignal,
+  ): Promise<Result | { failed: CarrelError }> {
+    try {
+      return (await plugins.call({ pluginId: plugin.id, method, input, userId: null, ...(signal && { signal }) })).result as Result
+    } catch (error) {
+      if (error instanceof CarrelError) return { failed: error }
+      throw error
+    }
+  }
+  const hasFailed = (answer: object): answer is { failed: CarrelError } => 'failed' in answer
+
+  async function propose(
+    { kind }: Target,
+    plugin: InstalledPlugin,
+    externalId: string,
+    signal?: AbortSignal,
+  ): Promise<{ proposal: Proposal; externalUrl: string | null } | { failed: CarrelError }> {
+    const answer = await ask<SeriesAnswer | BookAnswer>(plugin, `metadata.${kind}.get`, { externalId }, signal)
+    if (hasFailed(answer)) return answer
+    const proposal = proposalOf(kind, answer, { idSource: idSourceOf(plugin, kind), pluginKey: plugin.key })
+    return { proposal, externalUrl: answer.externalUrl ?? null }
+  }
+
+  const choiceOf = (
+    { matching }: InstalledPlugin,
+    { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean },
+  ): Choice => ({
+    ...{ fields, gapsOnly },
+    // What says where the rest comes from is no matter of taste.
+    targets: matching.metadataTargets ? [...matching.metadataTargets, 'externalIds', 'externalLinks', 'externalRatings'] : null,
+  })
+
+  /** Fetches the cover that was proposed; one that cannot be had leaves everything else as it is. */
+  async function bringCover(
+    target: Target,
+    plugin: InstalledPlugin,
+    url: string,
+    applicationId: string,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    try {
+      const { bytes } = await downloadCover(parts.downloads, { url, caller: plugin.key, signal })
+      const { id } = await keepCover(parts, { owner: target, bytes, source: `plugin:${plugin.key}` })
+      await recordCover(database, applicationId, id)
+      return null
+    } catch (error) {
+      if (!(error instanceof CoverError || error instanceof CarrelError)) throw error
+      log.warn({ plugin: plugin.key, code: error.code, target }, `A cover could not be had: ${error.message}`)
+      return error.message
+    }
+  }
+
+  async function applyFrom(
+    target: Target,
+    plugin: InstalledPlugin,
+    found: { proposal: Proposal; externalUrl: string | null; externalId: string },
+    how: { choice: Choice; userId: string | null; signal?: AbortSignal | undefined },
+  ): Promise<Applied> {
+    const { proposal, externalUrl, externalId } = found
+    const origin = { pluginId: plugin.id, pluginKey: plugin.key, externalId, userId: how.userId }
+    const { fields, applicationId } = await applyProposal(database, target, proposal, { choice: how.choice, origin })
+    const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
+    if (cover && applicationId !== null && proposal.coverUrl !== null) {
+      const problem = await bringCover(target, plugin, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
+      if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
+    }
+    const count = fields.filter(({ status }) => status === 'will_apply').length
+    const message =
+      count === 0
+        ? 'Nothing had to be changed.'
+        : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${plugin.manifest.name}.`
+    return { success: true, message, fields, applicationId, externalUrl }
+  }
+
+  /** Why a plugin does not match this by itself; null when it does. */
+  async function objection(target: Target, plugin: InstalledPlugin, context: Context): Promise<MatchSkip | null> {
+    const library = await findTargetLibrary(database, target.kind, target.id)
+    const { libraryIds = [], autoMatchConditions } = plugin.matching
+    if (library === null) return 'no_matching_targets'
+    if (libraryIds.length > 0 && !libraryIds.includes(library.libraryId)) return 'no_matching_targets'
+    if (library.autoMatchConditions && !compileCondition(library.autoMatchConditions).passes(context)) return 'library_conditions_not_met'
+    if (autoMatchConditions && !compileCondition(autoMatchConditions).passes(context)) return 'plugin_conditions_not_met'
+    return null
+  }
+
+  /** The best that the provider has; from its `match` where it has one, else from a search that is ranked here. */
+  async function find(
+    target: Target,
+    plugin: InstalledPlugin,
+    context: Context,
+    how: AutoMatch,
+  ): Promise<Scored | null | { failed: CarrelError }> {
+    const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(templates, plugin.matching, context)
+    const wanted = wantedOf(context, title)
+    const capability = `metadata.${target.kind}`
+    const { alternateTitles, year, authors, isbn } = wanted
+    if (methodsOf(plugin.manifest).includes(`${capability}.match`) && !how.query) {
+      const externalIds = Object.fromEntries(Object.entries(context.externalIds).map(([source, { id }]) => [source, id]))
+      const answer = await ask<{ match: SearchResult | null; confidence: number; alternatives?: SearchResult[] }>(
+        plugin,
+        `${capability}.match`,
+        { title, alternateTitles, year, authors, isbn, externalIds },
+        how.signal,
+      )
+      if (hasFailed(answer)) return answer
+      const [own] = answer.match === null ? [] : rankResults(wanted, [answer.match])
+      // It has its say, and is not believed much beyond what can be seen here.
+      return own ? { ...own, confidence: Math.min(answer.confidence, own.confidence + BELIEVED) } : null
+    }
+    const query = {
+      query: title,
+      limit: SEARCH_LIMIT,
+      ...(isbn && { isbn }),
+      ...(authors[0] && { author: authors[0] }),
+      ...(year !== null && { year }),
+    }
+    const answer = await ask<{ results: SearchResult[] }>(plugin, `${capability}.search`, query, how.signal)
+    if (hasFailed(answer)) return answer
+    return rankResults(wanted, answer.results)[0] ?? null
+  }
+
+  const skip = (skipped: MatchSkip, message: string, more: Partial<Matched> = {}): Matched => ({
+    ...{
+      success: false,
+      message,
+      fields: [],
+      applicationId: null,
+      externalUrl: null,
+      match: null,
+      confidence: null,
+      retryAfterSeconds: null,
+      skipped,
+    },
+    ...more,
+  })
+  const failed = (error: CarrelError): Matched =>
+    skip('provider_failed', error.message, {
+      retryAfterSeconds: isRateLimited(error) ? (error.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
+    })
+
+  return {
+    async searchTitle(target, pluginId) {
+      const plugin = await plugins.get(pluginId)
+      return await searchTitle(templates, plugin.matching, await contextOf(target))
+    },
+
+    async preview(target, { pluginId, externalId }) {
+      const plugin = await plugins.get(pluginId)
+      const found = await propose(target, plugin, externalId)
+      const choice = choiceOf(plugin, { fields: null })
+      if (!hasFailed(found))
+        return { plugin, externalUrl: found.externalUrl, fields: await previewOn(database, target, found.proposal, choice) }
+      refuseForeign(found.failed)
+      const fields = await previewOn(database, target, NOTHING, choice)
+      return { plugin, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: found.failed.message })) }
+    },
+
+    async apply(target, { pluginId, externalId, fields, dryRun, userId }) {
+      const plugin = await plugins.get(pluginId)
+      const stranger = fields?.find((field) => !proposable(target.kind).includes(field))
+      if (stranger !== undefined)
+        refuse(
+          'invalid_value',
+          `"${stranger.slice(0, 60)}" is no field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
+        )
+      const found = await propose(target, plugin, externalId)
+      if (hasFailed(found)) {
+        refuseForeign(found.failed)
+        return { success: false, message: found.failed.message, fields: [], applicationId: null, externalUrl: null }
+      }
+      const choice = choiceOf(plugin, { fields })
+      if (!dryRun) return await applyFrom(target, plugin, { ...found, externalId }, { choice, userId })
+      const previewed = await previewOn(database, target, found.proposal, choice)
+      return {
+        success: true,
+        message: 'Nothing was changed: this was a dry run.',
+        fields: previewed,
+        applicationId: null,
+        externalUrl: found.externalUrl,
+      }
+    },
+
+    async autoMatch(target, how) {
+      const plugin = (await plugins.list()).find(({ id }) => id === how.pluginId)
+      if (plugin === undefined) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
+      if (plugin.state !== 'enabled') return skip('plugin_disabled', `${plugin.manifest.name} is ${plugin.state}.`)
+      if (!methodsOf(plugin.manifest).includes(`metadata.${target.kind}.get`))
+        return skip('no_matching_targets', `${plugin.manifest.name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
+      const context = await contextOf(target)
+      const reason = how.query ? null : await objection(target, plugin, context)
+      if (reason !== null) return skip(reason, `${titleOf(context)} is not matched by itself: ${reason.replaceAll('_', ' ')}.`)
+      const choice = choiceOf(plugin, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
+      const source = idSourceOf(plugin, target.kind)
+      const known = context.externalIds[source]
+      if (!how.query && plugin.matching.useExistingExternalId !== false && known) {
+        const found = await propose(target, plugin, known.id, how.signal)
+        if (!hasFailed(found))
+          return {
+            ...(await applyFrom(target, plugin, { ...found, externalId: known.id }, { choice, userId: how.userId, signal: how.signal })),
+            ...SURE,
+          }
+        // What is gone from there may have moved; anything else is a matter of waiting.
+        if (found.failed.code !== 'not_found') return failed(found.failed)
+      }
+      if (how.existingIdsOnly) return skip('no_match', `No identifier of ${plugin.manifest.name} is known.`)
+      const best = await find(target, plugin, context, how)
+      if (best !== null && hasFailed(best)) return failed(best.failed)
+      if (best === null) return skip('no_match', `${plugin.manifest.name} knows nothing like it.`)
+      const { result: match, confidence } = best
+      if (confidence < CONFIDENCE_MIN)
+        return skip(
+          'low_confidence',
+          `"${match.title}" may be it, but that is not certain enough (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
+          { match, confidence },
+        )
+      const found = await propose(target, plugin, match.externalId, how.signal)
+      if (hasFailed(found)) return failed(found.failed)
+      const applied = await applyFrom(
+        target,
+        plugin,
+        { ...found, externalId: match.externalId },
+        { choice, userId: how.userId, signal: how.signal },
+      )
+      return { ...applied, match, confidence, skipped: null, retryAfterSeconds: null }
+    },
+
+    applications: ({ kind, id }) => listApplications(database, kind, id),
+    async undo(applicationId) {
+      const undone = await undoApplication(database, applicationId)
+      const { kind, recordId: id, changes } = undone.application
+      if (changes.coverId === null) return undone
+      try {
+        await dropCover(parts, { owner: { kind, id }, coverId: changes.coverId })
+        return { ...undone, undone: [...undone.undone, 'cover'] }
+      } catch (error) {
+        // Somebody has taken it away since.
+        if (error instanceof CarrelError && error.code === 'not_found') return undone
+        throw error
+      }
+    },
+  }
+}
+
+/** An identifier that is known needs no search and no guess. */
+const SURE = { match: null, confidence: 1, skipped: null, retryAfterSeconds: null }
+/** How much beyond its own eyes this house believes a plugin. */
+const BELIEVED = 0.25
+/** Where a service asks to wait and does not say how long. */
+const RATE_LIMIT_SECONDS = 30
+
+const codeOf = (error: CarrelError): unknown => (error.details as { code?: unknown } | undefined)?.code
+export const isRateLimited = (error: CarrelError): boolean => codeOf(error) === 'rate_limited'
+
+/** That there is no such plugin, or that it is switched off, is for whoever asks to know; what the provider does is not their fault. */
+function refuseForeign(error: CarrelError): void {
+  if (codeOf(error) === undefined && error.code !== 'unavailable') throw error
+}
+
+function wantedOf(context: Context, title: string): Wanted {
+  const metadata = context.metadata as Record<string, unknown>
+  const series = 'series' in context ? (context.series.metadata as Record<string, unknown>) : metadata
+  const authors = ((metadata['authors'] ?? series['authors'] ?? []) as { name: string }[]).map(({ name }) => name)
+  const isbn = typeof metadata['isbns'] === 'string' ? (metadata['isbns'].split(',')[0] ?? null) : null
+  return {
+    title,
+    alternateTitles: ((metadata['alternateTitles'] ?? []) as { title: string }[]).map((one) => one.title),
+    year: typeof metadata['year'] === 'number' ? metadata['year'] : null,
+    authors,
+    isbn: isbn === '' ? null : isbn,
+  }
+}

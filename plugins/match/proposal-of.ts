@@ -1,0 +1,145 @@
+import type { Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { BOOK_FIELDS } from '#core/book/metadata.ts'
+import type { Facts, Proposal } from '#core/match/proposal.ts'
+import type { Field } from '#core/metadata/field.ts'
+import type { Kind } from '#core/metadata/holding-store.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
+import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
+import type { RESULT_SCHEMAS } from '#plugins/results.ts'
+
+export type SeriesAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.series.get']>
+export type BookAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.book.get']>
+
+/** Under which name things of a plugin are kept. */
+export interface Provider {
+  /** Of identifiers: `idSource` of the manifest, or `plugin:<id>`. */
+  idSource: string
+  /** Of ratings and links that say no name of their own. */
+  pluginKey: string
+}
+
+const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
+const checks = new Map(
+  Object.entries<readonly Field[]>({ series: SERIES_FIELDS, book: BOOK_FIELDS }).map(([kind, fields]) => [
+    kind,
+    new Map(fields.map(({ name, schema }) => [name, Compile(schema)])),
+  ]),
+)
+
+/** What may stand in a field, as it is stored there; undefined where it is none. */
+function usable(kind: Kind, name: string, value: unknown): unknown {
+  if (value === undefined || value === null || value === '') return undefined
+  if ((name === 'language' || name === 'languageIso') && !LANGUAGE.test(String(value))) return undefined
+  if (name === 'isbns') return readIsbns(String(value)).valid.join(',') || undefined
+  return checks.get(kind)?.get(name)?.Check(value) === true ? value : undefined
+}
+
+/** A text as people read it: without markup, control characters and what turns the direction of writing. */
+export function plainText(text: string): string {
+  return decodeEntities(
+    text
+      .replace(/<(br|\/p|\/div|\/li)\s*\/?>/gi, '\n')
+      .replace(/<(script|style)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, '')
+      .replace(/<\/?[a-z][^<>]{0,2000}>|<!--[\s\S]*?-->/gi, ''),
+  )
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
+    .replace(/[ \t]+\n/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  mdash: '—',
+  ndash: '–',
+  hellip: '…',
+}
+function decodeEntities(text: string): string {
+  return text.replace(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]{2,8});/gi, (whole, name: string) => {
+    if (!name.startsWith('#')) return Object.hasOwn(ENTITIES, name.toLowerCase()) ? (ENTITIES[name.toLowerCase()] as string) : whole
+    const code = name[1] === 'x' || name[1] === 'X' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1))
+    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : ''
+  })
+}
+
+const oneLine = (text: string): string => plainText(text).replace(/\s+/g, ' ')
+
+const names = (list: readonly string[] | undefined): string[] =>
+  [...new Set((list ?? []).map(oneLine))].filter((name) => name !== '' && name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)
+
+/** Members of a plugin's answer that are fields of the same name. */
+const SAME: Record<Kind, readonly string[]> = {
+  series: [
+    'title',
+    'titleSort',
+    'summary',
+    'publisher',
+    'year',
+    'status',
+    'readingDirection',
+    'ageRating',
+    'language',
+    'totalVolumeCount',
+    'totalChapterCount',
+  ],
+  book: ['title', 'titleSort', 'summary', 'publisher', 'year', 'subtitle', 'number', 'volume', 'isbns', 'month', 'day'],
+}
+
+/**
+ * What a plugin answered, in the terms of this house: members that fit no field are left out, texts are freed of markup, and identifiers are kept
+ * under the plugin's own source only, or under others that it says.
+ */
+export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idSource, pluginKey }: Provider): Proposal {
+  const given = answer as SeriesAnswer & BookAnswer
+  const values: Record<string, unknown> = {}
+  const put = (name: string, value: unknown): void => {
+    const text = typeof value !== 'string' ? value : name === 'summary' ? plainText(value) : oneLine(value)
+    const fit = usable(kind, name, text)
+    if (fit !== undefined) values[name] = fit
+  }
+  for (const name of SAME[kind]) put(name, given[name as keyof typeof given])
+  if (kind === 'book') put('languageIso', given.language)
+  const authors = (given.authors ?? []).flatMap(({ name, role = 'author', sortName }) => {
+    const clean = oneLine(name)
+    return clean === '' ? [] : [{ name: clean, role, ...(sortName && { sortName: oneLine(sortName) }) }]
+  })
+  if (authors.length > 0) put('authors', authors)
+  if (kind === 'book' && given.subjects) put('subjects', names(given.subjects))
+
+  const facts: Partial<Facts> = {}
+  const genres = names(given.genres)
+  const tags = names(given.tags)
+  if (genres.length > 0) facts.genres = genres
+  if (tags.length > 0) facts.tags = tags
+  facts.externalIds = {
+    ...otherIds(given.externalIds),
+    [idSource]: { externalId: given.externalId, externalUrl: given.externalUrl ?? null },
+  }
+  const links = Object.fromEntries((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
+  if (Object.keys(links).length > 0) facts.externalLinks = links
+  if (kind === 'series') {
+    const titles = (given.alternateTitles ?? []).map(({ title, language, label }) => ({
+      title: oneLine(title),
+      label: oneLine(label ?? language ?? '') || 'Alternate',
+    }))
+    if (titles.length > 0) facts.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
+    if (given.rating) facts.externalRatings = { [idSource]: { rating: given.rating.score, voteCount: given.rating.voteCount ?? null } }
+  }
+  return { values, facts, coverUrl: given.coverUrl ?? null }
+}
+
+/** Identifiers of other services; one of another plugin it cannot know. */
+function otherIds(given: Readonly<Record<string, string>> | undefined): Facts['externalIds'] {
+  return Object.fromEntries(
+    Object.entries(given ?? {})
+      .filter(([source, id]) => /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')
+      .map(([source, externalId]) => [source, { externalId, externalUrl: null }]),
+  )
+}

@@ -1,0 +1,117 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/errors.ts'
+import { findIndexed, type IndexedRepository, listInstalled, listRepositories } from '#core/plugin/plugin-repository-store.ts'
+import { type Hindrance, hindranceOf, newestFirst } from '#plugins/repository/index-entry.ts'
+import type { IndexPlugin, IndexVersion, RepositoryIndex } from '#plugins/repository/index-file.ts'
+import { openRevocations } from '#plugins/repository/revocations.ts'
+
+export interface AvailableVersion extends IndexVersion {
+  /** Why it cannot be installed; null when it can. */
+  hindrance: Hindrance | null
+}
+
+export interface AvailablePlugin extends Omit<IndexPlugin, 'versions'> {
+  repository: { id: string; name: string }
+  /** The version that would be installed; null when none can. */
+  version: string | null
+  /** The one that is here; null when none is. */
+  installedVersion: string | null
+  /** Those that can be installed first, the newest before the others. */
+  versions: AvailableVersion[]
+}
+
+interface Here {
+  serverVersion: string
+  now: Date
+}
+
+/** An index that has expired may be an old one that somebody goes on showing. */
+const isExpired = ({ expiresAt }: { expiresAt: Date | null }, now: Date) => expiresAt === null || expiresAt.getTime() <= now.getTime()
+
+/** Of plugins on offer: those that hold a word, from one on. */
+export interface AvailableQuery {
+  /** A word of the name, summary or identifier, whatever its case. */
+  search?: string
+  offset?: number
+  /** As many at most; {@link AVAILABLE_MAX} unless given. */
+  limit?: number
+}
+/** An index may list thousands, and judging the versions of so many takes a moment. */
+export const AVAILABLE_MAX = 100
+
+/** What enabled repositories whose indexes hold offer, by the names of the plugins. */
+export async function listAvailable(
+  database: Knex,
+  here: Here,
+  { search = '', offset = 0, limit = AVAILABLE_MAX }: AvailableQuery = {},
+): Promise<{ plugins: AvailablePlugin[]; total: number }> {
+  const word = search.toLowerCase()
+  const found: { repository: { id: string; name: string }; plugin: IndexPlugin }[] = []
+  for (const { id, name, ...one } of await listRepositories(database)) {
+    if (!one.enabled || isExpired(one, here.now)) continue
+    // One after the other: an index may have megabytes.
+    const { index } = (await findIndexed<RepositoryIndex>(database, id)) ?? { index: null }
+    for (const plugin of index?.plugins ?? []) {
+      const text = `${plugin.id}\n${plugin.name}\n${plugin.summary}`
+      if (text.toLowerCase().includes(word)) found.push({ repository: { id, name }, plugin })
+    }
+  }
+  found.sort((a, b) => (a.plugin.name === b.plugin.name ? 0 : a.plugin.name < b.plugin.name ? -1 : 1))
+  const page = found.slice(offset, offset + Math.min(limit, AVAILABLE_MAX))
+  const installed = new Map((await listInstalled(database)).map(({ key, version }) => [key, version]))
+  const revocationOf = await openRevocations(database)
+  const plugins = page.map(({ repository, plugin: { versions: listed, ...plugin } }) => {
+    const versions = newestFirst(listed).map((version) => ({ ...version, hindrance: judge(plugin.id, version, here, revocationOf) }))
+    const fit = versions.filter(({ hindrance }) => hindrance === null)
+    return {
+      ...plugin,
+      repository,
+      version: preferred(fit)?.version ?? null,
+      installedVersion: installed.get(plugin.id) ?? null,
+      versions: [...fit, ...versions.filter(({ hindrance }) => hindrance !== null)],
+    }
+  })
+  return { plugins, total: found.length }
+}
+
+type RevocationOf = Awaited<ReturnType<typeof openRevocations>>
+
+function judge(key: string, version: IndexVersion, { serverVersion }: Here, revocationOf: RevocationOf): Hindrance | null {
+  const revoked = revocationOf({ key, version: version.version, sha256: version.sha256 })?.reason ?? null
+  return hindranceOf(version, { serverVersion, revoked })
+}
+
+/** Who does not name a version wants one that is finished, if there is any. @param versions the newest first */
+const preferred = <Version extends IndexVersion>(versions: readonly Version[]): Version | undefined =>
+  versions.find(({ version }) => !version.includes('-')) ?? versions[0]
+
+/**
+ * The version that is to be installed: the given one, or the newest that can be.
+ * @throws not_found, conflict with why it cannot be installed
+ */
+export async function chooseVersion(
+  database: Knex,
+  repository: IndexedRepository<RepositoryIndex>,
+  { pluginId, version: wanted, serverVersion, now }: Here & { pluginId: string; version?: string | undefined },
+): Promise<IndexVersion> {
+  const { url, enabled, index } = repository
+  if (!enabled) refuse('conflict', `The plugin repository ${url} is disabled; enable it first.`)
+  if (isExpired(repository, now)) refuse('conflict', `The index of ${url} has expired; refresh it first.`)
+  const plugin = index?.plugins.find(({ id }) => id === pluginId)
+  if (plugin === undefined) return refuse('not_found', `${url} has no plugin ${pluginId}.`)
+  const revocationOf = await openRevocations(database)
+  const judged = newestFirst(plugin.versions).map((version) => ({
+    version,
+    hindrance: judge(pluginId, version, { serverVersion, now }, revocationOf),
+  }))
+  if (wanted === undefined) {
+    const fit = judged.filter(({ hindrance }) => hindrance === null).map(({ version }) => version)
+    const best = preferred(fit)
+    if (best !== undefined) return best
+    return refuse('conflict', `No version of ${pluginId} can be installed here. The newest: ${judged[0]?.hindrance?.message}`)
+  }
+  const found = judged.find(({ version }) => version.version === wanted)
+  if (found === undefined) return refuse('not_found', `${url} has no version ${wanted} of ${pluginId}.`)
+  if (found.hindrance !== null) refuse('conflict', `${pluginId} ${wanted} cannot be installed. ${found.hindrance.message}`)
+  return found.version
+}

@@ -1,0 +1,301 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Knex } from 'knex'
+import { CarrelError, refuse } from '#core/errors.ts'
+import type { Log } from '#core/log.ts'
+import {
+  addRepository,
+  addRevocations,
+  countRevocations,
+  deleteRepository,
+  findIndexed,
+  findRepository,
+  type IndexedRepository,
+  listRepositories,
+  lockIndexed,
+  type RepositoryRow,
+  recordIndex,
+  recordRepositoryError,
+  setRepositoryEnabled,
+} from '#core/plugin/plugin-repository-store.ts'
+import { readPackage } from '#plugins/package/plugin-package.ts'
+import type { PluginHost } from '#plugins/plugin-host.ts'
+import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repository/available.ts'
+import type { Download } from '#plugins/repository/download.ts'
+import { checkEntry } from '#plugins/repository/index-entry.ts'
+import {
+  fingerprintOf,
+  INDEX_BYTES_MAX,
+  INDEX_NAME,
+  type RepositoryIndex,
+  readIndex,
+  readNewIndex,
+  SIGNATURE_BYTES_MAX,
+  SIGNATURE_NAME,
+} from '#plugins/repository/index-file.ts'
+import { folderOf } from '#plugins/repository/repository-url.ts'
+import { listRevoked, type RevokedVersion, revocationOf } from '#plugins/repository/revocations.ts'
+
+export type Repository = RepositoryRow
+
+/** A repository as it says of itself, for a person to look at before it is trusted. */
+export interface RepositoryOffer {
+  url: string
+  name: string
+  /** Ed25519, base64. */
+  publicKey: string
+  /** Of the key, to compare with what its publisher says elsewhere. */
+  fingerprint: string
+  plugins: number
+}
+
+/** Keeps a package, which must be the `expected` one. */
+export type Install = PluginHost['install']
+
+/** What is to be installed. */
+export interface Wanted {
+  repositoryId: string
+  /** The plugin's own identifier. */
+  pluginId: string
+  /** The newest that can be installed, unless given. */
+  version?: string | undefined
+  /** Who installs it. */
+  userId: string | null
+  /** Takes an update that is signed by somebody else than the version before. */
+  trustNewKey?: boolean | undefined
+}
+
+export interface Repositories {
+  list(): Promise<Repository[]>
+  /** @throws not_found */
+  get(id: string): Promise<Repository>
+  /** Fetches the index of a repository that is not known, and keeps nothing. @throws invalid_value, conflict, unavailable */
+  look(url: string): Promise<RepositoryOffer>
+  /** Adds a repository and pins its key. @throws invalid_value, conflict, unavailable */
+  add(repository: { url: string; publicKey: string }): Promise<Repository>
+  /** A disabled one is neither fetched nor offered; what it has revoked stays so. @throws not_found */
+  setEnabled(id: string, enabled: boolean): Promise<Repository>
+  /** What it has revoked, and what was installed from it, stays. @throws not_found */
+  remove(id: string): Promise<void>
+  /** Fetches its index. Where that fails the last one stays, and `error` says why. @throws not_found, conflict when it is disabled */
+  refresh(id: string): Promise<Repository>
+  /** What the repositories that are enabled have on offer, by name. */
+  listAvailable(query?: AvailableQuery): Promise<{ plugins: AvailablePlugin[]; total: number }>
+  /**
+   * Fetches a package and has it installed.
+   * @throws not_found, conflict for a version that cannot be installed or a package that is not the promised one, unavailable
+   */
+  install(wanted: Wanted): ReturnType<Install>
+  /** Begins to fetch indexes by itself, once. */
+  start(): void
+  /** Ends what is being fetched. */
+  close(): Promise<void>
+}
+
+/** Each has an index of up to 5 MB, all of which are looked through for a list of what there is. */
+const REPOSITORIES_MAX = 20
+/** They stay for ever; no publisher has to take back so many. */
+const REVOCATIONS_MAX = 50_000
+/** Four times a day a revocation may come; after a start others have more to do at first. */
+const TIMING = { firstMs: 60_000, everyMs: 6 * 3_600_000 }
+/** Servers that were started together do not ask together: up to this much later. */
+const SPREAD = 0.25
+const ERROR_LENGTH_MAX = 1_000
+
+/**
+ * Repositories of plugins: fetches their indexes, believes those that are signed by the key that was pinned, and installs from them.
+ * @param parts.onRevoked is told of versions that are kept here when new revocations have come, and has to end those that run
+ */
+export function openRepositories(parts: {
+  database: Knex
+  log: Log
+  download: Download
+  /** Of this server, which plugins may ask for. */
+  serverVersion: string
+  install: Install
+  onRevoked: (revoked: RevokedVersion[]) => unknown
+  timing?: { firstMs: number; everyMs: number }
+}): Repositories {
+  const { database, log, download, serverVersion, install, onRevoked, timing = TIMING } = parts
+  const ended = new AbortController()
+  /** One at a time for each repository; whoever comes later waits for the same. */
+  const refreshing = new Map<string, Promise<Repository>>()
+  let timer: NodeJS.Timeout | null = null
+  let round: Promise<void> = Promise.resolve()
+
+  const absent = (id: string): never => refuse('not_found', `There is no plugin repository ${id}.`)
+  const get = async (id: string): Promise<Repository> => (await findRepository(database, id)) ?? absent(id)
+
+  async function fetchIndex(folder: string): Promise<{ bytes: Buffer; signature: Buffer }> {
+    const from = { toOtherHosts: false, signal: ended.signal }
+    const bytes = await download(new URL(INDEX_NAME, folder), { ...from, bytesMax: INDEX_BYTES_MAX })
+    const signature = await download(new URL(SIGNATURE_NAME, folder), { ...from, bytesMax: SIGNATURE_BYTES_MAX })
+    return { bytes, signature }
+  }
+
+  /** Keeps an index in the transaction in which its repository is locked. Answers whether it revokes something new. */
+  async function keep(trx: Knex, id: string, index: RepositoryIndex): Promise<boolean> {
+    await recordIndex(trx, id, {
+      name: index.name,
+      sequence: index.sequence,
+      expiresAt: new Date(index.expires),
+      text: JSON.stringify(index),
+    })
+    const added = await addRevocations(trx, id, index.revoked.map(revocationOf))
+    if (added > 0 && (await countRevocations(trx, id)) > REVOCATIONS_MAX)
+      refuse('invalid_value', `This repository has revoked more than ${REVOCATIONS_MAX} versions.`)
+    return added > 0
+  }
+
+  async function tellRevoked(): Promise<void> {
+    const revoked = await listRevoked(database)
+    if (revoked.length === 0) return
+    log.warn({ plugins: revoked.map(({ key, version }) => `${key} ${version}`) }, 'Versions of plugins that are kept here were revoked')
+    await onRevoked(revoked)
+  }
+
+  async function fetchNewer({ id, url, publicKey }: Repository): Promise<void> {
+    const { bytes, signature } = await fetchIndex(url)
+    const index = readIndex(bytes, signature, publicKey, new Date())
+    checkPlace(index, url)
+    const isNews = await database.transaction(async (trx) => {
+      // Taken away while it was fetched.
+      const known = await lockIndexed<RepositoryIndex>(trx, id)
+      if (known === null) return false
+      checkSequence(known, index)
+      return await keep(trx, id, index)
+    })
+    if (isNews) await tellRevoked()
+  }
+
+  async function refresh(repository: Repository): Promise<Repository> {
+    const { id, url } = repository
+    try {
+      await fetchNewer(repository)
+    } catch (error) {
+      if (!(error instanceof CarrelError)) throw error
+      if (!ended.signal.aborted) {
+        log.warn({ repository: url, reason: error.message }, 'A plugin repository could not be refreshed')
+        await recordRepositoryError(database, id, error.message.slice(0, ERROR_LENGTH_MAX))
+      }
+    }
+    return await get(id)
+  }
+
+  function refreshOnce(repository: Repository): Promise<Repository> {
+    const running = refreshing.get(repository.id)
+    if (running) return running
+    const started = refresh(repository).finally(() => refreshing.delete(repository.id))
+    refreshing.set(repository.id, started)
+    return started
+  }
+
+  async function refreshAll(): Promise<void> {
+    for (const repository of (await listRepositories(database)).filter(({ enabled }) => enabled)) {
+      if (ended.signal.aborted) return
+      await refreshOnce(repository).catch((error: unknown) =>
+        log.error({ repository: repository.url, err: error }, 'A plugin repository could not be refreshed'),
+      )
+    }
+  }
+
+  function plan(waitMs: number): void {
+    if (ended.signal.aborted) return
+    timer = setTimeout(
+      () => {
+        round = refreshAll()
+          .catch((error: unknown) => log.error({ err: error }, 'Plugin repositories could not be refreshed'))
+          .finally(() => plan(timing.everyMs))
+      },
+      waitMs * (1 + Math.random() * SPREAD),
+    )
+    timer.unref()
+  }
+
+  return {
+    list: () => listRepositories(database),
+    get,
+
+    async look(url) {
+      const folder = folderOf(url)
+      const { bytes, signature } = await fetchIndex(folder)
+      const { index, publicKey } = readNewIndex(bytes, signature, new Date())
+      checkPlace(index, folder)
+      return { url: folder, name: index.name, publicKey, fingerprint: fingerprintOf(publicKey), plugins: index.plugins.length }
+    },
+
+    async add({ url, publicKey }) {
+      const folder = folderOf(url)
+      const { bytes, signature } = await fetchIndex(folder)
+      const index = readIndex(bytes, signature, publicKey, new Date())
+      checkPlace(index, folder)
+      const { id, isNews } = await database.transaction(async (trx) => {
+        const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
+        if (added === null)
+          return refuse('conflict', `The repository ${folder} is here already, or there are ${REPOSITORIES_MAX}, the most there can be.`)
+        return { id: added, isNews: await keep(trx, added, index) }
+      })
+      if (isNews) await tellRevoked()
+      return await get(id)
+    },
+
+    async setEnabled(id, enabled) {
+      if (!(await setRepositoryEnabled(database, id, enabled))) absent(id)
+      return await get(id)
+    },
+
+    async remove(id) {
+      if (!(await deleteRepository(database, id))) absent(id)
+    },
+
+    async refresh(id) {
+      const repository = await get(id)
+      if (!repository.enabled) refuse('conflict', `The plugin repository ${repository.url} is disabled; enable it first.`)
+      return await refreshOnce(repository)
+    },
+
+    listAvailable: (query) => listAvailable(database, { serverVersion, now: new Date() }, query),
+
+    async install({ repositoryId, pluginId, version, userId, trustNewKey = false }) {
+      const repository = (await findIndexed<RepositoryIndex>(database, repositoryId)) ?? absent(repositoryId)
+      const chosen = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
+      const { size, sha256 } = chosen
+      const name = `${pluginId} ${chosen.version}`
+      const from = new URL(chosen.url, repository.url)
+      const bytes = await download(from, { bytesMax: size, toOtherHosts: true, signal: ended.signal })
+      if (bytes.length !== size)
+        refuse('conflict', `The package of ${name} has ${bytes.length} bytes and not ${size}, as the index says: it is not installed.`)
+      if (createHash('sha256').update(bytes).digest('hex') !== sha256)
+        refuse('conflict', `The package of ${name} is not the one that the index of the repository lists: it is not installed.`)
+      checkEntry(readPackage(bytes).manifest, { id: pluginId, version: chosen })
+      return await install(bytes, { userId, trustNewKey, expected: { id: pluginId, version: chosen.version, sha256 } })
+    },
+
+    start() {
+      if (timer === null) plan(timing.firstMs)
+    },
+
+    async close() {
+      if (timer) clearTimeout(timer)
+      ended.abort()
+      await round
+      await Promise.allSettled(refreshing.values())
+    },
+  }
+}
+
+/** One key may sign for several folders, and whoever serves one could put the index of another there. */
+function checkPlace(index: RepositoryIndex, folder: string): void {
+  if (index.url !== folder) refuse('invalid_value', `${folder} holds the index of another repository, ${index.url}.`)
+}
+
+/** @throws conflict for an index that is older than the one that is here, or another of the same number */
+function checkSequence({ url, sequence, index: before }: IndexedRepository<RepositoryIndex>, index: RepositoryIndex): void {
+  if (index.sequence < sequence)
+    refuse('conflict', `${url} shows index ${index.sequence}, but has shown ${sequence} already: an old one is not believed again.`)
+  if (index.sequence === sequence && before !== null && !isDeepStrictEqual(before, asKept(index)))
+    refuse('conflict', `${url} shows another index ${sequence} than before; a changed one must have a higher sequence.`)
+}
+
+/** JSON has neither -0 nor numbers without end, though its readers make some. */
+const asKept = (index: RepositoryIndex): unknown => JSON.parse(JSON.stringify(index))

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import * as esbuild from 'esbuild'
+import { ToolProblem } from './command.ts'
+import { type Project, readOptional } from './project.ts'
+
+/** The one file that a plugin is when it runs. */
+export interface Bundle {
+  code: string
+  /** Source map; null where somebody else has made the bundle without one. */
+  map: string | null
+  /** Of the bundler, for people. */
+  warnings: string[]
+}
+
+const KIT = '@carrel/plugin-sdk'
+const sources = fileURLToPath(new URL('../../plugin-sdk', import.meta.url))
+
+/** Standard modules of Node that people reach for; the message about them says more than "not found". */
+const ADVICE = 'Plugins have no Node: what the sandbox offers is in the README of the SDK.'
+
+/** How a plugin is bundled: by all commands alike, so that what was tested is what is packed. */
+export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry'>) =>
+  ({
+    absWorkingDir: folder,
+    entryPoints: [entry.file],
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    platform: 'neutral',
+    // Packages that were made for bundlers say so by these; the sandbox is neither a browser nor Node.
+    mainFields: ['module', 'main'],
+    conditions: ['module'],
+    charset: 'utf8',
+    outfile: path.join(folder, 'main.js'),
+    write: false,
+    sourcemap: 'linked',
+    // Texts of authors are theirs; where their folders lie is not for everybody to know.
+    sourceRoot: '',
+    logLevel: 'silent',
+    plugins: [theKit],
+  }) satisfies esbuild.BuildOptions
+
+/**
+ * The SDK as the author has installed it, or that of this checkout where it is not installed or not built. Under a name of its own: where it lies must
+ * not be told by the bundle, which would be another one on every machine.
+ */
+export const theKit: esbuild.Plugin = {
+  name: 'the kit',
+  setup(build) {
+    const files = new Map<string, string>()
+    const within = (file: string) => {
+      const { name } = path.parse(file)
+      files.set(name, file)
+      return { path: name, namespace: 'plugin-sdk', sideEffects: false }
+    }
+    build.onResolve({ filter: /^@carrel\/plugin-sdk(\/|$)/ }, async ({ path: specifier, resolveDir, kind, pluginData }) => {
+      if (pluginData === KIT) return undefined
+      const installed = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
+      if (installed.errors.length === 0 && existsSync(installed.path)) return within(installed.path)
+      const source = path.join(sources, `${specifier === KIT ? 'index' : specifier.slice(KIT.length + 1)}.ts`)
+      return existsSync(source) ? within(source) : { errors: [{ text: `The SDK has no "${specifier}".` }] }
+    })
+    build.onResolve({ filter: /^\./, namespace: 'plugin-sdk' }, ({ path: specifier, importer }) =>
+      within(path.resolve(path.dirname(files.get(importer) as string), specifier)),
+    )
+    build.onLoad({ filter: /.*/, namespace: 'plugin-sdk' }, async ({ path: name }) => {
+      const file = files.get(name) as string
+      return { contents: await readFile(file, 'utf8'), loader: file.endsWith('.ts') ? 'ts' : 'js', resolveDir: path.dirname(file) }
+    })
+  },
+}
+
+/** @throws ToolProblem with what the bundler says, by file and line */
+export async function bundleProject(project: Project): Promise<Bundle> {
+  if (project.entry.isBuilt) {
+    const [code, map] = await Promise.all([readOptional(project.folder, 'main.js'), readOptional(project.folder, 'main.js.map')])
+    return { code: code?.toString('utf8') ?? '', map: map?.toString('utf8') ?? null, warnings: [] }
+  }
+  try {
+    return bundleOf(await esbuild.build(bundleOptions(project)))
+  } catch (error) {
+    throw asProblem(error)
+  }
+}
+
+/** Of what the bundler has made; also of each time that it watches and makes it anew. */
+export function bundleOf({ outputFiles = [], warnings }: esbuild.BuildResult): Bundle {
+  const textOf = (ending: string) => outputFiles.find(({ path: file }) => file.endsWith(ending))?.text ?? null
+  return { code: textOf('main.js') ?? '', map: textOf('main.js.map'), warnings: warnings.map(describe) }
+}
+
+export function asProblem(error: unknown): unknown {
+  const { errors } = (error ?? {}) as { errors?: esbuild.Message[] }
+  return Array.isArray(errors) ? new ToolProblem(describeFailure(errors), { cause: error }) : error
+}
+
+export const describeFailure = (errors: readonly esbuild.Message[]): string =>
+  [
+    'The code cannot be bundled:',
+    ...errors.map((one) => `  ${describe(one)}`),
+    ...(errors.some(({ text }) => /^Could not resolve/.test(text)) ? [ADVICE] : []),
+  ].join('\n')
+
+const describe = ({ location, text }: esbuild.Message): string =>
+  location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`

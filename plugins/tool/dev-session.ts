@@ -1,0 +1,109 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { openEgress } from '#plugins/egress.ts'
+import { methodsOf } from '#plugins/manifest.ts'
+import type { Supervisor } from '#plugins/supervisor.ts'
+import { openReplay } from '../../plugin-sdk/fixtures.ts'
+import type { Json } from '../../plugin-sdk/index.ts'
+import type { CallTrace } from '../../plugin-sdk/testing.ts'
+import { ToolProblem } from './command.ts'
+import { FIXTURES_FOLDER } from './fixture-files.ts'
+import { openReplayEgress } from './host-answers.ts'
+import { type Built, budgetOf, CallProblem, openSession } from './plugin-session.ts'
+import { readOptional } from './project.ts'
+import { CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
+
+/** What the page of `dev` shows, and what it can ask for. */
+export interface DevSession {
+  /** Every good build takes the place of the one before; the storage stays. */
+  use(built: Built): void
+  state(): Promise<DevState>
+  /** @throws ToolProblem for what is no call */
+  call(value: unknown, onLog: (line: CallTrace['log'][number]) => void): Promise<DevAnswer>
+}
+
+export interface DevState {
+  plugin: { id: string; name: string; version: string } | null
+  methods: { name: string; cpuMs: number; wallMs: number }[]
+  calls: Record<string, unknown>[]
+  fixtures: string[]
+}
+
+export type DevAnswer = { trace: CallTrace; cpuMsMax: number; wallMsMax: number; storage: Record<string, Json> } & (
+  | { answer: unknown }
+  | { code: string; message: string }
+)
+
+/** Names that a page has room for. */
+const NAMES_MAX = 200
+
+export function openDevSession(folder: string, supervisor: Supervisor): DevSession {
+  const outside = openEgress()
+  let built: Built | null = null
+  let storage: Record<string, Json> = {}
+
+  const namesIn = async (name: string): Promise<string[]> => {
+    const files = await readdir(path.join(folder, name)).catch(() => [])
+    return files
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => path.basename(file, '.json'))
+      .sort()
+      .slice(0, NAMES_MAX)
+  }
+  const savedCalls = async (): Promise<Record<string, unknown>[]> => {
+    const names = await namesIn(CALLS_FOLDER)
+    const calls = await Promise.all(
+      names.map(async (name) => {
+        const bytes = await readOptional(folder, path.join(CALLS_FOLDER, `${name}.json`))
+        try {
+          return { ...(JSON.parse(bytes?.toString('utf8') ?? '') as Record<string, unknown>), name }
+        } catch {
+          // Being written at the moment, or wrong: the page does without it.
+          return null
+        }
+      }),
+    )
+    return calls.filter((call) => call !== null)
+  }
+
+  return {
+    use(next) {
+      built = next
+    },
+    async state() {
+      const { manifest } = built ?? {}
+      return {
+        plugin: manifest ? { id: manifest.id, name: manifest.name, version: manifest.version } : null,
+        methods: manifest ? methodsOf(manifest).map((name) => ({ name, ...budgetOf(manifest, name) })) : [],
+        calls: await savedCalls(),
+        fixtures: await namesIn(FIXTURES_FOLDER),
+      }
+    },
+    async call(value, onLog) {
+      if (built === null) throw new ToolProblem('There is no build that works yet.')
+      const running = built
+      const call: SavedCall = await callOf(value, {
+        folder,
+        name: 'call',
+        wrong: (message) => {
+          throw new ToolProblem(message)
+        },
+      })
+      const egress = call.fixtures === null ? outside : openReplayEgress(openReplay(call.fixtures), () => {})
+      const { config, userConfig, library } = call
+      const session = openSession(supervisor, running, { egress, config, userConfig, library, storage, onLog })
+      const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(running.manifest, call.method)
+      try {
+        const { answer, trace } = await session.call(call.method, call.input)
+        storage = session.storage()
+        return { answer, trace, cpuMsMax, wallMsMax, storage }
+      } catch (error) {
+        if (!(error instanceof CallProblem)) throw error
+        storage = session.storage()
+        return { code: error.code, message: error.message, trace: error.trace, cpuMsMax, wallMsMax, storage }
+      } finally {
+        session.close()
+      }
+    },
+  }
+}

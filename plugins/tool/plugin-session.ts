@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto'
+import type { Egress, EgressResponse } from '#plugins/egress.ts'
+import { readRequest } from '#plugins/egress-request.ts'
+import type { Budget, Guest, Program } from '#plugins/guest.ts'
+import { GuestError } from '#plugins/guest-error.ts'
+import type { HostCaller } from '#plugins/host-calls.ts'
+import { CAPABILITY_METHODS, type Manifest } from '#plugins/manifest.ts'
+import { permissionsOf } from '#plugins/permissions.ts'
+import { readResult } from '#plugins/results.ts'
+import type { Supervisor } from '#plugins/supervisor.ts'
+import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
+import type { CallFailure, CallTrace, OpenOptions } from '../../plugin-sdk/testing.ts'
+import { openHostAnswers } from './host-answers.ts'
+import { openMemoryStorage } from './memory-storage.ts'
+
+/** What is to be run. */
+export interface Built {
+  manifest: Manifest
+  code: string
+}
+
+export interface SessionOptions {
+  egress: Egress
+  config?: Record<string, unknown>
+  userConfig?: Record<string, unknown>
+  storage?: Record<string, Json>
+  library?: readonly LibraryEntry[]
+  auth?: NonNullable<OpenOptions['auth']>
+  /** Every line as it is said, beside what the trace of its call holds. */
+  onLog?: (line: CallTrace['log'][number]) => void
+}
+
+/** A plugin in its sandbox, as a server would run it. */
+export interface PluginSession {
+  /** @throws CallProblem */
+  call(method: string, input: unknown): Promise<{ answer: unknown; trace: CallTrace }>
+  storage(): Record<string, Json>
+  /** The next call starts it anew, on the same storage. */
+  restart(): void
+  close(): void
+}
+
+/** Why a call has failed, and what it had done until then. */
+export class CallProblem extends Error implements CallFailure {
+  readonly code: string
+  readonly trace: CallTrace
+
+  constructor(code: string, message: string, trace: CallTrace) {
+    super(message)
+    this.name = 'CallProblem'
+    this.code = code
+    this.trace = trace
+  }
+}
+
+// As a server has them.
+const LOAD: Budget = { cpuMs: 500, wallMs: 5_000 }
+const SETUP: Budget = { cpuMs: 500, wallMs: 10_000 }
+const REFRESH: Budget = { cpuMs: 5_000, wallMs: 120_000 }
+const RESULT_LENGTH_MAX = 1024 * 1024
+const LIMITS = { hostCalls: 200, inFlight: 8, logLines: 200, logLength: 64 * 1024 }
+
+/** What a plugin may define beside what its manifest names. */
+export const LIFECYCLE: readonly string[] = ['setup', 'migrate']
+
+/** Everything that any manifest can name. */
+export const ALL_METHODS = Object.entries(CAPABILITY_METHODS).flatMap(([capability, methods]) =>
+  methods.map((method) => `${capability}.${method}`),
+)
+
+export function programOf({ manifest, code }: Built): Program {
+  return {
+    name: `the plugin ${manifest.id}`,
+    // One process for all: what one test does to it ends with that test, and a new isolate takes 2 ms where a process takes 200.
+    place: 'the tool',
+    sources: [{ name: 'main.js', code, module: true }],
+    memoryMbMax: permissionsOf(manifest).heapMB,
+    load: LOAD,
+    resultLengthMax: RESULT_LENGTH_MAX,
+    concurrency: 4,
+    queueMax: 64,
+    restMs: 0,
+    // All, and not only those of the manifest: that they are the same is for the tool to find out.
+    plugin: { methods: [...LIFECYCLE, ...ALL_METHODS], ...LIMITS },
+  }
+}
+
+/** What a call of this method may use. */
+export const budgetOf = (manifest: Manifest, method: string): Budget => {
+  const { cpuMs, wallMs } = permissionsOf(manifest)
+  return method.endsWith('.refresh') ? REFRESH : { cpuMs, wallMs }
+}
+
+export function openSession(supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession {
+  const { manifest } = built
+  const granted = permissionsOf(manifest)
+  const storage = openMemoryStorage(granted.storageKB, options.storage)
+  let guest: Guest | null = null
+  let ready: Promise<void> | null = null
+
+  const run = async (opened: Guest, method: string, input: unknown, trace: CallTrace, budget: Budget): Promise<string> => {
+    const callId = randomUUID()
+    const { library = [], auth = 'none', config = {}, userConfig = {} } = options
+    const egress = tracing(options.egress, trace)
+    const caller: HostCaller = {
+      pluginId: manifest.id,
+      key: manifest.id,
+      version: manifest.version,
+      granted,
+      // Somebody's, so that there is a library.
+      userId: 'reader',
+      auth: manifest.auth,
+      http: manifest.http,
+      config,
+      privateHosts: false,
+      dataVersion: 1,
+      method: method.split('.').at(-1) ?? method,
+      record: undefined,
+    }
+    const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
+      more: JSON.stringify({ callId, plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
+      onRequest: openHostAnswers({ egress, storage, library, auth })(caller),
+      onSay: (kind, said) => hear(kind, said, trace, options.onLog),
+    })
+    trace.cpuMs += answer.cpuMs
+    trace.wallMs += answer.wallMs
+    return answer.text
+  }
+
+  const start = async (opened: Guest, trace: CallTrace): Promise<void> => {
+    const defined = await opened.load()
+    if (defined.includes('setup')) await run(opened, 'setup', null, trace, SETUP)
+  }
+
+  const end = (): void => {
+    guest?.close()
+    guest = null
+    ready = null
+  }
+
+  return {
+    async call(method, input) {
+      const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [] }
+      guest ??= supervisor.open(programOf(built))
+      const opened = guest
+      let at = performance.now()
+      try {
+        ready ??= start(opened, trace)
+        await ready
+        // What was needed to get ready is no part of the call.
+        Object.assign(trace, { cpuMs: 0, wallMs: 0 })
+        at = performance.now()
+        const text = await run(opened, method, input, trace, budgetOf(manifest, method))
+        return { answer: readResult(method, text), trace }
+      } catch (error) {
+        if (!(error instanceof GuestError)) throw error
+        if (trace.wallMs === 0) trace.wallMs = performance.now() - at
+        // After these the sandbox is another one, which has to get ready again.
+        if (error.code !== 'thrown' && error.code !== 'invalid_result') end()
+        else if (trace.cpuMs === 0 && ready !== null) await ready.catch(end)
+        throw new CallProblem(codeOf(error), error.message, trace)
+      }
+    },
+    storage: () => storage.content() as Record<string, Json>,
+    restart: end,
+    close: end,
+  }
+}
+
+const OWN_CODES: Readonly<Record<ErrorCode, true>> = {
+  rate_limited: true,
+  not_found: true,
+  auth: true,
+  upstream: true,
+  config: true,
+  permission: true,
+  limit: true,
+  invalid_argument: true,
+  timeout: true,
+  too_large: true,
+  closed: true,
+  server: true,
+}
+
+const codeOf = ({ code, own }: GuestError): string => (code === 'thrown' && own !== null && Object.hasOwn(OWN_CODES, own) ? own : code)
+
+/** Notes every request with what came of it. */
+const tracing = (egress: Egress, trace: CallTrace): Egress => ({
+  async fetch(given, policy, signal) {
+    let answer: EgressResponse | null = null
+    try {
+      answer = await egress.fetch(given, policy, signal)
+      return answer
+    } finally {
+      const { method, url } = requestOf(given)
+      trace.requests.push({ method, url, status: answer?.status ?? null })
+    }
+  },
+})
+
+function requestOf(given: unknown): { method: string; url: string } {
+  try {
+    const { hop } = readRequest(given)
+    return { method: hop.method, url: hop.url.href }
+  } catch {
+    const { method = 'GET', url = '' } = (given ?? {}) as Record<string, unknown>
+    return { method: String(method).slice(0, 20), url: String(url).slice(0, 300) }
+  }
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+function hear(kind: 'log' | 'progress', said: Record<string, unknown>, trace: CallTrace, onLog: SessionOptions['onLog']): void {
+  const { level, message, data, fraction, text } = said
+  if (kind === 'progress') {
+    if (typeof fraction === 'number')
+      trace.progress.push({ fraction: Math.min(Math.max(fraction, 0), 1), text: typeof text === 'string' ? text : null })
+    return
+  }
+  const line = { level: LEVELS.find((one) => one === level) ?? 'debug', message: String(message), data: readData(data) }
+  trace.log.push(line)
+  onLog?.(line)
+}
+
+/** What was logged beside the message crosses as JSON, which is cut where it is long. */
+function readData(data: unknown): Json {
+  if (typeof data !== 'string') return null
+  try {
+    return JSON.parse(data) as Json
+  } catch {
+    return data
+  }
+}

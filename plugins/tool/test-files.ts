@@ -1,0 +1,126 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import * as esbuild from 'esbuild'
+import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
+import { asProblem, theKit } from './bundle.ts'
+import type { TestingTools } from './testing-host.ts'
+
+/** What came of one test. */
+export interface Outcome {
+  /** A file of tests, or the group of a check. */
+  group: string
+  name: string
+  state: 'passed' | 'failed' | 'skipped'
+  /** Why it failed or was skipped. */
+  message: string | null
+  wallMs: number
+}
+
+/** A test that takes longer waits for something that will not come. */
+const TEST_MS_MAX = 60_000
+const FOLDER = 'test'
+const NAMES = /\.test\.(ts|js|mjs)$/
+
+/** Files of tests below `test/`, in order. */
+export async function listTestFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(path.join(folder, FOLDER), { recursive: true }).catch(() => [])
+  return entries
+    .filter((name) => NAMES.test(name) && !name.includes('node_modules'))
+    .map((name) => path.join(FOLDER, name))
+    .sort()
+}
+
+/** Runs files of tests one after the other, and their tests too. @throws ToolProblem where one cannot be compiled */
+export async function runTestFiles(
+  folder: string,
+  files: readonly string[],
+  { host, takeTests, endTest }: TestingTools,
+  onOutcome: (outcome: Outcome) => void,
+): Promise<void> {
+  const globals = globalThis as { [TESTING_HOST]?: typeof host }
+  // Beside the sources, so that packages which tests import are found.
+  const built = await mkdtemp(path.join(folder, '.carrel-plugin-'))
+  process.setSourceMapsEnabled(true)
+  globals[TESTING_HOST] = host
+  try {
+    for (const [index, file] of files.entries()) {
+      const outfile = path.join(built, `${index}.mjs`)
+      await compile(folder, file, outfile)
+      const at = performance.now()
+      try {
+        await import(pathToFileURL(outfile).href)
+      } catch (error) {
+        onOutcome({
+          group: file,
+          name: 'the file is loaded',
+          state: 'failed',
+          message: describe(error, folder),
+          wallMs: performance.now() - at,
+        })
+        takeTests()
+        continue
+      }
+      for (const { name, run } of takeTests()) {
+        const began = performance.now()
+        const problem = await attempt(run, folder)
+        const missed = endTest()
+        const message = problem ?? (missed.length > 0 ? `${missed.join('; ')}.` : null)
+        onOutcome({ group: file, name, state: message === null ? 'passed' : 'failed', message, wallMs: performance.now() - began })
+      }
+    }
+  } finally {
+    delete globals[TESTING_HOST]
+    await rm(built, { recursive: true, force: true })
+  }
+}
+
+async function compile(folder: string, file: string, outfile: string): Promise<void> {
+  try {
+    await esbuild.build({
+      absWorkingDir: folder,
+      entryPoints: [file],
+      outfile,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node24',
+      packages: 'external',
+      sourcemap: 'inline',
+      logLevel: 'silent',
+      plugins: [theKit],
+    })
+  } catch (error) {
+    throw asProblem(error)
+  }
+}
+
+async function attempt(run: () => Promise<void> | void, folder: string): Promise<string | null> {
+  const ended = new AbortController()
+  try {
+    await Promise.race([
+      Promise.resolve().then(run),
+      sleep(TEST_MS_MAX, undefined, { signal: ended.signal }).then(() => {
+        throw new Error(`The test did not end within ${TEST_MS_MAX / 1000} s.`)
+      }),
+    ])
+    return null
+  } catch (error) {
+    return describe(error, folder)
+  } finally {
+    ended.abort()
+  }
+}
+
+/** The message, and the first line of the stack that is the author's. */
+function describe(error: unknown, folder: string): string {
+  if (!(error instanceof Error)) return `It threw ${String(error)}.`
+  const code = (error as { code?: unknown }).code
+  const said = typeof code === 'string' && !code.startsWith('ERR_') ? `${code}: ${error.message}` : error.message
+  const line = (error.stack ?? '')
+    .split('\n')
+    .find((one) => /^\s+at /.test(one) && one.includes(`${folder}${path.sep}`) && !one.includes('node_modules'))
+  const place = line === undefined ? undefined : /([^\s(]+:\d+:\d+)\)?$/.exec(line)?.[1]
+  return place === undefined ? said : `${said}\nat ${path.relative(folder, place.replace(/^file:\/\//, ''))}`
+}

@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import t from 'tap'
+import { CommandProblem } from '#api/cli/command.ts'
+import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
+import { openTerminal } from '#api/cli/terminal.ts'
+import { silentLog } from '#core/log.ts'
+import { fingerprintOf } from '#plugins/repository/index-file.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { both, INDEX, key, one, publicKey, two } from '#test/support/plugin-repositories.ts'
+import { type Files, filesOf, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
+import { testSettings } from '#test/support/server.ts'
+
+t.setTimeout(60_000)
+
+t.test('repositories from the command line', async (t) => {
+  const { url } = await openTestDatabase(t)
+  const dataFolder = await mkdtemp(path.join(os.tmpdir(), 'carrel-repository-test-'))
+  t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
+  const files: Files = filesOf(both, key, { '1.0.0': one, '1.1.0': two })
+  const server = await openRepositoryServer(t, files)
+  const all = pluginRepositoryCommands(server.way)
+  const run = async (line: string, flags: Record<string, string> = {}) => {
+    const [verb, ...words] = line.split(' ')
+    const command = all.find(({ name }) => name === `plugin repository ${verb}`)
+    const said: string[] = []
+    const code = await command?.run({
+      settings: testSettings({ dataFolder, databaseUrl: url }),
+      words,
+      flag: (name) => flags[name],
+      env: {},
+      cwd: dataFolder,
+      out: openTerminal({ write: (text) => said.push(text) }),
+      log: silentLog,
+      stop: new AbortController().signal,
+    })
+    return { code, output: said.join('') }
+  }
+  const refused = (message: RegExp) => ({ name: CommandProblem.name, message })
+
+  t.match(await run('list'), { code: 0, output: /no plugin repository yet/ })
+  const looked = await run(`add ${REPOSITORY_URL}`)
+  t.match(looked, { code: 0, output: /Plugins of example\.org .*: 1 plugin\./ })
+  t.ok(looked.output.includes(fingerprintOf(publicKey)) && looked.output.includes(`--key ${publicKey}`))
+  t.match(await run('list'), { output: /no plugin repository yet/ }, 'to look is not to trust')
+  t.match(await run(`add ${REPOSITORY_URL}`, { key: publicKey }), { code: 0, output: /Added Plugins of example\.org/ })
+  t.match(await run('list'), { output: /plugins\.example\.org\/carrel\/ {2}Plugins of example\.org {2}1 plugin {2}fetched 20/ })
+  await t.rejects(run('add http://plugins.example.org/'), refused(/is not https/))
+  await t.rejects(run('refresh https://plugins.example.org/carel/'), refused(/Did you mean https:\/\/plugins\.example\.org\/carrel\//))
+
+  t.match(await run(`install ${REPOSITORY_URL} org.example.echo 1.0.0`), {
+    code: 0,
+    output: /Echo 1\.0\.0[\s\S]*talks to api\.example\.org[\s\S]*waits for consent/,
+  })
+  t.match(await run(`install ${REPOSITORY_URL} org.example.echo`, { yes: 'true' }), {
+    code: 0,
+    output: /Echo 1\.1\.0[\s\S]*You have agreed; it runs/,
+  })
+  await t.rejects(run(`install ${REPOSITORY_URL} org.example.none`), refused(/has no plugin org\.example\.none/))
+
+  t.match(await run('refresh https://plugins.example.org/carrel'), { code: 0, output: /1 plugin/ })
+  const index = files[INDEX] as Buffer
+  files[INDEX] = Buffer.from('{}')
+  await t.rejects(run(`refresh ${REPOSITORY_URL}`), refused(/not signed by the key/))
+  t.match(await run('list'), { output: /The last attempt failed: .*not signed by the key/ })
+  files[INDEX] = index
+  t.match(await run(`remove ${REPOSITORY_URL}`), { code: 0, output: /is taken away/ })
+  await t.rejects(run(`remove ${REPOSITORY_URL}`), refused(/There is no plugin repository/))
+})

@@ -1,0 +1,42 @@
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { compile, installKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
+import { declarationsOf, describeApi } from '../../plugin-sdk/api-page.mjs'
+
+t.setTimeout(120_000)
+
+const page = await readFile(path.join(ROOT, 'docs', 'plugin-api.md'), 'utf8')
+
+t.test('the page is what the kit declares', async (t) => {
+  t.equal(page, await describeApi(), 'docs/plugin-api.md is stale: run node plugin-sdk/api-page.mjs')
+})
+
+t.test('every declaration that is given away stands there, and compiles for authors', async (t) => {
+  const { folder } = await installKit(t)
+  const dist = path.join(folder, 'node_modules', '@carrel', 'plugin-sdk', 'dist')
+  const blocks = new Set([...page.matchAll(/^```ts\n([\s\S]*?)\n```$/gm)].map(([, code]) => code))
+  let count = 0
+  for (const file of (await readdir(dist)).filter((name) => name.endsWith('.d.ts'))) {
+    const text = await readFile(path.join(dist, file), 'utf8')
+    const written = [...text.matchAll(/^(?:export )?(?:declare )?(?:interface|class|function|const|var|type) (\w+)/gm)].map(
+      ([, name]) => name,
+    )
+    const found = declarationsOf(text)
+    t.same([...new Set(written)], [...new Set(found.map(({ name }) => name))], `${file}: none is overlooked`)
+    for (const { name, code } of found) t.ok(blocks.has(code), `${file}: ${name}`)
+    count += found.length
+  }
+  t.equal(blocks.size, count, 'and nothing else')
+
+  const modules = ['', '/text', '/html', '/xml', '/testing'].map((name) => `@carrel/plugin-sdk${name}`)
+  await writeFiles(folder, [
+    // Declarations of packages are checked too, as long as nobody says otherwise.
+    [
+      'tsconfig.json',
+      JSON.stringify({ compilerOptions: { target: 'es2022', lib: ['es2024'], types: [], module: 'nodenext', strict: true, noEmit: true } }),
+    ],
+    ['all.ts', modules.map((name, index) => `export * as part${index} from '${name}'\n`).join('')],
+  ])
+  await t.resolves(compile(folder))
+})

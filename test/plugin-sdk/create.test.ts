@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { readPackage } from '#plugins/package/plugin-package.ts'
+import { buildKit } from '../../plugin-sdk/build.mjs'
+
+t.setTimeout(300_000)
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const create = path.join(root, 'plugin-sdk', 'create')
+const tsc = path.join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
+const tool = path.join(root, 'plugins', 'tool', 'carrel-plugin.mjs')
+const TEMPLATES = ['metadata-json-api', 'metadata-html', 'recommendations', 'blank']
+const PATIENCE_MS = 90_000
+
+/** Runs a program of an author to its end: without a network, and without what this machine's user has set or cached. */
+function run(command: string, given: readonly string[], cwd: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const env = {
+      PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
+      HOME: cwd,
+      npm_config_offline: 'true',
+      npm_config_update_notifier: 'false',
+    }
+    const child = spawn(command, given, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS, killSignal: 'SIGKILL' })
+    const said = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        said[name] += text
+      })
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, ...said }))
+  })
+}
+
+async function succeeds(command: string, given: readonly string[], cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await run(command, given, cwd)
+  if (code !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
+  return stdout
+}
+
+async function openFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'carrel-create-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The kit as it is built; tests must not write into the checkout. */
+let kit: string
+t.before(async () => {
+  kit = await mkdtemp(path.join(tmpdir(), 'carrel-kit-'))
+  await buildKit(path.join(kit, 'dist'))
+  for (const name of ['package.json', 'manifest.schema.json']) await symlink(path.join(root, 'plugin-sdk', name), path.join(kit, name))
+})
+t.teardown(() => rm(kit, { recursive: true, force: true }))
+
+for (const template of TEMPLATES)
+  t.test(`${template} passes its tests, is fit to be packed, and packs, before anything was changed`, async (t) => {
+    const folder = await openFolder(t)
+    const said = await succeeds('npx', ['--yes', create, 'my-plugin', '--template', template], folder)
+    t.match(said, /My Plugin stands in my-plugin\./)
+    const project = path.join(folder, 'my-plugin')
+    const left = (await readdir(project, { recursive: true })).filter((name) => name.endsWith('.template'))
+    t.same(left, [], 'no file keeps the ending of a template')
+    const { scripts } = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+    t.same(Object.keys(scripts), ['dev', 'test', 'validate', 'pack'])
+
+    const tests = await succeeds('npm', ['test', '--silent'], project)
+    t.match(tests, /✔ \d+ passed/)
+    t.notMatch(tests, '✖', 'neither its own tests nor those of every plugin fail')
+    const { ok, findings } = JSON.parse(await succeeds('npm', ['run', '--silent', 'validate', '--', '--json'], project))
+    t.same([ok, findings], [true, []], 'there is nothing to say against it')
+    await succeeds('npm', ['run', '--silent', 'pack'], project)
+    const packed = await readFile(path.join(project, 'org.example.my-plugin-1.0.0.plugin'))
+    const { manifest } = readPackage(packed)
+    t.match(manifest, { id: 'org.example.my-plugin', name: 'My Plugin', version: '1.0.0' })
+    t.notOk(
+      (await readdir(project)).some((name) => name.startsWith('.carrel-plugin')),
+      'nothing is left behind',
+    )
+
+    await mkdir(path.join(project, 'node_modules', '@carrel'), { recursive: true })
+    await symlink(kit, path.join(project, 'node_modules', '@carrel', 'plugin-sdk'))
+    await succeeds(process.execPath, [tsc, '-p', 'tsconfig.json'], project)
+    t.match(await succeeds('npm', ['run', '--silent', 'validate'], project), /is fit to be packed/, 'with the kit installed too')
+    const elsewhere = path.join(folder, 'else', 'where')
+    await cp(project, elsewhere, { recursive: true, filter: (from) => !from.includes('node_modules') && !from.endsWith('.plugin') })
+    await succeeds(process.execPath, [tool, 'pack', '--folder', elsewhere, '--out', 'again.plugin'], folder)
+    t.same(await readFile(path.join(folder, 'again.plugin')), packed, 'the same bytes in another folder')
+  })
+
+t.test('what cannot be begun is refused, with what to do', async (t) => {
+  const folder = await openFolder(t)
+  const program = path.join(create, 'create-plugin.mjs')
+  const refusals: [given: string[], complaint: RegExp][] = [
+    [[], /Name the folder: create-plugin my-plugin/],
+    [['My_Plugin'], /"My_Plugin" is no name for a plugin: lower-case words/],
+    [['a', 'b'], /"b" is too much/],
+    [['a', '--template', 'nix'], /There is no template "nix"\. There are: metadata-json-api, /],
+    [['a', '--id', 'nodot'], /"nodot" is no id/],
+    [['a', '--colour', 'red'], /Unknown option '--colour'\./],
+  ]
+  for (const [given, complaint] of refusals) {
+    const { code, stdout, stderr } = await run(process.execPath, [program, ...given], folder)
+    t.same([code, stdout], [1, ''], given.join(' '))
+    t.match(stderr, complaint)
+  }
+  await mkdir(path.join(folder, 'full', 'of'), { recursive: true })
+  t.match((await run(process.execPath, [program, 'full'], folder)).stderr, /is not empty/)
+  t.same(await readdir(folder), ['full'], 'and nothing was written')
+  t.match(await succeeds(process.execPath, [program, '--help'], folder), /--template <name>/)
+  for (const name of ['create-plugin.mjs', '../../plugins/tool/carrel-plugin.mjs'])
+    t.ok((await stat(path.join(create, name))).mode & 0o100, `${name} can be run`)
+})

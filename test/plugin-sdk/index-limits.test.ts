@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { ENTRIES_PAGE } from '#core/plugin/library-entry-query.ts'
+import { Manifest } from '#plugins/manifest.ts'
+import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
+import { DEFAULT_LIMITS } from '#plugins/permissions.ts'
+import { BREAKER, QUARANTINE } from '#plugins/plugin-health.ts'
+import { RESULT_SCHEMAS } from '#plugins/results.ts'
+import { ROOT } from '#test/support/plugin-kit.ts'
+
+/** The number that stands behind a name in a file; constants are not exported for people to read them. */
+async function numbersOf(file: string): Promise<(name: string) => number> {
+  const text = await readFile(path.join(ROOT, file), 'utf8')
+  return (name) => {
+    const [, value = ''] = new RegExp(`\\b${name}(?: =|:) ((?:[\\d_]+|KB)(?: \\* (?:[\\d_]+|KB))*)`).exec(text) ?? []
+    const factors = value.split(' * ').map((factor) => (factor === 'KB' ? 1024 : Number(factor.replaceAll('_', ''))))
+    const number = factors.reduce((product, factor) => product * factor, 1)
+    if (value === '' || !Number.isSafeInteger(number)) throw new Error(`${file} has no number called ${name}`)
+    return number
+  }
+}
+/** Two numbers of one object: `LOAD = { cpuMs: 500, wallMs: 5_000 }`. */
+async function budgetsOf(file: string): Promise<(name: string) => { cpuMs: number; wallMs: number }> {
+  const text = await readFile(path.join(ROOT, file), 'utf8')
+  return (name) => {
+    const [, cpuMs = '', wallMs = ''] = new RegExp(`\\b${name} = \\{ cpuMs: ([\\d_]+), wallMs: ([\\d_]+) \\}`).exec(text) ?? []
+    if (cpuMs === '') throw new Error(`${file} has no budget called ${name}`)
+    return { cpuMs: Number(cpuMs.replaceAll('_', '')), wallMs: Number(wallMs.replaceAll('_', '')) }
+  }
+}
+
+const most = (schema: object) => Number((schema as { maximum?: number }).maximum)
+const grouped = (number: number) => number.toLocaleString('en')
+const seconds = (ms: number) => `${ms / 1_000} s`
+const minutes = (ms: number) => `${ms / 60_000} min`
+const mb = (bytes: number) => `${bytes / 1024 / 1024} MB`
+const kb = (bytes: number) => `${bytes / 1024} KB`
+
+async function rowsOfCode(): Promise<[limit: string, standard: string, most: string][]> {
+  const calls = await numbersOf('plugins/plugin-calls.ts')
+  const budget = await budgetsOf('plugins/plugin-calls.ts')
+  const host = await numbersOf('plugins/host-calls.ts')
+  const [egress, request, turns] = [
+    await numbersOf('plugins/egress.ts'),
+    await numbersOf('plugins/egress-request.ts'),
+    await numbersOf('plugins/egress-turns.ts'),
+  ]
+  const sandbox = await numbersOf('plugins/runner/sandbox.mjs')
+  const [html, xml] = [await numbersOf('plugin-sdk/html.ts'), await numbersOf('plugin-sdk/xml.ts')]
+  t.same([html('HTML_LENGTH_MAX'), html('ELEMENTS_MAX')], [xml('XML_LENGTH_MAX'), xml('ELEMENTS_MAX')], 'both parsers take as much')
+  const places = await readFile(path.join(ROOT, 'plugins/package/plugin-package.ts'), 'utf8')
+  const placeOf = (name: string) => {
+    const [, value = ''] =
+      places
+        .split('\n')
+        .find((line) => line.trim().startsWith('[/^') && line.includes(name))
+        ?.match(/, ([\w* ]+)\],/) ?? []
+    if (value === 'MANIFEST_BYTES_MAX') return 64 * 1024
+    return value.split(' * ').reduce((product, factor) => product * (factor === 'KB' ? 1024 : Number(factor)), 1)
+  }
+  const { limits, permissions, http } = Manifest.properties
+  const { heapMB, cpuMs, wallMs } = limits.properties
+  const [refresh, load, setup] = [budget('REFRESH'), budget('LOAD'), budget('SETUP')]
+  const listMax = (schema: object) => (schema as { maxItems: number }).maxItems
+  return [
+    ['Memory of a sandbox (`limits.heapMB`)', `${DEFAULT_LIMITS.heapMB} MB`, `${most(heapMB)} MB`],
+    ['Computing of a call (`limits.cpuMs`)', `${DEFAULT_LIMITS.cpuMs} ms`, `${grouped(most(cpuMs))} ms`],
+    ['Time of a call (`limits.wallMs`)', seconds(DEFAULT_LIMITS.wallMs), seconds(most(wallMs))],
+    ['`refresh`, `migrate`', '', `${seconds(refresh.cpuMs)} of computing, ${seconds(refresh.wallMs)}`],
+    ['Loading `main.js`', '', `${load.cpuMs} ms of computing, ${seconds(load.wallMs)}`],
+    ['`setup`', '', `${setup.cpuMs} ms of computing, ${seconds(setup.wallMs)}`],
+    ['Calls at a time, and waiting', '', `${calls('concurrency')}, and ${calls('queueMax')}`],
+    ['Timers that wait, and for how long', '', `${sandbox('max')}, and ${seconds(sandbox('msMax'))}`],
+    ['Request of a call, as JSON', '', `${calls('INPUT_LENGTH_MAX') / 1024 / 1024} M characters`],
+    ['Answer, as JSON', '', `${calls('RESULT_LENGTH_MAX') / 1024 / 1024} M characters`],
+    [
+      'Results of a search, and recommendations',
+      '',
+      `${listMax(RESULT_SCHEMAS['metadata.book.search'].properties.results)}, and ${listMax(RESULT_SCHEMAS['recommendations.get'].properties.recommendations)}`,
+    ],
+    ['Log of one call', '', `${calls('logLines')} lines, ${calls('logLength') / 1024} K characters; 2,048 a line`],
+    ['Requests to the server in one call, and at a time', '', `${calls('HOST_CALLS_MAX')}, and ${calls('inFlight')}; more wait`],
+    ['A page of the library', '', `${ENTRIES_PAGE} series`],
+    [
+      'Storage (`permissions.storage.quotaKB`)',
+      'none',
+      `${most(permissions.properties.storage.properties.quotaKB) / 1024} MB, ${grouped(host('KEYS_MAX'))} keys`,
+    ],
+    ['One key, one value as JSON', '', `${host('KEY_LENGTH_MAX')}, and ${host('VALUE_LENGTH_MAX') / 1024} K characters`],
+    ['How long a value is kept', 'for ever', `${host('TTL_SECONDS_MAX') / 86_400} days`],
+    ['`ctx.sleep`', '', seconds(host('SLEEP_MS_MAX'))],
+    ['Text of a hash', '', `${host('TEXT_LENGTH_MAX') / 1024 / 1024} M characters`],
+    ['Time of a `fetch` (`timeoutMs`)', seconds(egress('DEADLINE_MS_MAX')), seconds(egress('DEADLINE_MS_MAX'))],
+    ['Redirects of a `fetch`', '', String(egress('REDIRECTS_MAX'))],
+    ['Address, headers of a request', '', `${grouped(request('URL_LENGTH_MAX'))} characters, ${request('HEADERS_MAX')}`],
+    ['Body of a request', '', mb(request('BODY_BYTES_MAX'))],
+    ['Body of an answer, decompressed', '', mb(egress('RESPONSE_BYTES_MAX'))],
+    [
+      'Requests to one host, by all plugins (`http.rateLimit`)',
+      `${(await readFile(path.join(ROOT, 'plugins/egress-turns.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]} at once, then ${turns('perSecond')} a second`,
+      'the same',
+    ],
+    ['Requests of one plugin under way', '', String(turns('PARALLEL_MAX'))],
+    ['How long answers are kept (`http.cacheTtl`)', 'not at all', `${most(http.properties.cacheTtl.properties.get) / 86_400} days`],
+    ['Package, `main.js`, `main.js.map`', '', [PACKAGE_BYTES_MAX, placeOf('main\\.js$/'), placeOf('main\\.js\\.map$/')].map(mb).join(', ')],
+    ['`manifest.json`, icon, README and the like', '', [placeOf('manifest\\.json'), placeOf('icon'), placeOf('README')].map(kb).join(', ')],
+    ['A page or a feed to parse', '', `${html('HTML_LENGTH_MAX') / 1024 / 1024} M characters, ${grouped(html('ELEMENTS_MAX'))} elements`],
+    ['Failures until a capability is left alone', '', `${BREAKER.failures} of the last ${BREAKER.of} calls`],
+    ['Broken sandboxes until a plugin is in quarantine', '', `${QUARANTINE.failures} within ${QUARANTINE.minutes} min`],
+  ]
+}
+
+const rowsOf = (text: string) =>
+  [...text.matchAll(/^\| (.*) \|$/gm)]
+    .map(([, row = '']) => row.split(/(?<!\\) ?\| ?/).map((cell) => cell.trim()))
+    .filter(([first = '']) => first !== 'Limit' && !/^-+$/.test(first))
+
+t.test('the page of limits is what the code has, every row of it with its reason', async (t) => {
+  const page = await readFile(path.join(ROOT, 'docs', 'plugin-limits.md'), 'utf8')
+  const written = rowsOf(page)
+  t.same(
+    written.map((row) => row.slice(0, 3)),
+    await rowsOfCode(),
+  )
+  for (const [limit, , , why = ''] of written) t.ok(why.length > 10, `${limit}: why`)
+  t.match(page, `For ${seconds(BREAKER.firstMs)}, then twice as long each time up to ${minutes(BREAKER.lastMs)}`)
+})
+
+t.test('the README of the kit has the same numbers', async (t) => {
+  const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
+  const [, section = ''] = readme.split(/^## Limits$/m)
+  const written = rowsOf(section.split(/^## /m)[0] ?? '')
+  const known = new Map((await rowsOfCode()).map((row) => [row[0], row]))
+  t.ok(written.length >= 20)
+  for (const row of written) t.same(row, known.get(row[0] ?? ''), String(row[0]))
+})

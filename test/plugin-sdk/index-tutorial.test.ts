@@ -1,0 +1,69 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { silentLog } from '#core/log.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { openPluginHost } from '#plugins/plugin-host.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { commandsOf, filesOf, installCompiler, installKit, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+import { openTestServer } from '#test/support/server.ts'
+import { bodyOf, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
+
+t.setTimeout(120_000)
+
+const README = 'plugin-sdk/README.md'
+
+t.test('whoever has only the README makes a plugin, installs it on a running server, agrees, calls it and updates it', async (t) => {
+  const { openFolder } = await installKit(t)
+  const folder = await openFolder(t)
+  const files = await filesOf(README)
+  await writeFiles(folder, files)
+  await installCompiler(folder)
+  const type = (command: string) => succeeds('bash', ['-c', command], folder)
+  // The first step but for what a registry and the build of the checkout do; they are done.
+  for (const command of await commandsOf(README, '1. A folder')) if (command.startsWith('npm pkg')) await type(command)
+  for (const heading of ['5. Test it', '6. Pack it']) for (const command of await commandsOf(README, heading)) await type(command)
+
+  const supervisor = openSupervisor({ log: silentLog })
+  t.teardown(() => supervisor.close())
+  const replay = openReplay(readFixtures(JSON.parse(files.get('fixtures/dune.json') as string)))
+  const way = await openLoopback(t, (request, response) => {
+    // The server asks for ten results where nobody says how many.
+    const url = `https://openlibrary.org${request.url}`.replace(/limit=\d+/, 'limit=5')
+    const found = replay.next({ method: request.method ?? 'GET', url })
+    response.writeHead(found?.response?.status ?? (found ? 200 : 404)).end(bodyOf(found?.response ?? {}))
+  })
+  const server = await openTestServer(t, {
+    services: ({ database }) => ({
+      plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
+    }),
+  })
+  const { json: made } = await server.request<{ key: string }>('POST', '/api/v1/api-keys', {
+    token: server.adminToken,
+    body: { name: 'tutorial', permissions: ['plugins-manage', 'series-write', 'books-write'] },
+  })
+  const curl = async (command: string) =>
+    JSON.parse(await type(`KEY=${made.key}; URL=${server.url}; ${command.replace(/^curl/, 'curl --silent --show-error')}`))
+
+  const [upload = '', consent = '', execute = ''] = await commandsOf(README, '7. Install and call it')
+  const first = await curl(upload)
+  t.match(first, { plugin: { version: '1.0.0', state: 'waiting', asksFor: { network: [{ host: 'openlibrary.org' }] } } })
+  const filled = (command: string, { plugin, sha256 }: { plugin: { id: string }; sha256: string }) =>
+    command.replaceAll('<id>', plugin.id).replace('…', sha256)
+  t.match(await curl(filled(consent, first)), { plugin: { state: 'enabled', version: '1.0.0' } })
+  t.match(await curl(filled(execute, first)), { success: true, result: { results: [{ externalId: 'OL893415W', title: 'Dune' }] } })
+
+  const manifest = JSON.parse(await readFile(path.join(folder, 'manifest.json'), 'utf8'))
+  await writeFile(path.join(folder, 'manifest.json'), JSON.stringify({ ...manifest, version: '1.0.1' }))
+  const code = await readFile(path.join(folder, 'src/main.ts'), 'utf8')
+  await writeFile(path.join(folder, 'src/main.ts'), code.replace('    title,\n', "    title: title + '!',\n"))
+  await type('npm run tool pack')
+  t.match(
+    await curl(upload.replace('1.0.0', '1.0.1')),
+    { version: '1.0.1', plugin: { state: 'enabled', version: '1.0.1' } },
+    'it asks for no more',
+  )
+  t.match(await curl(filled(execute, first)), { success: true, result: { results: [{ externalId: 'OL893415W', title: 'Dune!' }] } })
+})

@@ -1,0 +1,118 @@
+import t from 'tap'
+import { add, both, conflict, endless, key, one, openTestRepositories, redirect, refusal, two } from '#test/support/plugin-repositories.ts'
+import { entryOf, type Files, filesOf, indexOf, type UnsignedIndex } from '#test/support/plugin-repository.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+
+t.test('what there is, and why some of it cannot be had', async (t) => {
+  const version = (number: string, change: Record<string, unknown> = {}) => {
+    const bytes = pluginOf(`export default ${JSON.stringify(number)}`, { version: number })
+    return { ...entryOf([bytes]).versions[0], ...change } as UnsignedIndex['plugins'][number]['versions'][number]
+  }
+  const bad = version('1.4.0')
+  const plugins = [
+    {
+      ...entryOf([one]),
+      versions: [
+        ...[version('1.0.0'), version('1.2.0'), version('2.0.0', { pluginApi: '^2.0' }), version('1.3.0', { server: '>=3' })],
+        ...[version('1.5.0', { yanked: 'It forgets what it found' }), bad, version('1.6.0-rc.1'), version('0.9.0')],
+      ],
+    },
+    { ...entryOf([one]), id: 'org.example.all-gone', name: 'All gone', versions: [version('1.0.0', { yanked: 'No' })] },
+    { ...entryOf([one]), id: 'org.example.beta', name: 'Beta', versions: [version('0.1.0-beta.1'), version('0.1.0-beta.2')] },
+  ]
+  const revoked = [
+    { sha256: bad.sha256, reason: 'It sends what people read' },
+    { id: 'org.example.echo', range: '<1.0.0', reason: 'Old and leaky' },
+  ]
+  const { repositories, database } = await openTestRepositories(t, { files: filesOf(indexOf({ plugins, revoked }), key) as Files })
+  const { id } = await add(repositories)
+  const { plugins: available } = await repositories.listAvailable()
+  t.same(
+    available.map(({ name, version }) => [name, version]),
+    [
+      ['All gone', null],
+      ['Beta', '0.1.0-beta.2'],
+      ['Echo', '1.2.0'],
+    ],
+  )
+  t.same(
+    available[2]?.versions.map(({ version, hindrance }) => [version, hindrance?.code ?? null, hindrance?.message]),
+    [
+      ['1.6.0-rc.1', null, undefined],
+      ['1.2.0', null, undefined],
+      ['1.0.0', null, undefined],
+      ['2.0.0', 'plugin_api', 'It needs the plugin interface ^2.0; this server offers 1.0.'],
+      ['1.5.0', 'yanked', 'Its publisher took it back: It forgets what it found'],
+      ['1.4.0', 'revoked', 'It was revoked: It sends what people read'],
+      ['1.3.0', 'server', 'It needs a server of version >=3; this is 1.2.3.'],
+      ['0.9.0', 'revoked', 'It was revoked: Old and leaky'],
+    ],
+  )
+  t.match(available[2], { repository: { id, name: 'Plugins of example.org' }, installedVersion: null, capabilities: ['metadata.series'] })
+  const install = (pluginId: string, version?: string) => repositories.install({ repositoryId: id, pluginId, version, userId: null })
+  t.match(await refusal(install('org.example.echo', '2.0.0')), conflict(/2\.0\.0 cannot be installed\. It needs the plugin interface/))
+  t.match(await refusal(install('org.example.echo', '1.4.0')), conflict(/It was revoked: It sends what people read/))
+  t.match(await refusal(install('org.example.echo', '1.5.0')), conflict(/Its publisher took it back/))
+  t.match(
+    await refusal(install('org.example.all-gone')),
+    conflict(/No version of org\.example\.all-gone can be installed here\. The newest: Its publisher/),
+  )
+  t.match(await refusal(install('org.example.echo', '7.0.0')), { code: 'not_found' })
+  t.match(await refusal(install('org.example.none')), { code: 'not_found' })
+  await repositories.setEnabled(id, false)
+  t.same(await repositories.listAvailable(), { plugins: [], total: 0 })
+  t.match(await refusal(install('org.example.echo')), conflict(/is disabled/))
+  await repositories.setEnabled(id, true)
+  await database('plugin_repositories').update({ expires_at: new Date(Date.now() - 1_000) })
+  t.same(await repositories.listAvailable(), { plugins: [], total: 0 }, 'an index that has expired offers nothing')
+  t.match(await refusal(install('org.example.echo')), conflict(/has expired; refresh it first/))
+})
+
+t.test('a package is installed that is the promised one, and no other', async (t) => {
+  const { repositories, files, publish } = await openTestRepositories(t)
+  const { id } = await add(repositories)
+  const echo = { repositoryId: id, pluginId: 'org.example.echo', userId: null }
+  const at = '/carrel/packages/1.1.0.plugin'
+  const attacks: [name: string, bytes: Files[string], refused: object][] = [
+    ['another version', one, conflict(/bytes and not|is not the one that the index of the repository lists/)],
+    ['one byte changed', Buffer.from(two.map((byte, place) => (place === 100 ? byte ^ 1 : byte))), conflict(/is not the one/)],
+    ['a byte less', two.subarray(1), conflict(/bytes and not/)],
+    ['a byte more', Buffer.concat([two, Buffer.alloc(1)]), { code: 'unavailable', message: /answers more than/ }],
+    ['nothing', Buffer.alloc(0), conflict(/has 0 bytes and not/)],
+    ['a hundred megabytes', (_, response) => endless(response, 100), { code: 'unavailable', message: /answers more than/ }],
+    ['none', (_, response) => response.writeHead(404).end(), { code: 'unavailable', message: /answers 404/ }],
+    ['a redirect into the house', (_, response) => redirect(response, 'https://127.0.0.1/a'), { code: 'invalid_value' }],
+  ]
+  for (const [name, file, refused] of attacks) {
+    files[at] = file
+    t.match(await refusal(repositories.install(echo)), refused, name)
+  }
+  t.equal((await repositories.listAvailable()).plugins[0]?.installedVersion, null, 'none of it was installed')
+
+  // What lies elsewhere is as good, for its hash says what it must be.
+  files['/far/away'] = two
+  files[at] = (_, response) => redirect(response, 'https://releases.example.net/far/away')
+  t.match(await repositories.install(echo), { version: '1.1.0', plugin: { key: 'org.example.echo' } })
+  t.equal((await repositories.listAvailable()).plugins[0]?.installedVersion, '1.1.0')
+  t.match(await repositories.install({ ...echo, version: '1.0.0' }), { version: '1.0.0' }, 'an older one by its number')
+
+  const entry = entryOf([two])
+  const promised = entry.versions[0] as (typeof entry.versions)[number]
+  const lies: [change: object, message: RegExp][] = [
+    [{ id: 'org.example.other' }, /holds another plugin/],
+    [{ versions: [{ ...promised, version: '1.2.0' }] }, /holds another version/],
+    [{ versions: [{ ...promised, pluginApi: '*' }] }, /is for another interface/],
+    [{ versions: [{ ...promised, permissions: { ...promised.permissions, hosts: [] } }] }, /asks for other permissions/],
+    [{ versions: [{ ...promised, permissions: { ...promised.permissions, storageKB: 8 } }] }, /asks for other permissions/],
+    [{ versions: [{ ...promised, permissions: { ...promised.permissions, credentials: 'oauth2' } }] }, /asks for other permissions/],
+    [{ versions: [{ ...promised, permissions: { ...promised.permissions, library: ['ratings'] } }] }, /asks for other permissions/],
+  ]
+  files[at] = two
+  let sequence = 1
+  for (const [change, message] of lies) {
+    const lying = { ...entry, ...change }
+    publish({ ...both, sequence: ++sequence, plugins: [lying] })
+    t.match(await repositories.refresh(id), { sequence, error: null })
+    t.match(await refusal(repositories.install({ ...echo, pluginId: lying.id })), conflict(message), message.source)
+  }
+})

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { silentLog } from '#core/log.ts'
+import type { Budget, CallOptions, Guest, Program } from '#plugins/guest.ts'
+import { GuestError } from '#plugins/guest-error.ts'
+import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/supervisor.ts'
+
+export const BUDGET: Budget = { cpuMs: 300, wallMs: 2_000 }
+/** What the context of a plugin's function is made of. */
+export const MORE = JSON.stringify({ callId: 'a call', plugin: { id: 'org.example.test', version: '1.0.0' }, config: {}, userConfig: {} })
+
+/** A plugin whose functions are what stands in the text, beside `echo`. */
+export function pluginProgram(functions: string, change: Partial<Program> = {}, before = ''): Program {
+  const names = [
+    'echo',
+    'setup',
+    ...[...functions.matchAll(/(?:^|,\s*|\n\s*)(?:async )?\*?(\w+)\s*(?=[:(])/g)].map(([, name]) => name as string),
+  ]
+  return {
+    name: 'a test',
+    place: 'test',
+    sources: [{ name: 'test.js', code: `${before}\nexport default { echo: (x) => x, ${functions} }`, module: true }],
+    memoryMbMax: 32,
+    load: { cpuMs: 500, wallMs: 5_000 },
+    resultLengthMax: 100_000,
+    concurrency: 4,
+    queueMax: 64,
+    restMs: 0,
+    plugin: { methods: [...new Set(names)], hostCalls: 100, inFlight: 8, logLines: 200, logLength: 65_536 },
+    ...change,
+  }
+}
+
+export interface OpenGuest {
+  guest: Guest
+  call(name: string, value?: unknown, budget?: Budget, options?: CallOptions): Promise<unknown>
+  /** What it is refused or ended with; throws when it answers. */
+  fails(name: string, value?: unknown, budget?: Budget, options?: CallOptions): Promise<GuestError>
+}
+
+/** A supervisor that goes with the test, and guests in it. */
+export function openGuests(t: Test, options: Partial<SupervisorOptions> = {}) {
+  const supervisor = openSupervisor({ log: silentLog, ...options })
+  t.teardown(() => supervisor.close())
+  const open = (functions: string, change: Partial<Program> = {}, before = ''): OpenGuest => {
+    const guest = supervisor.open(pluginProgram(functions, change, before))
+    const call = async (name: string, value: unknown = null, budget = BUDGET, more: CallOptions = {}) =>
+      JSON.parse((await guest.call(name, JSON.stringify(value), budget, { more: MORE, ...more })).text) as unknown
+    return {
+      guest,
+      call,
+      async fails(name, value, budget, more) {
+        const outcome = await call(name, value, budget, more).catch((error: unknown) => error)
+        if (!(outcome instanceof GuestError)) throw new Error(`${name} answered ${JSON.stringify(outcome)}`)
+        return outcome
+      },
+    }
+  }
+  return { supervisor, open }
+}
+
+/** Processes that this one has started and that run a runner, the oldest first. */
+export function runnersOf(program = 'runner.mjs'): number[] {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number)
+  return children.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(program)
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Asks until it holds. */
+export async function eventually(holds: () => boolean, what: string, ms = 15_000): Promise<void> {
+  const deadline = performance.now() + ms
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    await sleep(10)
+  }
+}
+
+export type { Supervisor }

@@ -1,0 +1,56 @@
+import type { RequestListener } from 'node:http'
+import type { Knex } from 'knex'
+import type { Test } from 'tap'
+import type { PluginHost } from '#plugins/plugin-host.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+import type { Loopback } from '#test/support/plugins.ts'
+import { bodyOf, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
+
+export interface HostedPlugins {
+  database: Knex
+  host: PluginHost
+  way: Loopback
+  /** Installs a package and agrees to what it asks for. */
+  install(bytes: Buffer): Promise<{
+    id: string
+    call(method: string, input: unknown, userId?: string | null): Promise<Record<string, unknown>>
+  }>
+  /** Requests that no fixture fitted. */
+  unmatched: string[]
+}
+
+/** A host of plugins with a database, real sandboxes, and services that are played from fixtures. */
+export async function openHostedPlugins(t: Test, fixtures: Fixtures = { formatVersion: 1, exchanges: [] }): Promise<HostedPlugins> {
+  const replay = openReplay(readFixtures(fixtures))
+  const unmatched: string[] = []
+  const answer: RequestListener = (request, response) => {
+    // The port is that of the loopback; nobody outside would see it.
+    const host = (request.headers.host ?? '').replace(/:\d+$/, '')
+    const asked = { method: request.method ?? 'GET', url: `https://${host}${request.url}` }
+    const found = replay.next(asked)
+    if (found === null) {
+      unmatched.push(`${asked.method} ${asked.url}`)
+      response.writeHead(404).end()
+    } else if (found.response === undefined) response.destroy()
+    else {
+      const { status = 200, headers = {} } = found.response
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(bodyOf(found.response))
+    }
+  }
+  const { database, host, way } = await openTestHost(t, answer)
+  return {
+    database,
+    host,
+    way,
+    unmatched,
+    async install(bytes) {
+      const { plugin, sha256 } = await host.install(bytes, { userId: null })
+      await host.consent(plugin.id, { sha256 })
+      return {
+        id: plugin.id,
+        call: async (method, input, userId = null) =>
+          (await host.call({ pluginId: plugin.id, method, input, userId })).result as Record<string, unknown>,
+      }
+    },
+  }
+}

@@ -1,0 +1,28 @@
+/** A process of its own that updates and rolls back one plugin for ever; killed by the test in the middle. */
+import { openDatabase } from '#core/database/database.ts'
+import { CarrelError } from '#core/errors.ts'
+import { silentLog } from '#core/log.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { openPluginHost } from '#plugins/plugin-host.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { updateOf } from '#test/support/plugins.ts'
+
+const database = openDatabase({ url: process.argv[2] as string, poolMax: 5, log: silentLog })
+const supervisor = openSupervisor({ log: silentLog })
+const host = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: SECRETS })
+const [plugin] = await host.list()
+if (plugin === undefined) throw new Error('There is no plugin to update.')
+const ask = () => host.call({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'x', limit: 1 }, userId: null })
+for (let number = Number(process.argv[3]); ; number++) {
+  try {
+    await host.install(updateOf(number), { userId: null })
+    await ask()
+    process.stdout.write('.')
+    if (number % 2 === 1) await host.rollBack(plugin.id)
+    await ask()
+  } catch (error) {
+    if (!(error instanceof CarrelError)) throw error
+    process.stdout.write(`${error.code}: ${error.message}\n`)
+  }
+}

@@ -1,0 +1,46 @@
+import type { RequestListener } from 'node:http'
+import type { Knex } from 'knex'
+import type { Test } from 'tap'
+import { silentLog } from '#core/log.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { openPluginHost, type PluginHost, type PluginHostParts } from '#plugins/plugin-host.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { type Loopback, openLoopback, pluginOf } from '#test/support/plugins.ts'
+
+export const SECRETS = ['a-key-of-tests-that-is-at-least-thirty-two-bytes']
+
+/** Whatever is asked for. */
+export const fine: RequestListener = (_request, response) => response.end('{}')
+
+/** A host of plugins whose requests lead to a server of this test; it ends with the test. */
+export async function openHostOn(
+  t: Test,
+  database: Knex,
+  answer: RequestListener = fine,
+  change: Partial<PluginHostParts> = {},
+): Promise<{ host: PluginHost; way: Loopback }> {
+  const way = await openLoopback(t, answer)
+  const supervisor = openSupervisor({ log: silentLog })
+  const host = openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS, ...change })
+  t.teardown(() => {
+    host.close()
+    supervisor.close()
+  })
+  return { host, way }
+}
+
+/** The same on a database of its own. */
+export async function openTestHost(t: Test, answer: RequestListener = fine, change: Partial<PluginHostParts> = {}) {
+  const { database } = await openTestDatabase(t)
+  const { host, way } = await openHostOn(t, database, answer, change)
+  /** Installed and agreed to. Answers its id and a way to call it. */
+  const run = async (main: string, manifest: Record<string, unknown> = {}) => {
+    const { plugin, sha256 } = await host.install(pluginOf(main, manifest), { userId: null })
+    await host.consent(plugin.id, { sha256 })
+    const call = async (method: string, input: unknown, userId: string | null = null) =>
+      (await host.call({ pluginId: plugin.id, method, input, userId })).result
+    return { id: plugin.id, call }
+  }
+  return { database, host, way, run }
+}

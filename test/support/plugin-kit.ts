@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import type { Test } from 'tap'
+import { buildKit } from '../../plugin-sdk/build.mjs'
+
+/** The kit for authors of plugins, as they get it: built, packed and installed into a folder of theirs. */
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const KIT = path.join(ROOT, 'plugin-sdk')
+// Not bin/tsc: what tap loads into every process cannot load files without an ending.
+export const TSC = path.join(ROOT, 'node_modules', 'typescript', 'lib', 'tsc.js')
+const PATIENCE_MS = 60_000
+
+/** Runs a program to its end. */
+export function run(
+  command: string,
+  given: readonly string[],
+  cwd: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    // npm must not reach the network, nor what this machine's user has set and cached.
+    const env = {
+      PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
+      HOME: cwd,
+      npm_config_offline: 'true',
+    }
+    const child = spawn(command, given, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS, killSignal: 'SIGKILL' })
+    const said = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        said[name] += text
+      })
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, ...said }))
+  })
+}
+
+/** @throws Error with what it said, when it does not end well */
+export async function succeeds(command: string, given: readonly string[], cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await run(command, given, cwd)
+  if (code !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
+  return stdout
+}
+
+export const compile = (cwd: string, ...given: string[]) => succeeds(process.execPath, [TSC, ...given], cwd)
+
+/** As authors bundle, by the command of the tutorial. */
+export async function bundle(folder: string, entry = 'src/main.ts'): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: folder,
+    entryPoints: [entry],
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    logLevel: 'silent',
+  })
+  return outputFiles[0]?.text ?? ''
+}
+
+interface InstalledKit {
+  /** A folder with the kit in its `node_modules`. */
+  folder: string
+  /** What the tarball holds. */
+  packed: string[]
+  /** Another such folder, with the checkout beside it as `../carrel`; it goes when the test ends. */
+  openFolder(t: Test): Promise<string>
+}
+
+/** The kit as a registry would give it away: built in a copy, packed, and installed into an empty folder. */
+export async function installKit(t: Test): Promise<InstalledKit> {
+  const home = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
+  t.teardown(() => rm(home, { recursive: true, force: true }))
+  const copy = path.join(home, 'plugin-sdk')
+  await cp(KIT, copy, { recursive: true, filter: (from) => !['dist', 'create', 'node_modules'].includes(path.basename(from)) })
+  await buildKit(path.join(copy, 'dist'))
+  const report = JSON.parse(await succeeds('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], copy)) as {
+    filename: string
+    files: { path: string }[]
+  }[]
+  const [tarball] = Array.isArray(report) ? report : Object.values<{ filename: string; files: { path: string }[] }>(report)
+  if (tarball === undefined) throw new Error('npm has packed nothing')
+  const folder = path.join(home, 'plugin')
+  await mkdir(folder)
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ name: 'plugin', private: true, type: 'module' }))
+  const quiet = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts']
+  await succeeds('npm', ['install', ...quiet, path.join(home, path.basename(tarball.filename))], folder)
+  return {
+    folder,
+    packed: tarball.files.map((file) => file.path).sort(),
+    async openFolder(t) {
+      const place = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
+      t.teardown(() => rm(place, { recursive: true, force: true }))
+      const own = path.join(place, 'plugin')
+      await cp(folder, own, { recursive: true })
+      await symlink(ROOT, path.join(place, 'carrel'))
+      return own
+    },
+  }
+}
+
+export async function writeFiles(folder: string, files: Iterable<[name: string, text: string]>): Promise<void> {
+  for (const [name, text] of files) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true })
+    await writeFile(path.join(folder, name), text)
+  }
+}
+
+/** What `npm install typescript` would bring, from the checkout: tests reach no registry. */
+export async function installCompiler(folder: string): Promise<void> {
+  const file = path.join(folder, 'node_modules', '.bin', 'tsc')
+  await mkdir(path.dirname(file), { recursive: true })
+  await writeFile(file, `#!/bin/sh\nexec "${process.execPath}" "${TSC}" "$@"\n`)
+  await chmod(file, 0o755)
+}
+
+/** Commands that a page has its readers type below a heading. */
+export async function commandsOf(page: string, heading: string): Promise<string[]> {
+  const text = await readFile(path.join(ROOT, page), 'utf8')
+  const [, section = ''] = text.split(`### ${heading}\n`)
+  const [own = ''] = section.split(/^#{2,3} /m)
+  return [...own.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(([, commands = '']) =>
+    // A line that ends with a backslash goes on in the next.
+    commands
+      .trim()
+      .split(/(?<!\\)\n/)
+      .map((command) => command.replace(/\\\n\s*/g, '')),
+  )
+}
+
+/** Files that a page has its readers write: blocks of code with a name. */
+export async function filesOf(page: string): Promise<Map<string, string>> {
+  const text = await readFile(path.join(ROOT, page), 'utf8')
+  return new Map([...text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].map(([, name = '', code = '']) => [name, code]))
+}

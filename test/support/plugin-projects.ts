@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { manifestOf } from './plugins.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const PATIENCE_MS = 60_000
+
+/** The code of a plugin that does what `manifestOf` says, and no more. */
+export const ECHO = `import { definePlugin } from '@carrel/plugin-sdk'
+
+export default definePlugin({
+  metadata: {
+    series: {
+      async search({ query, limit }, ctx) {
+        const { titles } = await ctx.http.json<{ titles: string[] }>(\`https://api.example.org/titles?q=\${encodeURIComponent(query)}\`)
+        if (!Array.isArray(titles)) throw Object.assign(new Error('no list'), { code: 'upstream' })
+        ctx.log.info('found', { titles: titles.length })
+        return { results: titles.slice(0, limit).map((title) => ({ externalId: title, title })) }
+      },
+      async get({ externalId }, ctx) {
+        const times = ((await ctx.storage.get<number>('times')) ?? 0) + 1
+        await ctx.storage.set('times', times)
+        return { externalId, title: externalId }
+      },
+    },
+  },
+})
+`
+
+/** What its service answers to a search for echoes. */
+export const ECHO_FIXTURES = JSON.stringify({
+  formatVersion: 1,
+  exchanges: [{ request: { url: 'https://api.example.org/titles?q=echo' }, response: { json: { titles: ['Echo', 'Echoes', 'Echo 3'] } } }],
+})
+
+/** The folder of an author: a plugin that is fit to be packed, with what is given in place of its files; null takes one away. */
+export async function openPluginFolder(
+  t: Test,
+  change: { manifest?: Record<string, unknown>; files?: Record<string, string | null> } = {},
+): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'carrel-author-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const files: Record<string, string | null> = {
+    'manifest.json': JSON.stringify(manifestOf({ license: 'MIT', ...change.manifest })),
+    'src/main.ts': ECHO,
+    'README.md': '# Echo\n',
+    LICENSE: 'MIT\n',
+    'fixtures/echo.json': ECHO_FIXTURES,
+    'calls/search.json': JSON.stringify({ method: 'metadata.series.search', input: { query: 'echo', limit: 5 }, fixtures: 'echo' }),
+    ...change.files,
+  }
+  for (const [name, text] of Object.entries(files)) {
+    if (text === null) continue
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true })
+    await writeFile(path.join(folder, name), text)
+  }
+  return folder
+}
+
+/** Runs `carrel-plugin` in a folder, to its end. */
+export function runTool(folder: string, given: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [path.join(root, 'plugins', 'tool', 'main.ts'), ...given], {
+      cwd: folder,
+      // What test runners load into every process of theirs has no business in a program of somebody else.
+      env: { PATH: process.env['PATH'] ?? '' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: PATIENCE_MS,
+      killSignal: 'SIGKILL',
+    })
+    const said = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        said[name] += text
+      })
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, ...said }))
+  })
+}

@@ -1,0 +1,92 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import type { RequestListener } from 'node:http'
+import type { Test } from 'tap'
+import { openEgress } from '#plugins/egress.ts'
+import { readPackage } from '#plugins/package/plugin-package.ts'
+import { type Download, openDownload } from '#plugins/repository/download.ts'
+import { pluginEntry, versionEntry } from '#plugins/repository/index-entry.ts'
+import { type IndexPlugin, type RepositoryIndex, signIndex } from '#plugins/repository/index-file.ts'
+import { type Loopback, openLoopback } from '#test/support/plugins.ts'
+
+export type UnsignedIndex = Omit<RepositoryIndex, 'keys'>
+
+export const REPOSITORY_URL = 'https://plugins.example.org/carrel/'
+const DAY_MS = 86_400_000
+export const daysFromNow = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString()
+
+export const newKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey
+
+/** An index that was issued a minute ago and lists nothing; members given replace those. */
+export const indexOf = (change: Partial<UnsignedIndex> = {}): UnsignedIndex => ({
+  schema: 1,
+  name: 'Plugins of example.org',
+  url: REPOSITORY_URL,
+  sequence: 1,
+  issuedAt: new Date(Date.now() - 60_000).toISOString(),
+  expires: daysFromNow(30),
+  plugins: [],
+  revoked: [],
+  ...change,
+})
+
+/** The entry of a plugin of one package or more, the newest first, each at its own name below `packages/`. */
+export function entryOf(packages: readonly Buffer[], change: Partial<IndexPlugin['versions'][number]> = {}): IndexPlugin {
+  const read = packages.map((bytes) => ({ ...readPackage(bytes), size: bytes.length }))
+  const newest = read[0]
+  if (newest === undefined) throw new Error('An entry has at least one package.')
+  return {
+    ...pluginEntry(newest.manifest),
+    versions: read.map((one) => ({
+      ...versionEntry(one, {
+        url: `packages/${one.manifest.version}.plugin`,
+        size: one.size,
+        releasedAt: '2026-11-01T00:00:00Z',
+      }),
+      ...change,
+    })),
+  }
+}
+
+/** Text as a careless or hostile publisher signs it: whatever it says, its signature holds. */
+export function signAnything(text: string | Buffer, key: KeyObject): { bytes: Buffer; signature: Buffer } {
+  const bytes = Buffer.from(text)
+  return { bytes, signature: Buffer.from(sign(null, bytes, key).toString('base64')) }
+}
+
+/** The files of a repository by their paths on its host. */
+export function filesOf(index: UnsignedIndex, key: KeyObject, packages: Record<string, Buffer> = {}): Record<string, Buffer> {
+  const { bytes, signature } = signIndex(index, key)
+  const files: Record<string, Buffer> = { '/carrel/index.json': bytes, '/carrel/index.json.sig': signature }
+  for (const [version, data] of Object.entries(packages)) files[`/carrel/packages/${version}.plugin`] = data
+  return files
+}
+
+export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** By path: what lies there now, or what answers instead. */
+export type Files = Record<string, Buffer | RequestListener>
+
+export interface RepositoryServer {
+  way: Loopback
+  files: Files
+  download: Download
+}
+
+/** A host of static files, of which a test can change every one. */
+export async function openRepositoryServer(
+  t: Test,
+  files: Files = {},
+  deadlinesMs?: { index: number; package: number },
+): Promise<RepositoryServer> {
+  const served = { files }
+  const way = await openLoopback(t, (request, response) => {
+    const file = served.files[request.url ?? '']
+    if (typeof file === 'function') return file(request, response)
+    response.statusCode = file === undefined ? 404 : 200
+    response.end(file)
+  })
+  const options = { userAgent: 'Carrel (repositories)', ...(deadlinesMs && { deadlinesMs }) }
+  // A way out of its own for each, for a host is asked five times a second at most, and tests ask faster.
+  const download: Download = (url, wanted) => openDownload(openEgress(way), options)(url, wanted)
+  return Object.assign(served, { way, download })
+}

@@ -1,0 +1,22 @@
+/** A process of its own that refreshes a repository from a server of a test, by which it is killed in the middle. */
+import http from 'node:http'
+import { openDatabase } from '#core/database/database.ts'
+import { silentLog } from '#core/log.ts'
+import { type EgressWay, openEgress } from '#plugins/egress.ts'
+import { openDownload } from '#plugins/repository/download.ts'
+import { openRepositories } from '#plugins/repository/repositories.ts'
+
+const [url, port, id] = process.argv.slice(2) as [string, string, string]
+const database = openDatabase({ url, poolMax: 3, log: silentLog })
+const way: EgressWay = {
+  resolve: async () => ['127.0.0.1'],
+  permits: () => true,
+  request: http.request as unknown as EgressWay['request'],
+  port: Number(port),
+}
+const repositories = openRepositories({
+  ...{ database, log: silentLog, serverVersion: '1.2.3', onRevoked: () => {} },
+  download: openDownload(openEgress(way), { userAgent: 'Carrel' }),
+  install: () => Promise.reject(new Error('Nothing is installed here.')),
+})
+await repositories.refresh(id)

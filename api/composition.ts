@@ -38,6 +38,8 @@ export interface Work {
 /** Everything the server is made of, put together. */
 export interface Composition {
   services: Services
+  /** Begins all that happens by itself: tasks, and looking at repositories. */
+  start(): Promise<void>
   /** Stops everything; the database stays open, for it was given. */
   close(): Promise<void>
 }
@@ -105,16 +107,20 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         ...plugins.services,
         poolHealthy: () => pool.healthy(),
       },
+      async start() {
+        await tasks.start()
+        plugins.start()
+      },
       async close() {
         await tasks.stop()
-        plugins.close()
+        await plugins.close()
         await pageReader.close()
         await closeWork()
         await closeAccounts()
       },
     }
   } catch (error) {
-    plugins.close()
+    await plugins.close()
     await closeWork()
     await closeAccounts()
     throw error

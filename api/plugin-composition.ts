@@ -1,16 +1,22 @@
 import type { Knex } from 'knex'
 import type { Services } from '#api/services.ts'
+import { NAME, VERSION } from '#api/version.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openEgress } from '#plugins/egress.ts'
+import { openLibraryJobs } from '#plugins/match/library-jobs.ts'
 import { openMatchTasks } from '#plugins/match/match-tasks.ts'
 import { openMatching } from '#plugins/match/matching.ts'
 import { openPluginHost } from '#plugins/plugin-host.ts'
+import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
+import { openDownload } from '#plugins/repository/download.ts'
+import { openRepositories } from '#plugins/repository/repositories.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
+import { openUserPlugins } from '#plugins/user-plugins.ts'
 
 /** What plugins are made from. */
 export interface PluginGround {
@@ -25,8 +31,13 @@ export interface PluginGround {
 
 /** Everything that runs or serves plugins, put together. */
 export interface PluginComposition {
-  services: Pick<Services, 'plugins' | 'templates' | 'matching' | 'matchTasks'>
-  close(): void
+  services: Pick<
+    Services,
+    'plugins' | 'templates' | 'matching' | 'matchTasks' | 'libraryJobs' | 'repositories' | 'userPlugins' | 'recommendations'
+  >
+  /** Begins what happens by itself. */
+  start(): void
+  close(): Promise<void>
 }
 
 /** Opens the plugins' part of the house. No process is started before something is called or rendered. */
@@ -38,9 +49,25 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
   const matching = openMatching({ database, plugins, templates, downloads: egress, drawCover, settings, log })
   const matchTasks = openMatchTasks({ database, tasks, matching })
+  const libraryJobs = openLibraryJobs({ database, tasks, plugins, matching, matchTasks, log })
+  const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
+  const recommendations = openRecommendations({ database, plugins, tasks, log })
+  const repositories = openRepositories({
+    ...{ database, log, serverVersion: VERSION, install: plugins.install },
+    download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
+    onRevoked: () => plugins.applyRevocations(),
+  })
   return {
-    services: { plugins, templates, matching, matchTasks },
-    close() {
+    services: { plugins, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
+    start() {
+      if (!enabled) return
+      repositories.start()
+      libraryJobs.start()
+    },
+    async close() {
+      libraryJobs.close()
+      await repositories.close()
+      await recommendations.close()
       plugins.close()
       supervisor.close()
     },

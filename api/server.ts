@@ -11,6 +11,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { openGate } from '#api/http/gate.ts'
 import { openHandlers } from '#api/http/handler.ts'
+import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
 import { routes as ownRoutes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
@@ -32,8 +33,6 @@ const WORK_SLACK_MS = 30_000
 const SWEEP_MS = 20
 /** Browsers send 20 to 30. */
 const HEADERS_MAX = 100
-/** What makes a host in a URL; anything else could change which path the router sees. */
-const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 export interface ServerOptions {
   /** Instead of all routes of this server. */
@@ -82,6 +81,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       response,
       id: requestId(request.headers['x-request-id'], addresses.isProxy(socketAddress)),
       address: addresses.find(socketAddress, header(request, 'x-forwarded-for')),
+      origin: originOf(request, { isProxy: addresses.isProxy(socketAddress), isSecure: settings.cookieSecure }),
       path: '',
       rawQuery: '',
       route: null,

@@ -8,10 +8,14 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { LibraryJobs } from '#plugins/match/library-jobs.ts'
 import type { MatchTasks } from '#plugins/match/match-tasks.ts'
 import type { Matching } from '#plugins/match/matching.ts'
 import type { PluginHost } from '#plugins/plugin-host.ts'
+import type { Recommendations } from '#plugins/recommendation/recommendations.ts'
+import type { Repositories } from '#plugins/repository/repositories.ts'
 import type { Templates } from '#plugins/template/templates.ts'
+import type { UserPlugins } from '#plugins/user-plugins.ts'
 
 /** Everything a route may call, put together once by main.ts. */
 export interface Services {
@@ -30,9 +34,17 @@ export interface Services {
   readReadingList: ReadReadingList
   /** Installs plugins and calls them. */
   plugins: PluginHost
+  /** Where plugins come from. */
+  repositories: Repositories
   /** Finds series and books at providers and applies what those say. */
   matching: Matching
   matchTasks: MatchTasks
+  /** Does so by timetables. */
+  libraryJobs: LibraryJobs
+  /** Which plugins readers have, each for themselves. */
+  userPlugins: UserPlugins
+  /** What those recommend. */
+  recommendations: Recommendations
   /** Renders what people and plugins write as templates. */
   templates: Templates
   /** Whether the worker pool takes work; for /health. */

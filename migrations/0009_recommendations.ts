@@ -67,6 +67,8 @@ export async function up(knex: Knex): Promise<void> {
       config jsonb NOT NULL,
       next_run_at timestamptz,
       last_run_at timestamptz,
+      last_run_status text,
+      last_run_message text,
       task_id uuid,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now()

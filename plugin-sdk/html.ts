@@ -10,6 +10,8 @@ const HTML_LENGTH_MAX = 5 * 1024 * 1024
  * and nothing can catch the end of a sandbox.
  */
 const ELEMENTS_MAX = 50_000
+/** Elements have three as a rule; they fill the memory as elements do. */
+const ATTRIBUTES_MAX = 200_000
 /** Real pages nest below 50; deeper ones only break what walks them. */
 const DEPTH_MAX = 500
 /** Selectors are compiled: one that is longer was made by a mistake. */
@@ -66,6 +68,7 @@ type Element = Extract<Node, { attribs: unknown }>
 
 class BoundedHandler extends DomHandler {
   #elements = 0
+  #attributes = 0
   #depth = 0
 
   override onopentag(name: string, attributes: Record<string, string>): void {
@@ -75,6 +78,16 @@ class BoundedHandler extends DomHandler {
     if (this.#depth > DEPTH_MAX) throw new HtmlError(`The elements of the page are nested more than ${DEPTH_MAX} deep.`)
     super.onopentag(name, attributes)
   }
+
+  onattribute(): void {
+    this.#attributes += 1
+    if (this.#attributes > ATTRIBUTES_MAX) throw new HtmlError(`The page has more than ${ATTRIBUTES_MAX} attributes.`)
+  }
+
+  // Nobody reads these, and they take memory too.
+  override oncomment(): void {}
+  override oncommentend(): void {}
+  override onprocessinginstruction(): void {}
 
   override onclosetag(): void {
     this.#depth -= 1

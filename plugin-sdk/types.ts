@@ -153,6 +153,8 @@ export interface Recommendation {
   popularity?: number | null
   totalVolumeCount?: number | null
   totalChapterCount?: number | null
+  /** Identifiers at other services, by their names: by them it is found in the library too. */
+  externalIds?: Record<string, string>
 }
 
 export interface Recommendations {

@@ -9,6 +9,8 @@ const XML_LENGTH_MAX = 5 * 1024 * 1024
  * can catch the end of a sandbox.
  */
 const ELEMENTS_MAX = 50_000
+/** Each element has two, each comment and each section of text one; all of them become objects. */
+const TAGS_MAX = 2 * ELEMENTS_MAX + 20_000
 /** Real documents nest below 30; deeper ones only break what walks them. */
 const DEPTH_MAX = 100
 
@@ -46,6 +48,9 @@ export interface XmlElement {
 export function parseXml(text: string): XmlElement {
   if (text.length > XML_LENGTH_MAX) throw new XmlError(`It has ${text.length} characters; ${XML_LENGTH_MAX} are allowed.`)
   const plain = withoutDoctype(text.replace(/^\uFEFF/, '').trimStart())
+  let tags = 0
+  for (let at = plain.indexOf('<'); at !== -1; at = plain.indexOf('<', at + 1)) tags += 1
+  if (tags > TAGS_MAX) throw new XmlError(`It has more than ${TAGS_MAX} tags, comments and sections.`)
   const verdict = XMLValidator.validate(plain)
   if (verdict !== true) throw new XmlError(`Line ${verdict.err.line}: ${verdict.err.msg}`)
   const [root, second] = elementsOf(parseTree(plain))

@@ -5,7 +5,7 @@ export const HIDDEN = '[hidden]'
  * Control characters would move the cursor of a terminal or begin a line of their own in a log; directional ones show text in another order than
  * it has. They are shown as what they are, so that nothing of the evidence is lost.
  */
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /** A text of a stranger as one line that a terminal, a log and a page can show. JSON stays JSON. */

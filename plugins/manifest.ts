@@ -110,6 +110,11 @@ export const Manifest = Type.Object({
       Type.Object({
         methods: Type.Array(OneOf(['get', 'refresh', 'dismiss']), { minItems: 1, maxItems: 3, uniqueItems: true }),
         scope: Type.Optional(Type.Literal('user')),
+        /**
+         * Under which name identifiers of what is recommended are kept here; that of `metadata.series`, or `plugin:<id>`, unless said. `carrel`:
+         * they are the ids of series of this library.
+         */
+        idSource: Type.Optional(Type.String({ maxLength: 100, pattern: SOURCE })),
       }),
     ),
     /** Links to a service beside a series: to its search by title, and to what an external id of the plugin's `idSource` means. */

@@ -22,6 +22,7 @@ import { openPluginHealth } from '#plugins/plugin-health.ts'
 import { openPluginJournal, type PluginJournal } from '#plugins/plugin-journal.ts'
 import { openPluginLifecycle, type PluginLifecycle } from '#plugins/plugin-lifecycle.ts'
 import { findRevocation } from '#plugins/repository/revocations.ts'
+import { openRenewal } from '#plugins/sign-in-renewal.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
 
 export type InstalledPlugin = PluginRow<Manifest, Permissions>
@@ -85,7 +86,7 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
   const calls = openPluginCalls({
     ...parts,
     enabled,
-    credentials,
+    credentials: openRenewal({ ...parts, credentials }),
     journal,
     health,
     onTripped: lifecycle.onTripped,

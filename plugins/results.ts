@@ -127,6 +127,7 @@ const Recommendation = Type.Object({
   popularity: Optional(Type.Number()),
   totalVolumeCount: Optional(Whole),
   totalChapterCount: Optional(Type.Number({ minimum: 0, maximum: 1e8 })),
+  externalIds: Type.Optional(Ids),
 })
 const Recommendations = Type.Object({ recommendations: Type.Array(Recommendation, { maxItems: 500 }) })
 

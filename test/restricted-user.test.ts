@@ -107,6 +107,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     sharingTagId: tag.id,
     key: 'application.name',
     pluginId: randomUUID(),
+    exportId: randomUUID(),
     pageNumber: 1,
     page: 1,
     // Things of their own, of no series: there are none by these ids.

@@ -3,6 +3,7 @@ import { doctor } from '#api/cli/doctor.ts'
 import { libraryAdd, libraryList } from '#api/cli/library.ts'
 import { pluginDisable, pluginEnable, pluginInstall, pluginList } from '#api/cli/plugin.ts'
 import { pluginLogs } from '#api/cli/plugin-logs.ts'
+import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
 import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
 import { userAdd, userResetPassword } from '#api/cli/user.ts'
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   pluginEnable,
   pluginDisable,
   pluginLogs,
+  ...pluginRepositoryCommands(),
   scan,
   doctor,
 ]

@@ -65,7 +65,7 @@ async function run(input: CommandInput): Promise<number> {
     })
     log.info({}, `Listening on ${url}`)
     closers.push({ what: 'clearing of covers', close: clearInBackground(services) })
-    await services.tasks.start()
+    await composition.start()
     await scanAll(services)
 
     const ended = Promise.race([

@@ -25,6 +25,8 @@ export interface Call<Services> {
   requestId: string
   /** Address of the client, through trusted proxies only. */
   address: string
+  /** Where the client sees this server, such as `https://books.example.org`, through trusted proxies only; null where it does not say. */
+  origin: string | null
   /** Aborts when the client goes away or the server gives up waiting. */
   signal: AbortSignal
   /** Path of the request without the query, and its raw query, for pagination links. */
@@ -72,6 +74,8 @@ export type StreamReply =
       kind: 'bytes'
       bytes: Uint8Array
       mediaType: string
+      /** 200 unless said: of a page that tells a person in a browser what went wrong. */
+      status?: 200 | 400
       /** Strong ETag without quotes. */
       etag?: string
       lastModified?: Date

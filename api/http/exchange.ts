@@ -10,6 +10,8 @@ export interface Exchange<Services> {
   id: string
   /** Of the client, through trusted proxies only. */
   address: string
+  /** Where the client sees this server; null where it does not say. */
+  origin: string | null
   /** Normalised path of the request, and its raw query without the question mark. */
   path: string
   rawQuery: string

@@ -57,13 +57,14 @@ function checkAllowed(allow: Allow, { caller, badCredential }: Exchange<never>):
 }
 
 function openCall<Services>(services: Services, exchange: Exchange<Services>, closing: AbortSignal): Call<Services> {
-  const { response, caller, id, address, path, rawQuery } = exchange
+  const { response, caller, id, address, origin, path, rawQuery } = exchange
   let signal: AbortSignal | undefined
   return {
     caller,
     services,
     requestId: id,
     address,
+    origin,
     path,
     rawQuery,
     // Made when first asked for: most calls are over before anybody could leave.

@@ -39,9 +39,10 @@ const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-s
 function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): void {
   setValidators(response, reply.cacheControl, reply)
   if (endsByCondition(response, reply)) return
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
   response.setHeader('Content-Type', reply.mediaType)
   response.setHeader('Content-Length', reply.bytes.byteLength)
-  response.writeHead(200)
+  response.writeHead(reply.status ?? 200)
   response.end(reply.bytes)
 }
 

@@ -12,11 +12,14 @@ import { exportRoutes } from '#api/routes/exports.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
 import { libraryRoutes } from '#api/routes/libraries.ts'
+import { libraryJobRoutes } from '#api/routes/library-jobs.ts'
 import { matchingRoutes } from '#api/routes/matching.ts'
+import { pluginRepositoryRoutes } from '#api/routes/plugin-repositories.ts'
 import { pluginRoutes } from '#api/routes/plugins.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
 import { readListRoutes } from '#api/routes/read-lists.ts'
 import { readingListRoutes } from '#api/routes/reading-lists.ts'
+import { recommendationRoutes } from '#api/routes/recommendations.ts'
 import { seriesRoutes } from '#api/routes/series.ts'
 import { seriesFactRoutes } from '#api/routes/series-facts.ts'
 import { seriesMetadataRoutes } from '#api/routes/series-metadata.ts'
@@ -27,6 +30,7 @@ import { sharingTagRoutes } from '#api/routes/sharing-tags.ts'
 import { taskRoutes } from '#api/routes/tasks.ts'
 import { taxonomyRoutes } from '#api/routes/taxonomy.ts'
 import { templateRoutes } from '#api/routes/templates.ts'
+import { userPluginRoutes } from '#api/routes/user-plugins.ts'
 import { userRoutes } from '#api/routes/users.ts'
 import type { Services } from '#api/services.ts'
 
@@ -59,6 +63,10 @@ export const routes: readonly Route<Services>[] = [
   ...templateRoutes,
   ...settingRoutes,
   ...pluginRoutes,
+  ...pluginRepositoryRoutes,
   ...matchingRoutes,
+  ...libraryJobRoutes,
+  ...userPluginRoutes,
+  ...recommendationRoutes,
   openApiRoute(() => routes),
 ]

@@ -1,12 +1,10 @@
 import Type from 'typebox'
-import { endpointOf } from '#api/http/endpoint.ts'
-import type { Services } from '#api/services.ts'
+import { endpoint } from '#api/routes/route.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/repository/available.ts'
 import { fingerprintOf, type IndexVersion, PermissionSummary } from '#plugins/repository/index-file.ts'
-import type { Repositories, Repository } from '#plugins/repository/repositories.ts'
+import type { Repository } from '#plugins/repository/repositories.ts'
 
-const endpoint = endpointOf<Services & { repositories: Repositories }>()
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const
 const RepositoryId = Type.Object({ repositoryId: Uuid })

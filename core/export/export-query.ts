@@ -124,7 +124,9 @@ const visibleSeries = (snapshot: Knex, { userId, libraryIds }: ExportView): Knex
   snapshot('series')
     .whereRaw('series.library_id = ANY(CAST(? AS uuid[]))', [[...libraryIds]])
     .modify(visibleTo({ userId }, 'series.id'))
-    .whereRaw(`EXISTS (SELECT 1 ${PRESENT_BOOKS})`)
+    // OFFSET keeps it a look into the index for each series: joined, a planner that does not know yet how much a scan has just added reads all
+    // books for each series (a page took 22 seconds).
+    .whereRaw(`EXISTS (SELECT 1 ${PRESENT_BOOKS} OFFSET 0)`)
 
 /** How many records {@link listRecords} will tell. */
 export async function countRecords(snapshot: Knex, view: ExportView, type: ExportColumns['type']): Promise<number> {
@@ -198,7 +200,7 @@ async function listSeriesPage(
     .orderByRaw(`${SERIES_NAME}, series.id`)
     .limit(SERIES_PAGE)
   if (page.after) choice.whereRaw(`(${SERIES_NAME}, series.id) > (?, CAST(? AS uuid))`, [page.after.key_name, page.after.key_id])
-  // In two steps: in one, a planner that does not know yet how much a scan has just added gathers the facts of all series for every page.
+  // In two steps: in one, the facts of all series may be gathered for every page.
   const chosen: { id: string; key_name: string }[] = await choice
   const { rows } = await snapshot.raw(
     `SELECT ${selected(SERIES_COLUMNS, [SERIES_ANCHOR, ...page.fields])}, series.id AS key_id

@@ -13,6 +13,7 @@ import {
   previewProposal,
   type Standing,
 } from '#core/match/proposal.ts'
+import { recordSynced } from '#core/match/target-query.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { isSameHolding } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding, Source } from '#core/metadata/field.ts'
@@ -33,6 +34,8 @@ export interface Origin {
   pluginId: string
   pluginKey: string
   externalId: string
+  /** Under which its identifiers are kept. */
+  idSource: string
   /** Null where a task does it. */
   userId: string | null
 }
@@ -81,6 +84,7 @@ export async function applyProposal(
       await writeFact(trx, kind, { id, name, before, after: proposedValue as Facts[FactName] })
       changes.facts[name] = { before, after: proposedValue }
     }
+    await recordSynced(trx, kind, id, origin.idSource)
     const willHaveCover = chosen.some(({ field }) => field === 'cover')
     const isChanged = Object.keys(changes.values).length + Object.keys(changes.facts).length > 0 || willHaveCover
     const applicationId = isChanged

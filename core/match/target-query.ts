@@ -14,14 +14,59 @@ export async function findTargetLibrary(
   return (await query.where('r.id', id).first('l.id AS libraryId', 'l.auto_match_conditions AS autoMatchConditions')) ?? null
 }
 
-/** Series of a library behind one, in the order of their ids, and how many there are in all. */
-export async function listLibrarySeriesIds(database: Knex, libraryId: string, after: string | null, limit: number): Promise<string[]> {
-  const query = database('series').where('library_id', libraryId).orderBy('id').limit(limit)
-  if (after !== null) query.where('id', '>', after)
-  return await query.pluck('id')
+/** Which records of a library a pass goes over. */
+export interface Pass {
+  kind: Kind
+  libraryId: string
+  /** Leaves those that this source was asked about within so many seconds. */
+  synced?: { source: string; withinSeconds: number } | undefined
 }
 
-export async function countLibrarySeries(database: Knex, libraryId: string): Promise<number> {
-  const row = await database('series').where('library_id', libraryId).count({ count: '*' }).first()
-  return Number(row?.['count'] ?? 0)
+function ofPass(database: Knex, { kind, libraryId, synced }: Pass): Knex.QueryBuilder {
+  const table = kind === 'series' ? 'series' : 'books'
+  const query = database(`${table} AS r`).where('r.library_id', libraryId)
+  if (kind === 'book') query.whereNull('r.deleted_at')
+  if (synced)
+    query.whereNotExists(
+      database(`${kind}_external_ids AS e`)
+        .select(database.raw('1'))
+        .whereRaw(`e.${kind}_id = r.id`)
+        .where('e.source', synced.source)
+        .whereRaw('e.last_synced_at > now() - make_interval(secs => ?)', [synced.withinSeconds]),
+    )
+  return query
+}
+
+/** Ids behind one, in their order. */
+export async function listPassIds(database: Knex, pass: Pass, after: string | null, limit: number): Promise<string[]> {
+  const query = ofPass(database, pass).orderBy('r.id').limit(limit)
+  if (after !== null) query.where('r.id', '>', after)
+  return await query.pluck('r.id')
+}
+
+export async function countPass(database: Knex, pass: Pass): Promise<number> {
+  const row = (await ofPass(database, pass).count({ count: '*' }).first()) as { count: string } | undefined
+  return Number(row?.count ?? 0)
+}
+
+/** How many of a library have an identifier of a source. */
+export async function countIdentified(database: Knex, { kind, libraryId }: Pass, source: string): Promise<number> {
+  const row = (await ofPass(database, { kind, libraryId })
+    .join(`${kind}_external_ids AS e`, `e.${kind}_id`, 'r.id')
+    .where('e.source', source)
+    .count({ count: '*' })
+    .first()) as { count: string } | undefined
+  return Number(row?.count ?? 0)
+}
+
+/** Some records of a pass, spread over it and the same each time. */
+export async function samplePass(database: Knex, pass: Pass, size: number): Promise<{ id: string; title: string }[]> {
+  return await ofPass(database, pass).orderByRaw('md5(r.id::text)').limit(size).select('r.id', 'r.title')
+}
+
+/** Says that a provider was asked about a record now. */
+export async function recordSynced(trx: Knex, kind: Kind, id: string, source: string): Promise<void> {
+  await trx(`${kind}_external_ids`)
+    .where({ [`${kind}_id`]: id, source })
+    .update({ last_synced_at: trx.fn.now() })
 }

@@ -84,7 +84,8 @@ export async function deleteUserPlugin(database: Knex, reader: PluginReader): Pr
   const which = { plugin_id: reader.pluginId, user_id: reader.userId }
   return await database.transaction(async (trx) => {
     if ((await of(trx, reader).delete()) === 0) return false
-    for (const table of ['plugin_credentials', 'plugin_storage', 'plugin_sign_ins', 'recommendations']) await trx(table).where(which).delete()
+    for (const table of ['plugin_credentials', 'plugin_storage', 'plugin_sign_ins', 'recommendations'])
+      await trx(table).where(which).delete()
     await trx('dismissed_recommendations').where(which).update({ told_at: null })
     return true
   })

@@ -20,7 +20,11 @@ export async function addDismissal(database: Knex, { pluginId, userId }: PluginR
       .insert({ plugin_id: pluginId, user_id: userId, external_id: externalId, reason })
       .onConflict(['plugin_id', 'user_id', 'external_id'])
       .merge({ reason: trx.raw('coalesce(excluded.reason, dismissed_recommendations.reason)') })
-    const old = of(trx, { pluginId, userId }).orderBy('created_at', 'desc').orderBy('external_id').offset(DISMISSED_MAX).select('external_id')
+    const old = of(trx, { pluginId, userId })
+      .orderBy('created_at', 'desc')
+      .orderBy('external_id')
+      .offset(DISMISSED_MAX)
+      .select('external_id')
     await of(trx, { pluginId, userId }).whereIn('external_id', old).delete()
   })
 }

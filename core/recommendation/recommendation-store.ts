@@ -33,14 +33,7 @@ const LIVE = `SELECT id, state FROM ${QUEUE_SCHEMA}.job
 export async function findRecommendations(database: Knex, { pluginId, userId }: PluginReader): Promise<StoredRecommendations | null> {
   const row = await database('recommendations')
     .where({ plugin_id: pluginId, user_id: userId })
-    .first(
-      'items',
-      'generated_at AS generatedAt',
-      'based_on AS basedOn',
-      'failures',
-      'next_try_at AS nextTryAt',
-      'last_error AS lastError',
-    )
+    .first('items', 'generated_at AS generatedAt', 'based_on AS basedOn', 'failures', 'next_try_at AS nextTryAt', 'last_error AS lastError')
   return row ?? null
 }
 
@@ -48,6 +41,15 @@ export async function findLiveRefresh(database: Knex, reader: PluginReader): Pro
   const { rows } = await database.raw(`${LIVE} ORDER BY state = 'active' DESC LIMIT 1`, { key: refreshKeyOf(reader) })
   const [job] = rows as { id: string; state: string }[]
   return job === undefined ? null : { taskId: job.id, taskStatus: job.state === 'active' ? 'running' : 'pending' }
+}
+
+/** The newest task, however it ended; null where none is remembered. */
+export async function findLastRefresh(database: Knex, reader: PluginReader): Promise<string | null> {
+  const { rows } = await database.raw(
+    `SELECT id FROM ${QUEUE_SCHEMA}.job WHERE name = 'refresh_recommendations' AND singleton_key = ? ORDER BY created_on DESC, id LIMIT 1`,
+    [refreshKeyOf(reader)],
+  )
+  return rows[0]?.id ?? null
 }
 
 /** Makes the caller the one who adds the task of the next list. False where somebody else does, or one waits or runs. One statement. */

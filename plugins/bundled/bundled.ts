@@ -41,6 +41,7 @@ async function openBundled(id: string): Promise<BundledPlugin> {
     const file = new URL(`${id}/${name}`, HERE)
     if (existsSync(file)) files.set(name, await readFile(file))
   }
+  files.set('LICENSE', await readFile(new URL('../../LICENSE', HERE)))
   const { id: key, name, version, summary } = JSON.parse(String(files.get('manifest.json'))) as Omit<BundledPlugin, 'key' | 'bytes'>
   return { id, key, name, version, summary, bytes: packPlugin(files) }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { countLibrarySeries, listLibrarySeriesIds } from '#core/match/target-query.ts'
+import { countPass, listPassIds, type Pass } from '#core/match/target-query.ts'
 import type { Kind } from '#core/metadata/holding-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/task/task.ts'
 import type { AutoMatch, Matched, Matching, Target } from '#plugins/match/matching.ts'
@@ -40,14 +40,14 @@ export interface MatchTasks {
   /** Answers the ids of the tasks. */
   enqueue(kind: Kind, ids: readonly string[], wish: MatchWish): Promise<string[]>
   enqueueLibrary(libraryId: string, wish: MatchWish): Promise<string>
-  /** Matches all series of a library, a task's work; others that do the same with what they were given call it too. */
-  matchLibrary(libraryId: string, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally>
+  /** Matches many records one after the other, as a task's work; tasks of other kinds do so too. */
+  matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally>
 }
 
 /** A provider that asks to wait so often does not want to be asked today. */
 const WAITS_MAX = 10
 const WAIT_SECONDS_MAX = 300
-/** Series that are looked up at a time, so that the list of a huge library is never held whole. */
+/** Records that are looked up at a time, so that the list of a huge library is never held whole. */
 const PAGE = 500
 /** Results that a task tells one by one; the numbers tell of the rest. */
 const RESULTS_MAX = 100
@@ -84,16 +84,17 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
     return { recordId: target.id, outcome, message: messages.join(' '), appliedFields: [...applied] }
   }
 
-  async function matchLibrary(libraryId: string, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
-    const total = await countLibrarySeries(database, libraryId)
+  async function matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
+    const total = await countPass(database, pass)
     const tally: MatchTally = { processed: 0, matched: 0, skipped: {}, fieldsApplied: 0, results: [] }
     let failures = 0
     let after: string | null = null
     for (;;) {
-      const ids: string[] = await listLibrarySeriesIds(database, libraryId, after, PAGE)
+      // Records that drop out of the pass meanwhile are behind the last id already.
+      const ids: string[] = await listPassIds(database, pass, after, PAGE)
       for (const id of ids) {
         run.signal.throwIfAborted()
-        const one = await matchOne({ kind: 'series', id }, wish, run)
+        const one = await matchOne({ kind: pass.kind, id }, wish, run)
         tally.processed += 1
         if (one.outcome === 'matched') tally.matched += 1
         else tally.skipped[one.outcome] = (tally.skipped[one.outcome] ?? 0) + 1
@@ -101,7 +102,7 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
         if (tally.results.length < RESULTS_MAX && (one.appliedFields.length > 0 || one.outcome === 'provider_failed'))
           tally.results.push(one)
         failures = one.outcome === 'provider_failed' ? failures + 1 : 0
-        if (failures >= FAILURES_MAX) throw new FinalFailure(`${failures} series in a row failed, the last one so: ${one.message}`)
+        if (failures >= FAILURES_MAX) throw new FinalFailure(`${failures} in a row failed, the last one so: ${one.message}`)
         run.progress(tally.processed, Math.max(total, tally.processed), `${tally.matched} matched`)
       }
       if (ids.length < PAGE) return tally
@@ -119,7 +120,9 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
       if (one.outcome === 'provider_failed') throw new Error(one.message)
       return one
     })
-  tasks.handle('auto_match_library', { concurrency: 1 }, (run) => matchLibrary(run.libraryId as string, wishOf(run), run))
+  tasks.handle('auto_match_library', { concurrency: 1 }, (run) =>
+    matchAll({ kind: 'series', libraryId: run.libraryId as string }, wishOf(run), run),
+  )
 
   return {
     async enqueue(kind, ids, wish) {
@@ -136,6 +139,6 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
       const dedupeKey = `${libraryId} ${JSON.stringify(wish)}`
       return (await tasks.add({ type: 'auto_match_library', libraryId, params: { ...wish }, dedupeKey })).taskId
     },
-    matchLibrary,
+    matchAll,
   }
 }

@@ -83,6 +83,8 @@ export interface AutoMatch {
   fields?: readonly string[] | null
   /** Looks up identifiers that are known, and searches for nothing. */
   existingIdsOnly?: boolean
+  /** Tells what it would do, and changes nothing. */
+  dryRun?: boolean
   signal?: AbortSignal
 }
 
@@ -100,7 +102,8 @@ export interface MatchingParts {
 const SEARCH_LIMIT = 10
 const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
 
-const idSourceOf = ({ key, manifest }: InstalledPlugin, kind: Target['kind']): string =>
+/** Under which name identifiers of a plugin are kept. */
+export const idSourceOf = ({ key, manifest }: InstalledPlugin, kind: Target['kind']): string =>
   manifest.capabilities[`metadata.${kind}`]?.idSource ?? `plugin:${key}`
 
 export function openMatching(parts: MatchingParts): Matching {
@@ -173,10 +176,14 @@ export function openMatching(parts: MatchingParts): Matching {
     target: Target,
     plugin: InstalledPlugin,
     found: { proposal: Proposal; externalUrl: string | null; externalId: string },
-    how: { choice: Choice; userId: string | null; signal?: AbortSignal | undefined },
+    how: { choice: Choice; userId: string | null; dryRun?: boolean | undefined; signal?: AbortSignal | undefined },
   ): Promise<Applied> {
     const { proposal, externalUrl, externalId } = found
-    const origin = { pluginId: plugin.id, pluginKey: plugin.key, externalId, userId: how.userId }
+    const origin = { pluginId: plugin.id, pluginKey: plugin.key, idSource: idSourceOf(plugin, target.kind), externalId, userId: how.userId }
+    if (how.dryRun) {
+      const fields = await previewOn(database, target, proposal, how.choice)
+      return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl }
+    }
     const { fields, applicationId } = await applyProposal(database, target, proposal, { choice: how.choice, origin })
     const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
     if (cover && applicationId !== null && proposal.coverUrl !== null) {
@@ -288,15 +295,7 @@ export function openMatching(parts: MatchingParts): Matching {
         return { success: false, message: found.failed.message, fields: [], applicationId: null, externalUrl: null }
       }
       const choice = choiceOf(plugin, { fields })
-      if (!dryRun) return await applyFrom(target, plugin, { ...found, externalId }, { choice, userId })
-      const previewed = await previewOn(database, target, found.proposal, choice)
-      return {
-        success: true,
-        message: 'Nothing was changed: this was a dry run.',
-        fields: previewed,
-        applicationId: null,
-        externalUrl: found.externalUrl,
-      }
+      return await applyFrom(target, plugin, { ...found, externalId }, { choice, userId, dryRun })
     },
 
     async autoMatch(target, how) {
@@ -315,7 +314,12 @@ export function openMatching(parts: MatchingParts): Matching {
         const found = await propose(target, plugin, known.id, how.signal)
         if (!hasFailed(found))
           return {
-            ...(await applyFrom(target, plugin, { ...found, externalId: known.id }, { choice, userId: how.userId, signal: how.signal })),
+            ...(await applyFrom(
+              target,
+              plugin,
+              { ...found, externalId: known.id },
+              { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
+            )),
             ...SURE,
           }
         // What is gone from there may have moved; anything else is a matter of waiting.
@@ -338,7 +342,7 @@ export function openMatching(parts: MatchingParts): Matching {
         target,
         plugin,
         { ...found, externalId: match.externalId },
-        { choice, userId: how.userId, signal: how.signal },
+        { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
       )
       return { ...applied, match, confidence, skipped: null, retryAfterSeconds: null }
     },

@@ -12,11 +12,11 @@ import { readCall, type SavedCall } from './saved-call.ts'
 
 /** Opens the plugin of a folder for one saved call. */
 async function withCall<Result>(
-  { folder, words, log }: CommandInput,
+  { cwd, folder, words, log }: CommandInput,
   work: (opened: { built: Built; call: SavedCall; session: PluginSession; unmatched: string[] }) => Promise<Result>,
 ): Promise<Result> {
   const project = await openProject(folder)
-  const call = await readCall(folder, path.resolve(words[0] as string))
+  const call = await readCall(folder, path.resolve(cwd, words[0] as string))
   const { code } = await bundleProject(project)
   const built = { manifest: project.manifest, code }
   const supervisor = openSupervisor({ log })

@@ -30,6 +30,8 @@ export interface Command {
 }
 
 export interface CommandInput {
+  /** What names of files are relative to. */
+  cwd: string
   /** Of the plugin. */
   folder: string
   words: readonly string[]

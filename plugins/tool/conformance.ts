@@ -34,7 +34,7 @@ const INNOCENT = new Set([
   'permission',
 ])
 /** Titles that break what was only tried with English ones: other scripts, marks, signs of addresses and of patterns. */
-const UNICODE = 'Les Misérables – 進撃の巨人 ΑΩ %2F&?#"\'\\ [a+ 😀'
+const UNICODE = 'Les Misérables – 進撃の巨人 ΑΩ 100 % &?#"\'\\ [a+ 😀'
 /** Nobody turns more pages than that. */
 const PAGES_MAX = 20
 /** Of what a call may compute: what needs more on a quiet machine, runs out of it on a busy one. */

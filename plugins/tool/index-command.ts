@@ -51,13 +51,13 @@ export const index: Command = {
   ],
   wordsMin: 1,
   wordsMax: 1,
-  async run({ words, flag, out }) {
-    const folder = path.resolve(words[0] as string)
+  async run({ cwd, words, flag, out }) {
+    const folder = path.resolve(cwd, words[0] as string)
     const keyFile = flag('key')
     if (keyFile === undefined)
       throw new ToolProblem('Servers believe no index that is not signed: give --key FILE (a new one: carrel-plugin sign --new-key FILE).')
     const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
-    const key = await readKey(path.resolve(keyFile))
+    const key = await readKey(path.resolve(cwd, keyFile))
     const before = await findIndex(folder)
     const name = flag('name') ?? before?.name
     const url = flag('url') ?? before?.url

@@ -69,7 +69,7 @@ export const pack: Command = {
   wordsMin: 0,
   wordsMax: 0,
   async run(input) {
-    const { folder, log, out, flag, all } = input
+    const { cwd, folder, log, out, flag, all } = input
     const validation = await validateProject(folder, log)
     const { findings, project, bundle } = validation
     printFindings(input, findings)
@@ -78,11 +78,11 @@ export const pack: Command = {
       out.line(`${out.paint('red', '✖')} Nothing was packed: ${summarize(findings)}.`)
       return 1
     }
-    const keys = await Promise.all(all('key').map((file) => readKey(path.resolve(file))))
+    const keys = await Promise.all(all('key').map((file) => readKey(path.resolve(cwd, file))))
     const bytes = packProject(project, bundle, keys)
     const { id, version } = project.manifest
     const wanted = flag('out')
-    const file = wanted === undefined ? path.join(folder, `${id}-${version}.plugin`) : path.resolve(wanted)
+    const file = wanted === undefined ? path.join(folder, `${id}-${version}.plugin`) : path.resolve(cwd, wanted)
     await writePackage(file, bytes)
     printPackage(input, file, bytes)
     return 0
@@ -90,9 +90,9 @@ export const pack: Command = {
 }
 
 /** What somebody needs to name a package, and to know it again. */
-function printPackage({ out }: Pick<CommandInput, 'out'>, file: string, bytes: Buffer): void {
+function printPackage({ cwd, out }: Pick<CommandInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
   const { signedBy } = readPackage(bytes)
-  out.line(`${out.paint('green', '✔')} ${printable(path.relative(process.cwd(), file) || file)}`)
+  out.line(`${out.paint('green', '✔')} ${printable(path.relative(cwd, file) || file)}`)
   out.line(`  sha256  ${createHash('sha256').update(bytes).digest('hex')}`)
   out.line(`  size    ${kilobytes(bytes.length)} (${bytes.length} bytes)`)
   out.line(`  signed  ${signedBy.length === 0 ? 'no' : signedBy.join(', ')}`)
@@ -111,12 +111,12 @@ export const sign: Command = {
   wordsMin: 0,
   wordsMax: 1,
   async run(input) {
-    const { words, flag, out } = input
+    const { cwd, words, flag, out } = input
     const fresh = flag('new-key')
     const keyFile = flag('key') ?? fresh
     const [given] = words
     if (fresh !== undefined) {
-      const publicKey = await createKey(path.resolve(fresh))
+      const publicKey = await createKey(path.resolve(cwd, fresh))
       out.line(
         `${out.paint('green', '✔')} ${printable(fresh)} holds a new key. Nobody else may have it, and you will need it for every update.`,
       )
@@ -127,11 +127,11 @@ export const sign: Command = {
       throw new ToolProblem(
         'Name the package and the key: carrel-plugin sign FILE.plugin --key KEY.pem. Without a key make one first: --new-key KEY.pem',
       )
-    const file = path.resolve(given)
+    const file = path.resolve(cwd, given)
     const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
       throw new ToolProblem(`${file} cannot be read (${error.code}).`, { cause: error })
     })
-    const signed = signPackage(bytes, await readKey(path.resolve(keyFile)))
+    const signed = signPackage(bytes, await readKey(path.resolve(cwd, keyFile)))
     await writePackage(file, signed)
     printPackage(input, file, signed)
     return 0

@@ -114,7 +114,7 @@ export function openTestingHost({ folder, built, supervisor, isRecording, cpuMsM
       opened.splice(0).flatMap(({ session, replay, name }) => {
         session.close()
         return (replay?.unused() ?? []).map(
-          ({ request }) => `${name} requires ${request.method ?? 'GET'} ${request.url}, which was not asked for`,
+          ({ request }) => `${request.method ?? 'GET'} ${request.url} of ${name} is required, and was not asked for`,
         )
       }),
     saveRecorded: () => Promise.all([...recorders].map(([name, { exchanges }]) => writeFixtures(folder, name, exchanges))),

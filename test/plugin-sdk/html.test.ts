@@ -56,6 +56,15 @@ t.test('everything has a limit', async (t) => {
   t.throws(() => parseHtml('x'.repeat(5 * 1024 * 1024 + 1)), { name: 'HtmlError', message: /5242881 characters; 5242880/ })
   t.throws(() => parseHtml('<i></i>'.repeat(50_001)), { name: 'HtmlError', message: /more than 50000 elements/ })
   t.throws(() => parseHtml('<div>'.repeat(501)), HtmlError)
+  const attributes = (count: number) => Array.from({ length: count }, (_, n) => `a${n}=x`).join(' ')
+  t.throws(() => parseHtml(`<p ${attributes(200_001)}>`), { name: 'HtmlError', message: /more than 200000 attributes/ })
+  t.equal(
+    parseHtml(`<p ${attributes(1_000)}>`)
+      .first('p')
+      ?.attribute('a999'),
+    'x',
+  )
+  t.equal(parseHtml(`a${'<!-- x -->'.repeat(200_000)}b`).text, 'ab', 'comments are not kept')
   const deep = parseHtml('<div>'.repeat(500) + 'x')
   t.equal(deep.text, 'x')
   t.equal(deep.select('div div').length, 499)

@@ -51,6 +51,7 @@ t.test('secrets in texts', async (t) => {
 t.test('texts of strangers as one line', async (t) => {
   t.equal(harmless('a\u001b[31mred\u001b[0m\r\nb\tc\0'), 'a\\x1b[31mred\\x1b[0m\\r\\nb\\tc\\x00')
   t.equal(harmless('\u009b2J \u202edrowssap \u2028 \ufeff \ud800'), '\\u009b2J \\u202edrowssap \\u2028 \\ufeff \ufffd')
+  t.equal(harmless('a\u061cb'), 'a\\u061cb')
   t.equal(harmless('Été 夏 👪'), 'Été 夏 👪')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {

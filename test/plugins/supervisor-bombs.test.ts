@@ -15,8 +15,11 @@ const rssMb = () => {
 
 const BUDGET = { cpuMs: 100, wallMs: 1_000 }
 /** Long enough to come to the end of the memory before that of the time. */
-const LONGER = { cpuMs: 600, wallMs: 2_000 }
-const onRequest = async () => ({ status: 200, url: 'https://example.org/', headers: [], body: '' })
+const LONGER = { cpuMs: 400, wallMs: 2_000 }
+const onRequest = async (_kind: string, payload: unknown, signal: AbortSignal) => {
+  if ((payload as { ms?: number }).ms === 1e9) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  return { status: 200, url: 'https://example.org/', headers: [], body: '' }
+}
 
 /** What does not stop by itself, by what it holds. */
 const ENDLESS: Record<string, string> = {
@@ -38,11 +41,13 @@ const ENDLESS: Record<string, string> = {
   'a sparse list turned round': '() => { const a = []; a[2 ** 32 - 2] = 1; return a.reverse().length }',
   'a sparse list sorted': '() => { const a = []; a[2 ** 32 - 2] = 1; return a.sort().length }',
   'a sparse list joined': '() => { const a = []; a[2 ** 32 - 2] = 1; return a.join().length }',
-  'a search that is quadratic': `() => { const a = 'a'.repeat(2 ** 21); return (a + a).indexOf('b' + a.slice(0, 2 ** 20)) }`,
+  'a search that is quadratic': `() => { const a = 'a'.repeat(2 ** 21); return (a + a).lastIndexOf(a.slice(0, 2 ** 19) + 'b') }`,
   'text that is put in order again and again': `() => { const a = ('a' + '\\u0301\\u0323'.repeat(1e5)).repeat(10); for (;;) a.normalize('NFD') }`,
   'an answer that never comes': '() => new Promise(() => {})',
   'a sleep without end': 'async (_, ctx) => { await ctx.sleep(1e9) }',
   'an answer that settles nothing': '() => ({ then() {} })',
+  'a list of numbers put in order': '() => { const a = Array.from({ length: 3e6 }, Math.random); for (;;) a.sort() }',
+  'an error that is read for ever': '() => { throw { get message() { for (;;); } } }',
   'an answer that is put into text for ever': '() => ({ toJSON() { for (;;); } })',
   'a listener of a signal that loops': '(_, ctx) => { ctx.signal.addEventListener("abort", () => { for (;;); }); for (;;); }',
 }

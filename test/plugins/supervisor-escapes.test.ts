@@ -315,13 +315,15 @@ t.test('what the sandbox is built on is what was tried', async (t) => {
     t.equal(versionOf(name), version)
   }
   const copies = `import ivm from ${JSON.stringify(import.meta.resolve('isolated-vm'))}
-    const context = await new ivm.Isolate().createContext()
-    const outcome = await context.eval('({ get a() { return 1 } })', { copy: true }).then(() => 'copied', (error) => String(error))
-    process.stdout.write(outcome, () => process.kill(process.pid, 'SIGKILL'))`
+    const isolate = new ivm.Isolate()
+    const context = await isolate.createContext()
+    const outcome = await context.eval('({ get a() { globalThis.ran = true; return 1 } })', { copy: true }).then(() => 'copied', () => 'refused')
+    const text = outcome + ' ' + (await context.eval('typeof ran'))
+    process.stdout.write(text, () => process.kill(process.pid, 'SIGKILL'))`
   const { stdout } = spawnSync(process.execPath, ['--no-node-snapshot', '--input-type=module', '-e', copies], {
     encoding: 'utf8',
     timeout: 20_000,
   })
-  t.equal(stdout, 'undefined', 'no code runs while an object is copied out')
+  t.equal(stdout, 'refused undefined', 'no code runs while an object is copied out')
   t.equal(Number(process.versions.node.split('.')[0]), 24, 'its permission model, too, was tried with this one')
 })

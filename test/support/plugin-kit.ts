@@ -13,7 +13,8 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const KIT = path.join(ROOT, 'plugin-sdk')
 // Not bin/tsc: what tap loads into every process cannot load files without an ending.
 export const TSC = path.join(ROOT, 'node_modules', 'typescript', 'lib', 'tsc.js')
-const PATIENCE_MS = 60_000
+/** On a machine that is busy with other tests npm alone takes seconds. */
+const PATIENCE_MS = 100_000
 
 /** Runs a program to its end. */
 export function run(

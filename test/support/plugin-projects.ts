@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { runCommandLine } from '#plugins/tool/command-line.ts'
 import { manifestOf } from './plugins.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const PATIENCE_MS = 60_000
 
 /** The code of a plugin that does what `manifestOf` says, and no more. */
@@ -61,23 +59,21 @@ export async function openPluginFolder(
   return folder
 }
 
-/** Runs `carrel-plugin` in a folder, to its end. */
-export function runTool(folder: string, given: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [path.join(root, 'plugins', 'tool', 'main.ts'), ...given], {
-      cwd: folder,
-      // What test runners load into every process of theirs has no business in a program of somebody else.
-      env: { PATH: process.env['PATH'] ?? '' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: PATIENCE_MS,
-      killSignal: 'SIGKILL',
-    })
-    const said = { stdout: '', stderr: '' }
-    for (const name of ['stdout', 'stderr'] as const)
-      child[name].setEncoding('utf8').on('data', (text: string) => {
-        said[name] += text
-      })
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, ...said }))
+/** Runs a command line of `carrel-plugin` in a folder, to its end. */
+export async function runTool(folder: string, given: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const said = { stdout: '', stderr: '' }
+  const code = await runCommandLine(given, {
+    cwd: folder,
+    out: {
+      line: (text = '') => {
+        said.stdout += `${text}\n`
+      },
+      paint: (_style, text) => text,
+    },
+    complain: (text) => {
+      said.stderr += `${text}\n`
+    },
+    stop: AbortSignal.timeout(PATIENCE_MS),
   })
+  return { code, ...said }
 }

@@ -44,6 +44,7 @@ const OWN: RegExp[] = [
   /^POST \/api\/v1\/auth\/refresh$/,
   /\/progression$/,
   / \/api\/v1\/user\/want-to-read/,
+  / \/api\/v1\/user\/exports\/series/,
   / \/api\/v1\/(collections|read-lists)(\/|$)/,
   /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,
   /\/sharing-tags(\/|$)/,

@@ -406,7 +406,10 @@ var main_default = definePlugin({
         const { docs, total } = await search({ title: query, author, limit, page }, ctx);
         const results = docs.map((doc) => resultOfDoc(doc, query)).filter((result) => result !== null);
         ctx.log.debug("searched", { found: total, shown: results.length, page });
-        return { results: results.sort(byRelevance), nextCursor: docs.length >= limit && page * limit < total ? String(page + 1) : null };
+        return {
+          results: results.sort(byRelevance).slice(0, limit),
+          nextCursor: docs.length >= limit && page * limit < total ? String(page + 1) : null
+        };
       },
       async get({ externalId }, ctx) {
         const work = idOf(externalId, "W");

@@ -218,7 +218,10 @@ export default definePlugin<Config>({
         const { docs, total } = await search({ title: query, author, limit, page }, ctx)
         const results = docs.map((doc) => resultOfDoc(doc, query)).filter((result) => result !== null)
         ctx.log.debug('searched', { found: total, shown: results.length, page })
-        return { results: results.sort(byRelevance), nextCursor: docs.length >= limit && page * limit < total ? String(page + 1) : null }
+        return {
+          results: results.sort(byRelevance).slice(0, limit),
+          nextCursor: docs.length >= limit && page * limit < total ? String(page + 1) : null,
+        }
       },
 
       async get({ externalId }, ctx) {

@@ -39,17 +39,93 @@ function eachWord(text, lengthMax, onWord) {
   }
 }
 
-// similar-in-library/catalogue.ts
-var FIELDS = { person: 1, genre: 0.9, tag: 1, word: 0.9, language: 0.5 };
-var COUNT_MAX = { person: 12, genre: 24, tag: 48, word: 100, language: 1 };
-var TERMS_MAX = Object.values(COUNT_MAX).reduce((sum, most) => sum + most, 0);
+// similar-in-library/vectors.ts
+var FIELDS = ["word", "person", "genre", "tag", "language"];
+var WORD2 = FIELDS.indexOf("word");
+var PERSON = FIELDS.indexOf("person");
+var FIELD_WEIGHTS = { word: 0.9, person: 1, genre: 0.9, tag: 1, language: 0.5 };
 var WORDS_KEPT = 40;
-var NAME_LENGTH_MAX = 200;
-var TITLE_LENGTH_MAX = 200;
-var TEXT_LENGTH_MAX = 600;
 var SHARE_MAX = 0.4;
 var SMALL = 10;
 var UNKNOWN = 0.7;
+var TIMES_MAX = 255;
+function countSpread({ terms, starts, fieldOfName }) {
+  const spread2 = new Uint32Array(WORD_BUCKETS + fieldOfName.length);
+  const end = starts[starts.length - 1];
+  for (let at = 0; at < end; at++) spread2[terms[at]] += 1;
+  return spread2;
+}
+function raritiesOf(spread2, size) {
+  const most = size > SMALL ? size * SHARE_MAX : size;
+  const rarest = Math.log(size + 1);
+  const rarities = new Float32Array(spread2.length);
+  for (let term = 0; term < spread2.length; term++) {
+    const has = spread2[term];
+    if (has > 1 && has <= most) rarities[term] = Math.log((size + 1) / has) / rarest;
+  }
+  return rarities;
+}
+function weighTerms(counted, spread2) {
+  const { terms, times, starts, fieldOfName } = counted;
+  const size = starts.length - 1;
+  const rarities = raritiesOf(spread2, size);
+  const often = Float32Array.from({ length: TIMES_MAX + 1 }, (_, count2) => 1 + Math.log(Math.max(count2, 1)));
+  const weights = new Float32Array(starts[size]);
+  const ends = new Uint32Array(size + 1);
+  const numbers = new Uint32Array(spread2.length);
+  const isPerson = [];
+  const counts = new Uint32Array(FIELDS.length);
+  const scales = new Float32Array(FIELDS.length);
+  const words = new Float32Array(starts.reduce((longest, start, index) => Math.max(longest, (starts[index + 1] ?? start) - start), 0));
+  let to = 0;
+  for (let index = 0; index < size; index++) {
+    const [from, end] = [starts[index], starts[index + 1]];
+    counts.fill(0);
+    for (let at = from; at < end; at++) {
+      const term = terms[at];
+      const weight = rarities[term] * often[times[at]];
+      weights[at] = weight;
+      if (weight === 0) continue;
+      const field = term < WORD_BUCKETS ? WORD2 : fieldOfName[term - WORD_BUCKETS];
+      if (field === WORD2) words[counts[WORD2]] = weight;
+      counts[field] += 1;
+    }
+    let least = 0;
+    let room = counts[WORD2];
+    if (room > WORDS_KEPT) {
+      const sorted = words.subarray(0, room).sort();
+      least = sorted[room - WORDS_KEPT];
+      room = WORDS_KEPT;
+      for (let at = sorted.length - 1; sorted[at] > least; at--) room -= 1;
+      counts[WORD2] = WORDS_KEPT;
+    }
+    for (const [field, name] of FIELDS.entries()) scales[field] = FIELD_WEIGHTS[name] / Math.sqrt(counts[field]);
+    let square = UNKNOWN ** 2;
+    const begin = to;
+    for (let at = from; at < end; at++) {
+      const weight = weights[at];
+      if (weight === 0) continue;
+      const term = terms[at];
+      const field = term < WORD_BUCKETS ? WORD2 : fieldOfName[term - WORD_BUCKETS];
+      if (field === WORD2 && (weight < least || weight === least && room-- <= 0)) continue;
+      if (numbers[term] === 0) numbers[term] = isPerson.push(field === PERSON);
+      terms[to] = numbers[term] - 1;
+      weights[to] = weight * scales[field];
+      square += weights[to] ** 2;
+      to += 1;
+    }
+    const length = Math.sqrt(square);
+    for (let at = begin; at < to; at++) weights[at] /= length;
+    ends[index + 1] = to;
+  }
+  return { starts: ends, terms, weights, termsEnd: isPerson.length, isPerson: (term) => isPerson[term] === true };
+}
+
+// similar-in-library/catalogue.ts
+var COUNT_MAX = { person: 12, genre: 24, tag: 48, word: 100, language: 1 };
+var NAME_LENGTH_MAX = 200;
+var TITLE_LENGTH_MAX = 200;
+var TEXT_LENGTH_MAX = 600;
 var TITLE_WORD = 2;
 var NAMES_MAX = 2e5;
 var GROWTH = 1.5;
@@ -99,10 +175,6 @@ function seriesOf(entry) {
   };
 }
 var keyOf = (field, name) => `${field}:${name.normalize("NFKC").toLowerCase().replace(/\s+/g, " ").trim()}`;
-function leastWord(terms, weights) {
-  const words = weights.slice(0, terms.length).filter((weight, at) => weight > 0 && terms[at] < WORD_BUCKETS);
-  return words.length <= WORDS_KEPT ? 0 : words.sort()[words.length - WORDS_KEPT];
-}
 function openCatalogue() {
   const series = [];
   const names = /* @__PURE__ */ new Map();
@@ -115,7 +187,7 @@ function openCatalogue() {
     if (known !== void 0) return known;
     if (names.size >= NAMES_MAX) return null;
     names.set(key, WORD_BUCKETS + fieldOfName.length);
-    fieldOfName.push(field);
+    fieldOfName.push(FIELDS.indexOf(field));
     return WORD_BUCKETS + fieldOfName.length - 1;
   };
   return {
@@ -146,57 +218,17 @@ function openCatalogue() {
       }
     },
     close() {
-      const terms = found.terms();
-      const times = found.times();
-      const length = found.length();
-      const termsFound = WORD_BUCKETS + fieldOfName.length;
-      const fieldOf = (term) => term < WORD_BUCKETS ? "word" : fieldOfName[term - WORD_BUCKETS];
-      const spread2 = new Uint32Array(termsFound);
-      for (let at = 0; at < length; at++) spread2[terms[at]] += 1;
-      const size = series.length;
-      const rarest = Math.log(size + 1);
-      const spreadMax = size > SMALL ? size * SHARE_MAX : size;
-      const weigh = (term, often) => {
-        const has = spread2[term];
-        return has < 2 || has > spreadMax ? 0 : Math.log((size + 1) / has) / rarest * (1 + Math.log(often));
+      const counted = {
+        terms: found.terms(),
+        times: found.times(),
+        starts: Uint32Array.from(starts),
+        fieldOfName: Uint8Array.from(fieldOfName)
       };
-      const weights = new Float32Array(length);
-      const ends = new Uint32Array(size + 1);
-      const numbers = new Uint32Array(termsFound);
-      const isPerson = [];
-      const own = new Float32Array(TERMS_MAX);
-      let to = 0;
-      for (let index = 0; index < size; index++) {
-        const from = starts[index];
-        const many = starts[index + 1] - from;
-        const counts = { person: 0, genre: 0, tag: 0, word: 0, language: 0 };
-        for (let at = 0; at < many; at++) {
-          own[at] = weigh(terms[from + at], times[from + at]);
-          if (own[at] > 0) counts[fieldOf(terms[from + at])] += 1;
-        }
-        const least = leastWord(terms.subarray(from, from + many), own);
-        counts.word = Math.min(counts.word, WORDS_KEPT);
-        let wordsLeft = counts.word;
-        let square = UNKNOWN ** 2;
-        const begin = to;
-        for (let at = 0; at < many; at++) {
-          const term = terms[from + at];
-          const field = fieldOf(term);
-          if (own[at] === 0 || field === "word" && (own[at] < least || wordsLeft-- <= 0)) continue;
-          if (numbers[term] === 0) numbers[term] = isPerson.push(field === "person");
-          terms[to] = numbers[term] - 1;
-          weights[to] = own[at] * FIELDS[field] / Math.sqrt(counts[field]);
-          square += weights[to] ** 2;
-          to += 1;
-        }
-        const whole = Math.sqrt(square);
-        for (let at = begin; at < to; at++) weights[at] /= whole;
-        ends[index + 1] = to;
-      }
+      const spread2 = countSpread(counted);
       return {
-        ...{ series, starts: ends, terms, weights, termsEnd: isPerson.length },
-        isPerson: (term) => isPerson[term] === true,
-        countOf: (field, name) => spread2[names.get(keyOf(field, name)) ?? termsFound] ?? 0
+        ...weighTerms(counted, spread2),
+        series,
+        countOf: (field, name) => spread2[names.get(keyOf(field, name)) ?? spread2.length] ?? 0
       };
     }
   };
@@ -245,8 +277,8 @@ var LIKENESS_POWER = 1.4;
 var NEXT_CAUSE = 0.85;
 var CAUSES_MAX = 40;
 var MERIT_WEIGHT = 0.3;
-var SAMENESS = 0.5;
-var SAME_PERSON = 0.35;
+var SAMENESS = 0.4;
+var SAME_PERSON = 0.15;
 var SCORE_STEEPNESS = 2.5;
 var NO_RATING = 0.5;
 function rank(catalogue, likings, isExcluded) {
@@ -331,7 +363,7 @@ function merits({ series, countOf }) {
     const counts = namesOf(one);
     const typical = counts.length === 0 ? 0 : Math.max(...counts) / series.length;
     const fresh = added.last > added.first ? (one.addedAt - added.first) / (added.last - added.first) : 0;
-    return 0.35 * rated + 0.5 * read + 0.1 * typical + 0.05 * fresh;
+    return 0.2 * rated + 0.65 * read + 0.1 * typical + 0.05 * fresh;
   };
 }
 function spread({ starts, terms, weights }, index, into) {

@@ -12,7 +12,7 @@ import { isKnown, readTaste } from './taste.ts'
 /** Kept for `get`: what a reader dismisses or has in another list leaves enough. */
 const KEPT_MAX = 150
 const STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
-/** 200 series each. Of a library with 25,000 series the vectors take some 40 of 64 MB, and comparing it half of the 5 seconds. */
+/** 200 series each. Comparing 25,000 takes half of the memory and time that a refresh has: a busy machine needs the other half. */
 const PAGES_MAX = 125
 /** A value of the storage holds 256 K characters. */
 const KEPT_LENGTH_MAX = 240_000

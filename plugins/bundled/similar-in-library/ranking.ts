@@ -29,9 +29,9 @@ const CAUSES_MAX = 40
 /** Merit decides where taste says nothing, and between those that it likes alike. */
 const MERIT_WEIGHT = 0.3
 /** How much of the worth goes when one just like it was picked already. */
-const SAMENESS = 0.5
+const SAMENESS = 0.4
 /** By how much each pick of the same person before it makes the next worth less. */
-const SAME_PERSON = 0.35
+const SAME_PERSON = 0.15
 /** Turns worth into a score: 0.1 is a fair guess, 0.5 as good as it gets. */
 const SCORE_STEEPNESS = 2.5
 const NO_RATING = 0.5
@@ -130,7 +130,7 @@ function merits({ series, countOf }: Catalogue): (index: number) => number {
     const counts = namesOf(one)
     const typical = counts.length === 0 ? 0 : Math.max(...counts) / series.length
     const fresh = added.last > added.first ? (one.addedAt - added.first) / (added.last - added.first) : 0
-    return 0.35 * rated + 0.5 * read + 0.1 * typical + 0.05 * fresh
+    return 0.2 * rated + 0.65 * read + 0.1 * typical + 0.05 * fresh
   }
 }
 

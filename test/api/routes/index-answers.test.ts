@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -177,7 +178,18 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   const { plugin } = await services.plugins.install(pluginOf(PLUGIN), { userId: null })
   await services.plugins.consent(plugin.id, { sha256: plugin.sha256 })
 
+  const exportId = randomUUID()
+  await database('series_exports').insert({
+    ...{ id: exportId, task_id: exportId },
+    user_id: (await database('users').first('id')).id,
+    ...{ format: 'csv', export_type: 'series', library_ids: [libraryId], fields: ['series_name'], book_fields: [], status: 'completed' },
+    expires_at: new Date(Date.now() + 3_600_000),
+  })
+  mkdirSync(join(folder, 'exports'), { recursive: true })
+  writeFileSync(join(folder, 'exports', `${exportId}.csv`), 'series_name\r\n')
+
   const names: Known = {
+    exportId,
     pluginId: plugin.id,
     sha256: plugin.sha256,
     libraryId,

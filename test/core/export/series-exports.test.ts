@@ -1,50 +1,20 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Knex } from 'knex'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
 import { BOOK_EXPORT_FIELDS, SERIES_EXPORT_FIELDS } from '#core/export/export-field.ts'
-import { type EXPORT_LIMITS, type ExportWish, openExports } from '#core/export/series-exports.ts'
+import { openExports } from '#core/export/series-exports.ts'
 import { silentLog } from '#core/log.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { readCsv } from '#test/support/csv-reader.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import { until } from '#test/support/house.ts'
+import { openOffice } from '#test/support/export-office.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 type Row = Record<string, unknown>
-
-async function openOffice(t: Test, options: { limits?: Partial<typeof EXPORT_LIMITS>; manual?: boolean } = {}) {
-  const { database, url } = await openTestDatabase(t)
-  const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-exports-'))
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
-  const exports = await openExports({ database, tasks, dataFolder, log: silentLog, ...(options.limits && { limits: options.limits }) })
-  t.teardown(async () => {
-    await tasks.stop()
-    await exports.close()
-    rmSync(dataFolder, { recursive: true, force: true })
-  })
-  if (!options.manual) await tasks.start()
-  const libraryId = await addLibrary(database, { name: 'Comics', path: '/comics' })
-  const caller = await addCaller(database)
-  const wish = (more: Partial<ExportWish> = {}): ExportWish => ({ format: 'json', libraryIds: [libraryId], fields: [], ...more })
-  const ended = async (id: string, by = caller) =>
-    await until(async () => {
-      const found = await exports.get(by, id)
-      return found.status === 'pending' || found.status === 'running' ? null : found
-    }, 30_000)
-  const make = async (more: Partial<ExportWish> = {}, by: Caller = caller) => {
-    const made = await ended((await exports.create(by, wish(more))).id, by)
-    if (made.status !== 'completed') throw new Error(`${made.status}: ${made.error}`)
-    return { ...made, text: readFileSync((await exports.findFile(by, made.id)).path, 'utf8') }
-  }
-  const files = () => (existsSync(join(dataFolder, 'exports')) ? readdirSync(join(dataFolder, 'exports')).sort() : [])
-  return { database, url, dataFolder, tasks, exports, libraryId, caller, wish, ended, make, files }
-}
 
 /** Two series with books, one of which the reader has read a little, and one without books. */
 async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: string; caller: Caller }) {
@@ -97,7 +67,7 @@ async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: str
   return { saga, zed, one, two, extra }
 }
 
-t.test('every field tells what stands in the library, in each format', async (t) => {
+t.test('every field tells what stands in the library, in each format', { timeout: 90_000 }, async (t) => {
   const office = await openOffice(t)
   const { saga, one, zed } = await fillShelf(office.database, office)
   const fields = Object.keys(SERIES_EXPORT_FIELDS)
@@ -194,7 +164,7 @@ t.test('every field tells what stands in the library, in each format', async (t)
   t.same(office.files().length, 5, 'and nothing else lies there')
 })
 
-t.test('pages neither lose nor repeat anything', async (t) => {
+t.test('pages neither lose nor repeat anything', { timeout: 90_000 }, async (t) => {
   const { database, libraryId, make } = await openOffice(t)
   // More series than a page, one of them with more books than a page, all with keys that tie.
   await database.raw(
@@ -226,7 +196,7 @@ t.test('pages neither lose nor repeat anything', async (t) => {
   }
 })
 
-t.test('a reader is told only of what he may see, and of nobody else’s exports', async (t) => {
+t.test('a reader is told only of what he may see, and of nobody else’s exports', { timeout: 90_000 }, async (t) => {
   const { database, libraryId, make, exports, caller, wish } = await openOffice(t)
   const shelf = await fillShelf(database, { libraryId, caller })
   const other = await addCaller(database)
@@ -252,7 +222,7 @@ t.test('a reader is told only of what he may see, and of nobody else’s exports
   await t.rejects(exports.findFile(narrow, id), { code: 'forbidden' })
 })
 
-t.test('what cannot be exported is refused, saying why', async (t) => {
+t.test('what cannot be exported is refused, saying why', { timeout: 90_000 }, async (t) => {
   const { exports, caller, wish } = await openOffice(t, { manual: true })
   const nowhere = '00000000-0000-4000-8000-000000000000'
   await t.rejects(exports.create(caller, wish({ libraryIds: [nowhere] })), { code: 'not_found', message: /no library 0000/ })
@@ -264,7 +234,7 @@ t.test('what cannot be exported is refused, saying why', async (t) => {
   t.same((await exports.create(caller, wish({ fields: ['year', 'series_name', 'year'] }))).fields, ['series_name', 'year'])
 })
 
-t.test('limits', async (t) => {
+t.test('limits', { timeout: 90_000 }, async (t) => {
   const { database, exports, caller, wish, make, tasks, ended, files } = await openOffice(t, {
     manual: true,
     limits: { keptMax: 4, bytesMax: 4_000 },
@@ -307,7 +277,7 @@ t.test('limits', async (t) => {
   })
 })
 
-t.test('time goes by', async (t) => {
+t.test('time goes by', { timeout: 90_000 }, async (t) => {
   const { database, exports, caller, make, dataFolder, files, tasks } = await openOffice(t)
   const gone = await make()
   const kept = await make()
@@ -335,81 +305,3 @@ t.test('time goes by', async (t) => {
   rmSync(join(folder, `${kept.id}.json`))
   await t.rejects(exports.findFile(caller, kept.id), { code: 'not_found', message: /The file of this export is gone/ })
 })
-
-t.test('cancelled and deleted on the way', async (t) => {
-  const { database, exports, caller, wish, tasks, libraryId, files, ended } = await openOffice(t)
-  await addManySeries(database, libraryId, 20_000)
-  const all = { fields: Object.keys(SERIES_EXPORT_FIELDS) }
-  const running = async (id: string) =>
-    await until(async () => {
-      const { progress } = await getTask(database, id)
-      return files().length > 0 && progress !== undefined && progress.current > 0
-    })
-  const { id, taskId } = await exports.create(caller, wish(all))
-  await running(taskId)
-  t.match(await exports.get(caller, id), { status: 'running', rowCount: null, fileSizeBytes: null })
-  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is being made/ })
-  t.same(
-    files().filter((name) => !name.endsWith('.part')),
-    [],
-    'what is half-written has no name of its own',
-  )
-  t.ok(await tasks.cancel(taskId))
-  t.match(await ended(id), { status: 'cancelled', error: null })
-  await until(() => files().length === 0)
-  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /cancelled/ })
-
-  const second = await exports.create(caller, wish(all))
-  await running(second.taskId)
-  await exports.remove(caller, second.id)
-  await t.rejects(exports.get(caller, second.id), { code: 'not_found' })
-  await until(() => files().length === 0)
-  await until(async () => (await getTask(database, second.taskId)).status === 'cancelled')
-})
-
-t.test('a server that stops goes on later; one that fails says so', async (t) => {
-  const { database, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t)
-  await addManySeries(database, libraryId, 20_000)
-  const { id } = await exports.create(caller, wish({ format: 'csv', fields: ['genres', 'progress'] }))
-  await until(() => files().length > 0)
-  await tasks.stop()
-  t.match(await exports.get(caller, id), { status: 'pending' })
-  t.same(files(), [])
-  const next = await openTaskQueue({ database, log: silentLog, nodeId: 'next', retryDelaySeconds: 1 })
-  const again = await openExports({ database, tasks: next, dataFolder, log: silentLog })
-  t.teardown(async () => {
-    await next.stop()
-    await again.close()
-  })
-  await next.start()
-  t.match(await ended(id), { status: 'completed', rowCount: 20_000 })
-  t.equal(readCsv(readFileSync((await exports.findFile(caller, id)).path, 'utf8').slice(1)).length, 20_001)
-
-  // The folder is not one.
-  rmSync(join(dataFolder, 'exports'), { recursive: true })
-  writeFileSync(join(dataFolder, 'exports'), '')
-  const broken = await exports.create(caller, wish())
-  const failed = await ended(broken.id)
-  t.match(failed, { status: 'failed', error: /could not be made/ })
-  const task = await getTask(database, failed.taskId)
-  t.notMatch(JSON.stringify([failed, task]), dataFolder, 'no path of the server is told')
-  t.equal(task.attempts, 4, 'it was tried again')
-})
-
-t.test('an export without a task, and one whose task is gone', async (t) => {
-  const { database, exports, caller, wish } = await openOffice(t, { manual: true })
-  const { id } = await exports.create(caller, wish())
-  await database('pgboss.job').delete()
-  t.match(await exports.get(caller, id), { status: 'pending' }, 'its task may be on its way')
-  await database('series_exports').update({ created_at: new Date(Date.now() - 61_000) })
-  t.match(await exports.get(caller, id), { status: 'failed', error: /Ask for it again/ })
-})
-
-async function addManySeries(database: Knex, libraryId: string, count: number): Promise<void> {
-  await database.raw(
-    `WITH s AS (INSERT INTO series (library_id, path, title) SELECT ?, 'p' || n, 'Title ' || n FROM generate_series(1, ?::int) n RETURNING id, library_id, path)
-     INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title)
-     SELECT library_id, id, path || '/1', '1', 'cbz', 1, 1, 'Book' FROM s`,
-    [libraryId, count],
-  )
-}

@@ -5,7 +5,7 @@ import t from 'tap'
 import { bundledPlugins, getBundledPlugin } from '#plugins/bundled/bundled.ts'
 import { readPackage } from '#plugins/package/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
-import { ROOT, TSC } from '#test/support/plugin-kit.ts'
+import { ROOT, succeeds, TSC } from '#test/support/plugin-kit.ts'
 import { BUNDLED_FOLDER, buildBundled, listBundled } from '../../../plugins/bundled/build.mjs'
 
 t.setTimeout(90_000)
@@ -60,4 +60,17 @@ t.test('one is found by its short name or its id', async (t) => {
   t.same(await getBundledPlugin('carrel.open-library'), byName)
   for (const id of ['', 'openlibrary', '../echo', 'x'.repeat(10_000)])
     await t.rejects(getBundledPlugin(id), { code: 'not_found', message: /there are .*echo.*open-library/ }, id.slice(0, 20))
+})
+
+t.test('they stand what every plugin must stand, by the calls that are saved beside them', async (t) => {
+  const tool = path.join(ROOT, 'plugins', 'tool', 'carrel-plugin.mjs')
+  for (const [name, passed] of [
+    ['echo', 23],
+    ['open-library', 21],
+  ] as const) {
+    const said = await succeeds(process.execPath, [tool, 'test', '--folder', path.join(BUNDLED_FOLDER, name)], t.testdir())
+    const [, count = '0'] = /(\d+) passed/.exec(said) ?? []
+    t.ok(Number(count) >= passed, `${name}: ${count}, each with a call to make`)
+    t.notMatch(said, /save a call/, name)
+  }
 })

@@ -3,6 +3,7 @@ import { scanBundle, splitTexts } from '#plugins/tool/bundle-scan.ts'
 
 t.test('texts are told from code, comments and regular expressions', async (t) => {
   const code =
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template of the code that is looked at
     'const a="one",b=\'t\\x77o\',c=`three ${a+`four ${b}`} five`,d=/"not a text"[/"]/.test(a)?1/2/3:x/y,e={f:"six"};return/"nor this"/'
   const { literals, bare } = splitTexts(code)
   t.same(literals, ['one', 'two', 'three ', 'four ', '', ' five', 'six'])

@@ -29,7 +29,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
     ['range', { manifest: { engine: { pluginApi: '^1.9' } } }, [error('manifest', /needs a newer one/)]],
     ['unknown member', { manifest: { ...HOSTS, licence: 'MIT' } }, [warning('manifest', /"licence"/)]],
     ['no code', code('this is none'), [error('code', /src\/main\.ts:1:\d+: Expected/)]],
-    ['missing import', code(`import x from 'left-pad'\n${ECHO}`), [error('code', /Could not resolve "left-pad"[\s\S]*have no Node/)]],
+    ['missing import', code(`import 'left-pad'\n${ECHO}`), [error('code', /Could not resolve "left-pad"[\s\S]*have no Node/)]],
     ['a Node module', code(`import fs from 'node:fs'\n${withGet('return { externalId, title: String(fs) }')}`), [error('code', /node:fs/)]],
     ['global', code(withGet('return { externalId, title: String(process.pid) }')), [error('globals', /uses process, which/)]],
     ['global by another way', code(withGet('globalThis.localStorage.clear(); return { externalId }')), [error('globals', /ctx\.storage/)]],
@@ -43,7 +43,6 @@ t.test('everything that can be known beforehand is found', async (t) => {
       code(withGet(`return { externalId, title: String(new Function('return 1')()) }`)),
       [warning('globals', /code out of text/)],
     ],
-    ['import when it runs', code(withGet('const { x } = await import(`./${externalId}.js`); return { externalId, title: x }')), []],
     [
       'strange host',
       code(withGet(`return { externalId, coverUrl: 'https://covers.example.com/1' }`)),
@@ -82,7 +81,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
     ['secret', code(withGet(`return { externalId, title: 'ghp_${'a1B2'.repeat(9)}' }`)), [error('secrets', /a token of GitHub: ghp_a1…/)]],
     [
       'random text',
-      code(withGet(`return { externalId, title: 'q8Zr3TxVw0LmN5bYc7HdK2sJf9GpA4uE6iOe' }`)),
+      code(withGet(`return { externalId, title: 'q8Zr3TxVq8LmN5bYc7HdK2sJf9GpA4uE6iq8' }`)),
       [warning('secrets', /something random/)],
     ],
     [
@@ -114,7 +113,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
     const allowed = new Set(expected.map(({ level }) => level))
     if (!allowed.has('error'))
       t.notOk(
-        findings.some(({ level }) => level === 'error' && name !== 'import when it runs'),
+        findings.some(({ level }) => level === 'error'),
         `${name} is no error`,
       )
   }

@@ -1,0 +1,124 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import type { ShownItem } from '#plugins/recommendation/shown-items.ts'
+
+const tag = 'recommendations'
+const allow = { who: 'user' } as const
+const Text = Nullable(Type.String())
+const Count = Nullable(Type.Integer({ minimum: 0 }))
+const WhichPlugin = Type.Object({
+  pluginId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'One that the reader has enabled; the first of them by name unless said.' }),
+  ),
+})
+const REASON_LENGTH_MAX = 200
+
+const Recommendation = Type.Object(
+  {
+    externalId: Type.String(),
+    title: Type.String(),
+    externalUrl: Text,
+    coverUrl: Text,
+    summary: Text,
+    genres: Type.Array(Type.String()),
+    tags: Type.Array(
+      Type.Object(
+        { category: Type.String(), name: Type.String(), rank: Type.Integer({ minimum: 0, maximum: 100 }) },
+        { title: 'RecommendationTag' },
+      ),
+    ),
+    score: Type.Number({ minimum: 0, maximum: 1 }),
+    reason: Type.String(),
+    basedOn: Type.Array(Type.String(), { description: 'Titles that led to it.' }),
+    serviceSeriesId: Nullable(Uuid, { description: 'The series of this library that it is, where the reader may see one.' }),
+    inService: Type.Boolean({ description: 'Whether there is such a series.' }),
+    inLibrary: Type.Boolean({ description: "In the reader's library, as the plugin says." }),
+    status: Text,
+    format: Text,
+    countryOfOrigin: Text,
+    startYear: Nullable(Type.Integer()),
+    rating: Nullable(Type.Integer({ minimum: 0, maximum: 100 })),
+    popularity: Count,
+    totalVolumeCount: Count,
+    totalChapterCount: Nullable(Type.Number({ minimum: 0 })),
+    codexSeriesId: Type.Optional(Nullable(Uuid, { description: 'Same as serviceSeriesId; only with compatibility.legacyNames.' })),
+    inCodex: Type.Optional(Type.Boolean({ description: 'Same as inService; only with compatibility.legacyNames.' })),
+  },
+  { title: 'Recommendation' },
+)
+
+/** With the names that older clients know, where that is switched on. */
+const shown = (item: ShownItem, withLegacyNames: boolean) =>
+  withLegacyNames ? { ...item, codexSeriesId: item.serviceSeriesId, inCodex: item.inService } : item
+
+export const recommendationRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user/recommendations',
+    summary: 'What a plugin recommends to oneself; an old list is answered at once, and a task makes the next one',
+    tag,
+    allow,
+    query: WhichPlugin,
+    reply: Type.Object(
+      {
+        recommendations: Type.Array(Recommendation),
+        pluginId: Uuid,
+        pluginName: Type.String(),
+        cached: Type.Boolean({ description: 'False where no list was made yet.' }),
+        generatedAt: Nullable(Timestamp),
+        taskId: Nullable(Uuid),
+        taskStatus: Nullable(OneOf(['pending', 'running'])),
+      },
+      { title: 'Recommendations' },
+    ),
+    run: async (call, { query }) => {
+      const { services } = call
+      const { plugin, items, generatedAt, task } = await services.recommendations.get(signedInCaller(call), query.pluginId ?? null)
+      return {
+        recommendations: items.map((item) => shown(item, services.settings.compatibility.legacyNames)),
+        pluginId: plugin.id,
+        pluginName: plugin.manifest.name,
+        cached: generatedAt !== null,
+        generatedAt: generatedAt?.toISOString() ?? null,
+        taskId: task?.taskId ?? null,
+        taskStatus: task?.taskStatus ?? null,
+      }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/user/recommendations/refresh',
+    summary: 'Let a plugin look for recommendations now',
+    tag,
+    allow,
+    status: 202,
+    query: WhichPlugin,
+    reply: Type.Object({ taskId: Uuid, message: Type.String() }),
+    run: async (call, { query }) => {
+      const { taskId, plugin } = await call.services.recommendations.refresh(signedInCaller(call), query.pluginId ?? null)
+      return { taskId, message: `${plugin.manifest.name} looks for recommendations.` }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/user/recommendations/:externalId/dismiss',
+    summary: 'Never see a recommendation again',
+    tag,
+    allow,
+    params: Type.Object({ externalId: Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' }) }),
+    query: WhichPlugin,
+    body: Type.Object({
+      reason: Type.Optional(
+        Nullable(Type.String({ maxLength: REASON_LENGTH_MAX }), { description: 'Such as not_interested, already_read or already_owned.' }),
+      ),
+    }),
+    reply: Type.Object({ dismissed: Type.Boolean() }),
+    run: async (call, { params, query, body }) => {
+      const dismissal = { externalId: params.externalId, reason: body.reason ?? null }
+      await call.services.recommendations.dismiss(signedInCaller(call), query.pluginId ?? null, dismissal)
+      return { dismissed: true }
+    },
+  }),
+]

@@ -1,0 +1,328 @@
+import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint, stream } from '#api/routes/route.ts'
+import { shownCapabilities } from '#api/routes/shown-plugins.ts'
+import { signInPage } from '#api/routes/shown-sign-in.ts'
+import type { Services } from '#api/services.ts'
+import { refuse } from '#core/errors.ts'
+import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
+import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { getTask } from '#core/task/task-query.ts'
+import type { Manifest } from '#plugins/manifest.ts'
+import { SignInError } from '#plugins/sign-in.ts'
+import type { OfferedPlugin, OwnPlugin } from '#plugins/user-plugins.ts'
+
+const tag = 'plugins'
+const allow = { who: 'user' } as const
+const PluginId = Type.Object({ pluginId: Uuid })
+const Text = Nullable(Type.String())
+const path = '/api/v1/user/plugins'
+const CALLBACK = `${path}/oauth/callback`
+const TEXT_LENGTH_MAX = 10_000
+
+const Capabilities = Type.Object({
+  readSync: Type.Boolean({ description: 'Always false: no plugin carries reading progress elsewhere yet.' }),
+  userRecommendationProvider: Type.Boolean(),
+})
+const Settings = Type.Object(
+  {
+    description: Text,
+    fields: Type.Array(
+      Type.Object({
+        key: Type.String(),
+        label: Type.String(),
+        type: Type.String(),
+        required: Type.Boolean(),
+        description: Text,
+        default: Type.Optional(Type.Unknown()),
+      }),
+    ),
+    schema: Type.Unknown({ description: 'The same as a JSON Schema.' }),
+  },
+  { title: 'UserConfigSchema' },
+)
+const UserPlugin = Type.Object(
+  {
+    id: Uuid,
+    pluginId: Uuid,
+    pluginName: Type.String({ description: 'Its own identifier, such as org.example.anilist.' }),
+    pluginDisplayName: Type.String(),
+    pluginType: Type.String(),
+    description: Text,
+    enabled: Type.Boolean(),
+    connected: Type.Boolean({ description: 'It has what it needs of the reader; true where it needs nothing.' }),
+    healthStatus: Type.String({ description: 'unhealthy: the service refused the credentials of the reader.' }),
+    capabilities: Capabilities,
+    config: Type.Record(Type.String(), Type.Unknown()),
+    userConfigSchema: Nullable(Settings),
+    requiresOauth: Type.Boolean(),
+    oauthConfigured: Type.Boolean({ description: 'An administrator has given what the service knows this server by.' }),
+    credentialType: Nullable(Type.String({ description: 'What the reader can give: apiKey, basic or oauth2.' })),
+    externalUsername: Text,
+    externalAvatarUrl: Text,
+    userSetupInstructions: Text,
+    lastSuccessAt: Nullable(Timestamp),
+    lastSyncAt: Nullable(Timestamp),
+    lastSyncResult: Type.Unknown(),
+    createdAt: Timestamp,
+  },
+  { title: 'UserPlugin' },
+)
+const AvailablePlugin = Type.Object(
+  {
+    pluginId: Uuid,
+    name: Type.String(),
+    displayName: Type.String(),
+    description: Text,
+    capabilities: Capabilities,
+    requiresOauth: Type.Boolean(),
+    oauthConfigured: Type.Boolean(),
+    userSetupInstructions: Text,
+  },
+  { title: 'AvailablePlugin' },
+)
+
+const capabilitiesOf = (manifest: Manifest) => {
+  const { userReadSync, userRecommendationProvider } = shownCapabilities(manifest)
+  return { readSync: userReadSync, userRecommendationProvider }
+}
+const authOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
+
+interface Member {
+  type: string
+  title?: string
+  description?: string
+  default?: unknown
+}
+
+/** What a form needs, from the schema of a manifest, which was checked when it was installed. */
+function settingsOf({ userConfig }: Manifest) {
+  if (userConfig === undefined) return null
+  const {
+    description,
+    properties,
+    required = [],
+  } = userConfig as {
+    description?: string
+    properties: Record<string, Member>
+    required?: string[]
+  }
+  const fields = Object.entries(properties).map(([key, member]) => ({
+    ...{ key, label: member.title ?? key, type: member.type, required: required.includes(key) },
+    description: member.description ?? null,
+    ...(member.default !== undefined && { default: member.default }),
+  }))
+  return { description: description ?? null, fields, schema: userConfig }
+}
+
+function shown({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
+  const { manifest } = plugin
+  return {
+    id: own.id,
+    pluginId: plugin.id,
+    pluginName: plugin.key,
+    pluginDisplayName: manifest.name,
+    pluginType: 'user',
+    description: manifest.summary,
+    enabled: own.enabled,
+    connected: own.authFailedAt === null && (authStatus === 'connected' || authStatus === 'none'),
+    healthStatus: own.authFailedAt === null ? services.plugins.healthOf(plugin) : 'unhealthy',
+    capabilities: capabilitiesOf(manifest),
+    config: own.config,
+    userConfigSchema: settingsOf(manifest),
+    requiresOauth: authOf(manifest) === 'oauth2',
+    oauthConfigured: signInReady,
+    credentialType: authOf(manifest),
+    externalUsername: own.externalUsername,
+    externalAvatarUrl: null,
+    userSetupInstructions: manifest.description ?? null,
+    lastSuccessAt: own.lastSuccessAt?.toISOString() ?? null,
+    lastSyncAt: null,
+    lastSyncResult: null,
+    createdAt: own.createdAt.toISOString(),
+  }
+}
+
+const offered = ({ plugin, signInReady }: OfferedPlugin) => ({
+  pluginId: plugin.id,
+  name: plugin.key,
+  displayName: plugin.manifest.name,
+  description: plugin.manifest.summary,
+  capabilities: capabilitiesOf(plugin.manifest),
+  requiresOauth: authOf(plugin.manifest) === 'oauth2',
+  oauthConfigured: signInReady,
+  userSetupInstructions: plugin.manifest.description ?? null,
+})
+
+/** Which way of two something is switched. */
+const switches = [
+  { verb: 'enable', summary: 'Switch a plugin on for oneself' },
+  { verb: 'disable', summary: 'Switch a plugin off for oneself; what it keeps stays' },
+] as const
+
+export const userPluginRoutes = [
+  endpoint({
+    method: 'GET',
+    path,
+    summary: 'The plugins that one has switched on, and those that one could',
+    tag,
+    allow,
+    reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
+    run: async (call) => {
+      const { enabled, available } = await call.services.userPlugins.list(signedInCaller(call).userId)
+      return { enabled: enabled.map((one) => shown(call, one)), available: available.map(offered) }
+    },
+  }),
+  stream({
+    path: CALLBACK,
+    summary: 'Where a service sends a browser back to when somebody has signed in there; a page that closes itself',
+    tag,
+    // The state is what proves it. The cookie says no more than that it is the same person, where there is one.
+    allow: { who: 'public', cookie: true },
+    query: Type.Object({
+      state: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
+      code: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
+      error: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
+    }),
+    mediaTypes: ['text/html'],
+    run: async ({ services, caller }, { query }) => {
+      try {
+        const { state, code, error } = query
+        const { name } = await services.userPlugins.finishSignIn({ state, code, error, userId: caller?.userId ?? null })
+        return signInPage({ connected: name })
+      } catch (failure) {
+        if (failure instanceof SignInError) return signInPage({ failure: failure.message })
+        throw failure
+      }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: `${path}/:pluginId`,
+    summary: 'A plugin that one has',
+    tag,
+    allow,
+    params: PluginId,
+    reply: UserPlugin,
+    run: async (call, { params }) => shown(call, await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: `${path}/:pluginId`,
+    summary: 'Disconnect a plugin, and delete all that it has of oneself',
+    tag,
+    allow,
+    status: 204,
+    params: PluginId,
+    run: async (call, { params }) => {
+      await call.services.userPlugins.disconnect(signedInCaller(call).userId, params.pluginId)
+      return undefined
+    },
+  }),
+  ...switches.map(({ verb, summary }) =>
+    endpoint({
+      method: 'POST',
+      path: `${path}/:pluginId/${verb}`,
+      summary,
+      tag,
+      allow,
+      params: PluginId,
+      reply: UserPlugin,
+      run: async (call, { params }) => shown(call, await call.services.userPlugins[verb](signedInCaller(call).userId, params.pluginId)),
+    }),
+  ),
+  endpoint({
+    method: 'PATCH',
+    path: `${path}/:pluginId/config`,
+    summary: 'Configure a plugin for oneself; takes the place of the whole configuration',
+    tag,
+    allow,
+    params: PluginId,
+    body: Type.Object({ config: Type.Record(Type.String(), Type.Unknown()) }),
+    reply: UserPlugin,
+    run: async (call, { params, body }) =>
+      shown(call, await call.services.userPlugins.configure(signedInCaller(call).userId, params.pluginId, body.config)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/credentials`,
+    summary: 'Give a plugin what a service knows oneself by; it is kept encrypted and never told',
+    tag,
+    allow,
+    params: PluginId,
+    body: Type.Union([
+      Type.Object({ accessToken: Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }) }),
+      Type.Object({ username: Type.String({ maxLength: TEXT_LENGTH_MAX }), password: Type.String({ maxLength: TEXT_LENGTH_MAX }) }),
+    ]),
+    reply: UserPlugin,
+    run: async (call, { params, body }) =>
+      shown(call, await call.services.userPlugins.setCredentials(signedInCaller(call).userId, params.pluginId, body)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/oauth/start`,
+    summary: 'Begin to sign in at the service of a plugin: the address to send a browser to',
+    tag,
+    allow,
+    params: PluginId,
+    reply: Type.Object({ redirectUrl: Type.String() }),
+    run: async (call, { params }) => {
+      const { userId } = signedInCaller(call)
+      const origin = call.origin ?? refuse('invalid_request', 'The request does not say where this server is: it has no Host header.')
+      return { redirectUrl: await call.services.userPlugins.beginSignIn(userId, params.pluginId, `${origin}${CALLBACK}`) }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/sync`,
+    summary: 'Kept for carrying reading progress to a service, which no plugin can yet',
+    tag,
+    allow,
+    params: PluginId,
+    run: async (call, { params }) => {
+      const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
+      return refuse('conflict', `${plugin.manifest.name} does not carry reading progress elsewhere; this server has no plugins that do.`)
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: `${path}/:pluginId/sync/status`,
+    summary: 'Kept for how that went',
+    tag,
+    allow,
+    params: PluginId,
+    run: async (call, { params }) => {
+      const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
+      return refuse('not_found', `${plugin.manifest.name} does not carry reading progress elsewhere, so there is no status of it.`)
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: `${path}/:pluginId/tasks`,
+    summary: 'The last task of a plugin that was done for oneself',
+    tag,
+    allow,
+    params: PluginId,
+    query: Type.Object({ type: Type.Optional(Type.String({ maxLength: 100 })) }),
+    reply: Type.Object({
+      taskId: Uuid,
+      taskType: Type.String(),
+      status: Type.String(),
+      createdAt: Timestamp,
+      startedAt: Nullable(Timestamp),
+      completedAt: Nullable(Timestamp),
+      error: Text,
+      result: Type.Unknown(),
+    }),
+    run: async (call, { params, query }) => {
+      const { userId } = signedInCaller(call)
+      const { plugin } = await call.services.userPlugins.get(userId, params.pluginId)
+      const isAsked = query.type === undefined || query.type === 'refresh_recommendations'
+      const taskId = isAsked ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
+      if (taskId === null) return refuse('not_found', `${plugin.manifest.name} has done nothing for you yet that is remembered.`)
+      const { id, taskType, status, createdAt, startedAt, completedAt, lastError, result } = await getTask(call.services.database, taskId)
+      return { taskId: id, taskType, status, createdAt, startedAt, completedAt, error: lastError, result }
+    },
+  }),
+]

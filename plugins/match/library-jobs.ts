@@ -1,0 +1,263 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/errors.ts'
+import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/job/library-job.ts'
+import { addJob, advanceJob, deleteJob, findJob, listDueJobs, listJobs, recordRun, updateJob } from '#core/job/library-job-store.ts'
+import type { Log } from '#core/log.ts'
+import { countIdentified, countPass, type Pass, samplePass } from '#core/match/target-query.ts'
+import { FinalFailure, type TaskQueue } from '#core/task/task.ts'
+import { getTask } from '#core/task/task-query.ts'
+import { methodsOf } from '#plugins/manifest.ts'
+import type { MatchTally, MatchTasks } from '#plugins/match/match-tasks.ts'
+import { idSourceOf, type Matching } from '#plugins/match/matching.ts'
+import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
+
+export interface JobWish {
+  name?: string | null | undefined
+  enabled?: boolean | undefined
+  cronSchedule?: string | null | undefined
+  timezone?: string | null | undefined
+  config?: JobConfig | undefined
+}
+
+/** What a job would do to one series. */
+export interface JobDelta {
+  seriesId: string
+  seriesName: string
+  changes: Record<string, { before: unknown; after: unknown }>
+  skipped: { field: string; reason: string }[]
+}
+
+export interface JobRehearsal {
+  sample: JobDelta[]
+  totalEligible: number
+  estSkippedNoId: number
+  estSkippedRecentlySynced: number
+  /** Why the job could not run at all. */
+  planFailure: string | null
+}
+
+/** Work on the metadata of a library that is done by a timetable. */
+export interface LibraryJobs {
+  list(libraryId: string): Promise<LibraryJob[]>
+  /** @throws not_found, also for a job of another library */
+  get(libraryId: string, jobId: string): Promise<LibraryJob>
+  /** @throws invalid_value, conflict when the library has too many */
+  add(libraryId: string, wish: JobWish & { config: JobConfig }): Promise<LibraryJob>
+  /** @throws not_found, invalid_value */
+  edit(libraryId: string, jobId: string, wish: JobWish): Promise<LibraryJob>
+  remove(libraryId: string, jobId: string): Promise<void>
+  /** @throws conflict when it waits or runs already */
+  runNow(libraryId: string, jobId: string): Promise<string>
+  /** What a run would do, over some series; changes nothing. @throws not_found */
+  rehearse(
+    libraryId: string,
+    jobId: string,
+    how: { sampleSize: number; config?: JobConfig | undefined; signal?: AbortSignal },
+  ): Promise<JobRehearsal>
+  /** Puts in line what is due; after `start` the clock does so. */
+  runDue(): Promise<void>
+  start(): void
+  close(): void
+}
+
+/** Of one library; each asks a service about everything in it. */
+const JOBS_MAX = 20
+/** A timetable counts minutes; half of one is soon enough. */
+const LOOK_EVERY_MS = 30_000
+
+export interface LibraryJobParts {
+  database: Knex
+  tasks: TaskQueue
+  plugins: PluginHost
+  matching: Matching
+  matchTasks: MatchTasks
+  log: Log
+}
+
+export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
+  const { database, tasks, plugins, matching, matchTasks, log } = parts
+  let timer: NodeJS.Timeout | undefined
+
+  async function get(libraryId: string, jobId: string): Promise<LibraryJob> {
+    const job = await findJob(database, jobId)
+    return job !== null && job.libraryId === libraryId.toLowerCase()
+      ? job
+      : refuse('not_found', `There is no job ${jobId} of this library.`)
+  }
+
+  /** The plugin that a job asks, and why it cannot. */
+  async function providerOf({ provider, scope = 'series_only' }: JobConfig): Promise<InstalledPlugin | { failure: string }> {
+    const plugin = (await plugins.list()).find(({ id, key }) => key === provider || id === provider)
+    if (plugin === undefined) return { failure: `There is no plugin "${provider}".` }
+    if (plugin.state !== 'enabled') return { failure: `${plugin.manifest.name} is ${plugin.state}.` }
+    const missing = kindsOf(scope).find((kind) => !methodsOf(plugin.manifest).includes(`metadata.${kind}.get`))
+    return missing === undefined
+      ? plugin
+      : { failure: `${plugin.manifest.name} has no metadata of ${missing === 'book' ? 'books' : 'series'}.` }
+  }
+
+  const passOf = (libraryId: string, kind: Pass['kind'], plugin: InstalledPlugin, { skipRecentlySyncedWithinS }: JobConfig): Pass => ({
+    ...{ kind, libraryId },
+    synced: skipRecentlySyncedWithinS ? { source: idSourceOf(plugin, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
+  })
+
+  const wishOf = (plugin: InstalledPlugin, config: JobConfig) => ({
+    pluginIds: [plugin.id],
+    fields: fieldsOf(config),
+    existingIdsOnly: config.existingSourceIdsOnly ?? false,
+  })
+
+  const enqueue = ({ id, libraryId }: LibraryJob) => tasks.add({ type: 'library_job', libraryId, params: { jobId: id }, dedupeKey: id })
+
+  async function runDue(): Promise<void> {
+    for (const job of await listDueJobs(database)) {
+      // Into the queue first: killed in between, the job is found due again, and a task that waits already is the same one.
+      const { taskId } = await enqueue(job)
+      if (await advanceJob(database, job, nextRun(job.cronSchedule, job.timezone, new Date())))
+        log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was put in line`)
+    }
+  }
+
+  tasks.handle('library_job', { concurrency: 1 }, async (run) => {
+    const jobId = String(run.params['jobId'])
+    const job = (await findJob(database, jobId)) ?? stop('The job was deleted.')
+    const plugin = await providerOf(job.config)
+    if ('failure' in plugin) {
+      await recordRun(database, job.id, { status: 'failed', message: plugin.failure })
+      return stop(plugin.failure)
+    }
+    await recordRun(database, job.id, { status: 'running', message: null, taskId: run.id })
+    try {
+      const tallies: Partial<Record<Pass['kind'], MatchTally>> = {}
+      for (const kind of kindsOf(job.config.scope))
+        tallies[kind] = await matchTasks.matchAll(passOf(job.libraryId, kind, plugin, job.config), wishOf(plugin, job.config), run)
+      const sum = (name: 'processed' | 'matched' | 'fieldsApplied') =>
+        Object.values(tallies).reduce((total, tally) => total + tally[name], 0)
+      const message = `${sum('processed')} looked at, ${sum('matched')} found, ${sum('fieldsApplied')} fields changed.`
+      await recordRun(database, job.id, { status: 'completed', message })
+      return { message, ...tallies }
+    } catch (error) {
+      // A server that stops gives the task back, and the next one goes on with it.
+      if (!run.signal.aborted) await recordRun(database, job.id, { status: 'failed', message: (error as Error).message })
+      throw error
+    }
+  })
+
+  const isActive = async (taskId: string): Promise<boolean> =>
+    await getTask(database, taskId).then(
+      ({ status }) => status === 'pending' || status === 'processing',
+      // Tasks that ended some time ago are forgotten.
+      () => false,
+    )
+
+  return {
+    get,
+    runDue,
+    list: (libraryId) => listJobs(database, libraryId),
+
+    async add(libraryId, { name, enabled = true, cronSchedule = null, timezone, config }) {
+      fieldsOf(config)
+      const zone = timezone ?? 'UTC'
+      const nextRunAt = nextRun(cronSchedule, zone, new Date())
+      const given = {
+        libraryId,
+        name: name ?? `Metadata from ${config.provider}`,
+        enabled,
+        cron: cronSchedule,
+        timezone: zone,
+        config,
+        nextRunAt,
+      }
+      return (await addJob(database, given, JOBS_MAX)) ?? refuse('conflict', `A library has ${JOBS_MAX} jobs at most; delete one first.`)
+    },
+
+    async edit(libraryId, jobId, wish) {
+      const job = await get(libraryId, jobId)
+      if (wish.config !== undefined) fieldsOf(wish.config)
+      const cron = wish.cronSchedule === undefined ? job.cronSchedule : wish.cronSchedule
+      const timezone = wish.timezone ?? job.timezone
+      const changed = await updateJob(database, job.id, {
+        ...(wish.name && { name: wish.name }),
+        ...(wish.enabled !== undefined && { enabled: wish.enabled }),
+        ...(wish.config !== undefined && { config: wish.config }),
+        ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
+      })
+      return changed ?? refuse('not_found', `There is no job ${jobId} of this library.`)
+    },
+
+    async remove(libraryId, jobId) {
+      const job = await get(libraryId, jobId)
+      if (job.taskId !== null) await tasks.cancel(job.taskId)
+      await deleteJob(database, job.id)
+    },
+
+    async runNow(libraryId, jobId) {
+      const job = await get(libraryId, jobId)
+      if (job.lastRunStatus === 'running' && job.taskId !== null && (await isActive(job.taskId)))
+        refuse('conflict', `"${job.name}" is running.`)
+      const { taskId, created } = await enqueue(job)
+      if (!created) refuse('conflict', `"${job.name}" waits for its turn already.`)
+      return taskId
+    },
+
+    async rehearse(libraryId, jobId, { sampleSize, config: override, signal }) {
+      const job = await get(libraryId, jobId)
+      const config = override ?? job.config
+      const wish = fieldsOf(config)
+      const plugin = await providerOf({ ...config, scope: 'series_only' })
+      if ('failure' in plugin)
+        return { sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: plugin.failure }
+      const pass = passOf(job.libraryId, 'series', plugin, config)
+      const everything: Pass = { kind: 'series', libraryId: job.libraryId }
+      const [eligible, all, identified, sample] = await Promise.all([
+        countPass(database, pass),
+        countPass(database, everything),
+        countIdentified(database, everything, idSourceOf(plugin, 'series')),
+        samplePass(database, pass, sampleSize),
+      ])
+      const deltas: JobDelta[] = []
+      for (const { id, title } of sample) {
+        const how = {
+          pluginId: plugin.id,
+          userId: null,
+          fields: wish,
+          existingIdsOnly: config.existingSourceIdsOnly ?? false,
+          dryRun: true,
+        }
+        const matched = await matching.autoMatch({ kind: 'series', id }, { ...how, ...(signal && { signal }) })
+        const applied = matched.fields.filter(({ status }) => status === 'will_apply')
+        const skipped = matched.fields.filter(({ status }) => status !== 'will_apply' && status !== 'not_provided')
+        deltas.push({
+          ...{ seriesId: id, seriesName: title },
+          changes: Object.fromEntries(
+            applied.map(({ field, currentValue, proposedValue }) => [field, { before: currentValue, after: proposedValue }]),
+          ),
+          skipped: matched.success
+            ? skipped.map(({ field, reason }) => ({ field, reason: reason ?? 'It has this value already.' }))
+            : [{ field: '*', reason: matched.message }],
+        })
+      }
+      return {
+        ...{ sample: deltas, totalEligible: eligible, estSkippedRecentlySynced: all - eligible, planFailure: null },
+        estSkippedNoId: config.existingSourceIdsOnly ? all - identified : 0,
+      }
+    },
+
+    start() {
+      timer ??= setInterval(() => {
+        runDue().catch((error: unknown) => log.error({ err: error }, 'The timetable of jobs could not be looked at'))
+      }, LOOK_EVERY_MS)
+      timer.unref()
+    },
+    close() {
+      clearInterval(timer)
+    },
+  }
+}
+
+const stop = (message: string): never => {
+  throw new FinalFailure(message)
+}
+
+const kindsOf = (scope: JobConfig['scope']): Pass['kind'][] =>
+  scope === 'series_and_books' ? ['series', 'book'] : [scope === 'books_only' ? 'book' : 'series']

@@ -1,0 +1,168 @@
+import type { Caller } from '#core/account/caller.ts'
+import { refuse } from '#core/errors.ts'
+import { findUserPlugin, listUserPlugins, type PluginReader, type UserPlugin } from '#core/plugin/user-plugin-store.ts'
+import { addDismissal, type Dismissal, listDismissed } from '#core/recommendation/dismissal-store.ts'
+import {
+  claimRefresh,
+  findLiveRefresh,
+  findRecommendations,
+  type LiveRefresh,
+  refreshKeyOf,
+  releaseRefresh,
+  type StoredRecommendations,
+} from '#core/recommendation/recommendation-store.ts'
+import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendation/service-series-query.ts'
+import type { InstalledPlugin } from '#plugins/plugin-host.ts'
+import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
+import {
+  externalSeriesOf,
+  type Item,
+  idSourceOf,
+  OWN_SOURCE,
+  type ShownItem,
+  shownItems,
+  wishedCount,
+} from '#plugins/recommendation/shown-items.ts'
+import { isOffered, nameOf } from '#plugins/user-plugins.ts'
+
+type Reader = Pick<Caller, 'userId'>
+
+/** What one plugin recommends to a reader. */
+export interface RecommendationList {
+  plugin: InstalledPlugin
+  items: ShownItem[]
+  /** Null where no list was made yet. */
+  generatedAt: Date | null
+  /** Null where none waits or runs. */
+  task: LiveRefresh | null
+}
+
+/** What plugins recommend to readers. Where no plugin is named, it is the first by name of those that the reader has enabled. */
+export interface Recommendations {
+  /** Answers what is there, at once; where that is old or missing, a task makes the next one. @throws not_found */
+  get(reader: Reader, pluginId: string | null): Promise<RecommendationList>
+  /** Answers the id of the task. @throws not_found; conflict while one waits or runs, or where the reader has to sign in at the service first */
+  refresh(reader: Reader, pluginId: string | null): Promise<{ taskId: string; plugin: InstalledPlugin }>
+  /** Never shows it to the reader again, whatever the plugin says; the plugin is told in the background. @throws not_found */
+  dismiss(reader: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void>
+  /** Ends what plugins are being told; it is told before their next list. */
+  close(): Promise<void>
+}
+
+/** A list is good for a day. */
+const GOOD_MS = 24 * 3600 * 1000
+
+/** Registers the task that makes the lists: before `tasks.start()`. */
+export function openRecommendations(parts: RefreshParts): Recommendations {
+  const { database, plugins, tasks, log } = parts
+  openRefreshTask(parts)
+  const tell = openTelling(parts)
+  const closing = new AbortController()
+  const telling = new Set<Promise<void>>()
+
+  async function choose({ userId }: Reader, pluginId: string | null): Promise<{ plugin: InstalledPlugin; own: UserPlugin }> {
+    const mine = (
+      pluginId === null ? await listUserPlugins(database, userId) : [await findUserPlugin(database, { userId, pluginId })]
+    ).filter((own) => own?.enabled === true) as UserPlugin[]
+    const all = mine.length === 0 ? [] : await plugins.list()
+    const offered = mine.flatMap((own) => {
+      const plugin = all.find(({ id }) => id === own.pluginId)
+      return plugin !== undefined && isOffered(plugin) ? [{ plugin, own }] : []
+    })
+    const [first] = offered.sort((a, b) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1))
+    if (first !== undefined) return first
+    const what =
+      pluginId === null ? 'You have enabled no plugin that recommends' : `You have not enabled a plugin ${pluginId} that recommends`
+    return refuse('not_found', `${what}; GET /api/v1/user/plugins names those there are.`)
+  }
+
+  /** Null where somebody else is about to add it. */
+  async function start(reader: PluginReader): Promise<LiveRefresh | null> {
+    const live = await findLiveRefresh(database, reader)
+    if (live !== null || !(await claimRefresh(database, reader))) return live
+    try {
+      const { pluginId, userId } = reader
+      const { taskId } = await tasks.add({
+        ...{ type: 'refresh_recommendations', userId, params: { pluginId } },
+        dedupeKey: refreshKeyOf(reader),
+      })
+      return { taskId, taskStatus: 'pending' }
+    } finally {
+      await releaseRefresh(database, reader)
+    }
+  }
+
+  const needsSignIn = async (plugin: InstalledPlugin, { userId }: Reader) => (await plugins.authStatus(plugin, userId)) === 'missing'
+
+  /** Whether it is time for the next list, and nobody has asked to wait. */
+  const isDue = (stored: StoredRecommendations | null, isGone: boolean) =>
+    (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
+    (stored?.nextTryAt == null || stored.nextTryAt.getTime() <= Date.now())
+
+  async function show(reader: PluginReader, plugin: InstalledPlugin, own: UserPlugin, items: readonly Item[]): Promise<ShownItem[]> {
+    const idSource = idSourceOf(plugin)
+    const isOwn = idSource === OWN_SOURCE
+    const [dismissed, visible, known] = await Promise.all([
+      listDismissed(database, reader),
+      isOwn
+        ? findVisibleSeries(
+            database,
+            reader,
+            items.map(({ externalId }) => externalId),
+          )
+        : new Set<string>(),
+      isOwn
+        ? new Map<string, string>()
+        : findByExternalIds(
+            database,
+            reader,
+            items.flatMap((item) => externalSeriesOf(item, idSource)),
+          ),
+    ])
+    return shownItems(items, { idSource, dismissed: new Set(dismissed), visible, known, count: wishedCount(own.config) })
+  }
+
+  return {
+    async get({ userId }, pluginId) {
+      const { plugin, own } = await choose({ userId }, pluginId)
+      const reader = { userId, pluginId: plugin.id }
+      const stored = await findRecommendations(database, reader)
+      // Its reasons may name what the reader may not see any more.
+      const isGone = stored !== null && (await hidesAny(database, reader, stored.basedOn))
+      const due = isDue(stored, isGone) && !(await needsSignIn(plugin, reader))
+      const [task, items] = await Promise.all([
+        due ? start(reader) : findLiveRefresh(database, reader),
+        isGone ? [] : show(reader, plugin, own, (stored?.items ?? []) as Item[]),
+      ])
+      return { plugin, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task }
+    },
+
+    async refresh({ userId }, pluginId) {
+      const { plugin } = await choose({ userId }, pluginId)
+      const reader = { userId, pluginId: plugin.id }
+      const { name } = plugin.manifest
+      if (await needsSignIn(plugin, reader)) refuse('conflict', `${name} has to be connected first: sign in at its service.`)
+      const before = await findLiveRefresh(database, reader)
+      const started = before === null ? await start(reader) : null
+      if (started === null)
+        return refuse('conflict', `${name} is looking for recommendations already.`, before ? { details: { taskId: before.taskId } } : {})
+      return { taskId: started.taskId, plugin }
+    },
+
+    async dismiss({ userId }, pluginId, dismissal) {
+      const { plugin } = await choose({ userId }, pluginId)
+      const reader = { userId, pluginId: plugin.id }
+      await addDismissal(database, reader, dismissal)
+      if (closing.signal.aborted) return
+      const told = tell(reader, dismissal, closing.signal)
+        .catch((error: unknown) => log.debug({ err: error, plugin: plugin.key }, 'A plugin could not be told what was dismissed'))
+        .finally(() => telling.delete(told))
+      telling.add(told)
+    },
+
+    async close() {
+      closing.abort()
+      await Promise.all(telling)
+    },
+  }
+}

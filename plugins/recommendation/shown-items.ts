@@ -1,0 +1,145 @@
+import type { Static } from 'typebox'
+import { type ExternalSeries, externalKey } from '#core/recommendation/service-series-query.ts'
+import type { InstalledPlugin } from '#plugins/plugin-host.ts'
+import type { RESULT_SCHEMAS } from '#plugins/results.ts'
+
+/** An item as a plugin gave it, checked. */
+export type Item = Static<(typeof RESULT_SCHEMAS)['recommendations.refresh']>['recommendations'][number]
+
+/** A recommendation as readers see it. */
+export interface ShownItem {
+  externalId: string
+  title: string
+  externalUrl: string | null
+  coverUrl: string | null
+  summary: string | null
+  genres: string[]
+  tags: { category: string; name: string; rank: number }[]
+  /** 0 to 1. */
+  score: number
+  reason: string
+  basedOn: string[]
+  /** Of a series here that the reader may see. */
+  serviceSeriesId: string | null
+  inService: boolean
+  /** In the reader's library, as the plugin says. */
+  inLibrary: boolean
+  status: string | null
+  format: string | null
+  countryOfOrigin: string | null
+  startYear: number | null
+  /** 0 to 100. */
+  rating: number | null
+  popularity: number | null
+  totalVolumeCount: number | null
+  totalChapterCount: number | null
+}
+
+/** The `idSource` of plugins whose external identifiers are the ids of series of this library. */
+export const OWN_SOURCE = 'carrel'
+/** No reader looks through more. */
+export const SHOWN_MAX = 100
+/** Of what is kept, so that dismissing leaves enough until the next list. */
+export const KEPT_MAX = 200
+/** The member of a reader's configuration that asks for fewer. */
+const WISH = 'maxRecommendations'
+const INT_MAX = 2_147_483_647
+const LIST_SHOWN = 50
+/** Where a plugin does not say of what kind a tag is. */
+const TAG = 'tag'
+
+/** Under which name the identifiers of a plugin's recommendations are kept. */
+export const idSourceOf = ({ key, manifest: { capabilities } }: Pick<InstalledPlugin, 'key' | 'manifest'>): string =>
+  capabilities.recommendations?.idSource ?? capabilities['metadata.series']?.idSource ?? `plugin:${key}`
+
+/** How many are shown, by what the reader has configured. */
+export function wishedCount(userConfig: Readonly<Record<string, unknown>>): number {
+  const wish = userConfig[WISH]
+  return typeof wish === 'number' && wish >= 1 ? Math.min(Math.floor(wish), SHOWN_MAX) : SHOWN_MAX
+}
+
+/** All names that an item goes by at services; its own first. */
+export function externalSeriesOf({ externalId, externalIds }: Item, idSource: string): ExternalSeries[] {
+  const others = Object.entries(externalIds ?? {}).map(([source, id]) => ({ source, externalId: id }))
+  return [{ source: idSource, externalId }, ...others.filter(({ source }) => source !== idSource && !source.includes('\n'))]
+}
+
+/** What is kept of an answer: the best of each identifier, the best first. */
+export function keptItems(items: readonly Item[]): Item[] {
+  const seen = new Set<string>()
+  // Sorting keeps the order of those that are equally good.
+  const sorted = items.toSorted((a, b) => b.score - a.score)
+  return sorted.filter(({ externalId }) => !seen.has(externalId) && seen.add(externalId)).slice(0, KEPT_MAX)
+}
+
+/**
+ * What of a list a reader sees, the best first. What a plugin says of this library is not believed but looked up.
+ * @param about.visible series of this library that the reader may see, of those that the items name
+ * @param about.known series here that the reader may see, by `externalKey`
+ */
+export function shownItems(
+  items: readonly Item[],
+  about: {
+    idSource: string
+    dismissed: ReadonlySet<string>
+    visible: ReadonlySet<string>
+    known: ReadonlyMap<string, string>
+    count: number
+  },
+): ShownItem[] {
+  const shown: ShownItem[] = []
+  const taken = new Set<string>()
+  for (const item of items) {
+    if (shown.length >= about.count) break
+    if (about.dismissed.has(item.externalId)) continue
+    const isOwn = about.idSource === OWN_SOURCE
+    // Hidden, or gone: of what is not there for the reader nothing is said.
+    if (isOwn && !about.visible.has(item.externalId)) continue
+    const seriesId = isOwn ? item.externalId : findKnown(item, about)
+    // One series under two names.
+    if (seriesId !== null && taken.has(seriesId)) continue
+    if (seriesId !== null) taken.add(seriesId)
+    shown.push(shownItem(item, seriesId))
+  }
+  return shown
+}
+
+function findKnown(item: Item, { idSource, known }: { idSource: string; known: ReadonlyMap<string, string> }): string | null {
+  for (const name of externalSeriesOf(item, idSource)) {
+    const seriesId = known.get(externalKey(name))
+    if (seriesId !== undefined) return seriesId
+  }
+  return null
+}
+
+const whole = (value: number | null | undefined, max: number): number | null =>
+  value === null || value === undefined ? null : Math.min(Math.max(Math.round(value), 0), max)
+
+function shownItem(item: Item, serviceSeriesId: string | null): ShownItem {
+  return {
+    externalId: item.externalId,
+    title: item.title,
+    externalUrl: item.externalUrl ?? null,
+    coverUrl: item.coverUrl ?? null,
+    summary: item.summary ?? null,
+    genres: (item.genres ?? []).slice(0, LIST_SHOWN),
+    // A tag without a rank simply applies.
+    tags: (item.tags ?? [])
+      .slice(0, LIST_SHOWN)
+      .map(({ name, category, rank }) => ({ category: category || TAG, name, rank: whole(rank, 100) ?? 100 })),
+    score: item.score,
+    reason: item.reason,
+    basedOn: (item.basedOn ?? []).slice(0, LIST_SHOWN),
+    serviceSeriesId,
+    inService: serviceSeriesId !== null,
+    inLibrary: item.inLibrary ?? false,
+    status: item.status ?? null,
+    format: item.format ?? null,
+    countryOfOrigin: item.countryOfOrigin ?? null,
+    startYear: item.startYear ?? null,
+    rating: whole(item.rating, 100),
+    popularity: whole(item.popularity, INT_MAX),
+    totalVolumeCount: item.totalVolumeCount ?? null,
+    totalChapterCount: item.totalChapterCount ?? null,
+  }
+}

@@ -1,0 +1,417 @@
+import t from 'tap'
+import { bundledPlugins } from '#plugins/bundled/bundled.ts'
+import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { openReaderServer, sendJson, until } from '#test/support/reader-plugins.ts'
+
+t.setTimeout(120_000)
+
+interface Shown {
+  externalId: string
+  title: string
+  score: number
+  serviceSeriesId: string | null
+  inService: boolean
+  tags: object[]
+  codexSeriesId?: string | null
+}
+interface List {
+  recommendations: Shown[]
+  pluginId: string
+  pluginName: string
+  cached: boolean
+  generatedAt: string | null
+  taskId: string | null
+  taskStatus: string | null
+}
+
+const item = (externalId: string, score: number, more: object = {}) => ({
+  externalId,
+  title: `Title ${externalId}`,
+  score,
+  reason: 'So.',
+  ...more,
+})
+
+/** A service whose answer can be changed, and what it was asked for. */
+async function openTaste(t: Parameters<typeof openReaderServer>[0], options: Parameters<typeof openReaderServer>[2] = {}) {
+  let answer: { status?: number; value: unknown } = { value: { recommendations: [item('1', 0.5)] } }
+  const asked: string[] = []
+  const server = await openReaderServer(
+    t,
+    (request, response) => {
+      asked.push(request.url ?? '')
+      sendJson(response, answer.value, answer.status)
+    },
+    options,
+  )
+  const { id: userId, token } = await server.signUp({ username: 'rita' })
+  const rita = server.as(token)
+  const pluginId = await server.install()
+  await rita('POST', `plugins/${pluginId}/enable`)
+  const get = async (query = '') => (await rita<List>('GET', `recommendations${query}`)).json
+  const settled = async (query = '') => {
+    await until(async () => (await get(query)).taskId === null, 'the task to end')
+    return await get(query)
+  }
+  /** Makes the next list, and answers it when it is there. */
+  const renew = async (recommendations: unknown, query = '') => {
+    answer = { value: { recommendations } }
+    const { status } = await rita('POST', `recommendations/refresh${query}`)
+    if (status !== 202) throw new Error(`refresh → ${status}`)
+    return await settled(query)
+  }
+  const setAnswer = (next: typeof answer) => {
+    answer = next
+  }
+  return { ...server, userId, token, rita, pluginId, get, settled, renew, setAnswer, asked }
+}
+
+t.test('a list is answered at once, and a task makes the next one', async (t) => {
+  const { rita, pluginId, get, settled, asked, database, signUp, as, request, userId } = await openTaste(t)
+  const otto = as((await signUp({ username: 'otto' })).token)
+  t.equal((await request('GET', '/api/v1/user/recommendations')).status, 401)
+  for (const [method, path, body] of [
+    ['GET', 'recommendations'],
+    ['GET', `recommendations?pluginId=${pluginId}`],
+    ['POST', 'recommendations/refresh'],
+    ['POST', 'recommendations/1/dismiss', {}],
+  ] as const)
+    t.match(await otto(method, path, body), { status: 404, json: { error: 'not_found' } }, `${method} ${path} of one who has enabled none`)
+
+  const first = await get()
+  t.match(first, { pluginId, pluginName: 'Taste', cached: false, generatedAt: null, recommendations: [], taskId: String })
+  t.match(first.taskStatus, /^(pending|running)$/)
+  const list = await settled()
+  t.match(list, { cached: true, generatedAt: String, taskStatus: null })
+  t.same(list.recommendations, [
+    {
+      ...{ externalId: '1', title: 'Title 1', score: 0.5, reason: 'So.', basedOn: [], genres: [], tags: [] },
+      ...{ externalUrl: null, coverUrl: null, summary: null, serviceSeriesId: null, inService: false, inLibrary: false },
+      ...{ status: null, format: null, countryOfOrigin: null, startYear: null, rating: null, popularity: null },
+      ...{ totalVolumeCount: null, totalChapterCount: null },
+    },
+  ])
+  await get()
+  t.equal(asked.length, 1, 'a fresh list starts nothing')
+  t.match((await rita('GET', `plugins/${pluginId}/tasks`)).json, {
+    taskId: first.taskId,
+    taskType: 'refresh_recommendations',
+    status: 'completed',
+    result: { outcome: 'refreshed', recommendations: 1 },
+  })
+  t.match((await rita('GET', `plugins/${pluginId}`)).json, { lastSuccessAt: String })
+  t.same((await request<unknown[]>('GET', `/api/v1/tasks`, { token: (await signUp({ username: 'nina' })).token })).status < 500, true)
+
+  await database('recommendations')
+    .where('user_id', userId)
+    .update({ generated_at: new Date(Date.now() - 25 * 3_600_000) })
+  const old = await get()
+  t.equal(old.recommendations.length, 1, 'an old one is answered')
+  t.type(old.taskId, 'string', 'while the next is made')
+  await settled()
+  t.equal(asked.length, 2)
+})
+
+t.test('what plugins say is checked, bounded, and looked up', async (t) => {
+  const { renew, database, userId, rita, pluginId, setAnswer, settled, get } = await openTaste(t, {
+    settings: { compatibility: { legacyNames: true } },
+  })
+  const library_id = await addLibrary(database)
+  const [mine, kept, other] = await Promise.all(['Mine', 'Kept away', 'Other'].map((title) => addSeries(database, { library_id, title })))
+  const ids = [
+    { series_id: mine, source: 'taste', external_id: 'mine' },
+    { series_id: kept, source: 'taste', external_id: 'kept' },
+    { series_id: other, source: 'elsewhere', external_id: '77' },
+  ]
+  await database('series_external_ids').insert(ids)
+  await shareSeries(database, { seriesId: kept as string, caller: { userId }, mode: 'deny' })
+  const { recommendations: shown } = await renew([
+    item('low', 0.1, {
+      rating: 77.6,
+      popularity: -4.2,
+      startYear: 1999,
+      inLibrary: true,
+      mystery: 1,
+      codexSeriesId: kept,
+      inService: true,
+    }),
+    item('mine', 0.9, {
+      serviceSeriesId: kept,
+      tags: [{ name: 'a' }, { name: 'b', category: 'Theme', rank: 250.7 }, { name: 'c', rank: -3 }],
+    }),
+    item('mine', 0.2, { title: 'again' }),
+    item('kept', 0.8),
+    item('other', 7, { externalIds: { elsewhere: '77' } }),
+    item('also mine', 0.05, { externalIds: { taste: 'mine' } }),
+  ])
+  t.same(
+    shown.map(({ externalId, score, serviceSeriesId, inService, codexSeriesId }) => [
+      externalId,
+      score,
+      serviceSeriesId,
+      inService,
+      codexSeriesId,
+    ]),
+    [
+      ['other', 1, other, true, other],
+      ['mine', 0.9, mine, true, mine],
+      ['kept', 0.8, null, false, null],
+      ['low', 0.1, null, false, null],
+      ['also mine', 0.05, null, false, null],
+    ],
+    'the best first, each once, and nothing of what is hidden',
+  )
+  t.same(shown[1]?.tags, [
+    { category: 'tag', name: 'a', rank: 100 },
+    { category: 'Theme', name: 'b', rank: 100 },
+    { category: 'tag', name: 'c', rank: 0 },
+  ])
+  t.match(shown[3], { rating: 78, popularity: 0, startYear: 1999, inLibrary: true })
+  t.notOk('mystery' in (shown[3] ?? {}))
+
+  await database('user_sharing_grants').delete()
+  t.equal((await get()).recommendations[2]?.serviceSeriesId, kept, 'who may see it is told at once')
+
+  const many = await renew(Array.from({ length: 400 }, (_, at) => item(`n${at}`, at / 400)))
+  t.equal(many.recommendations.length, 100)
+  t.equal(many.recommendations[0]?.externalId, 'n399')
+  await rita('PATCH', `plugins/${pluginId}/config`, { config: { maxRecommendations: 7 } })
+  t.equal((await get()).recommendations.length, 7, 'the reader asks for fewer')
+
+  const before = await get()
+  for (const rubbish of [
+    { recommendations: [item('x', 0.5, { coverUrl: 'javascript:alert(1)' })] },
+    { recommendations: 'none' },
+    [],
+    null,
+  ]) {
+    setAnswer({ value: rubbish })
+    t.equal((await rita('POST', 'recommendations/refresh')).status, 202)
+    t.same(await settled(), before, 'rubbish changes nothing')
+  }
+})
+
+t.test('a provider that fails never makes an error of a request, and is left alone longer and longer', async (t) => {
+  const { rita, pluginId, get, settled, setAnswer, database, asked, host } = await openTaste(t)
+  setAnswer({ status: 500, value: {} })
+  t.type((await get()).taskId, 'string')
+  t.match(await settled(), { recommendations: [], cached: false })
+  const tries = asked.length
+  for (let times = 0; times < 5; times++) t.equal((await get()).taskId, null)
+  t.equal(asked.length, tries, 'it is not asked again by everybody who looks')
+  const row = () => database('recommendations').first()
+  const seconds = async () => Math.round(((await row()).next_try_at.getTime() - Date.now()) / 1000)
+  t.match(await row(), { failures: 1, last_error: /Taste/ })
+  t.ok(Math.abs((await seconds()) - 300) < 10)
+  t.match((await rita('GET', `plugins/${pluginId}/tasks`)).json, { status: 'failed', error: /Taste/ })
+  await rita('POST', 'recommendations/refresh')
+  await settled()
+  t.equal((await row()).failures, 2, 'who insists may, and it counts')
+  t.ok(Math.abs((await seconds()) - 600) < 10)
+  t.match(await host.get(pluginId), { state: 'enabled' })
+
+  setAnswer({ status: 429, value: {} })
+  await rita('POST', 'recommendations/refresh')
+  await until(async () => asked.length > tries + 3, 'it to be asked again')
+  setAnswer({ value: { recommendations: [item('1', 1)] } })
+  t.equal((await settled()).recommendations.length, 1, 'one that asks to wait is waited for')
+  t.match(await row(), { failures: 0, next_try_at: null, last_error: null })
+  t.match(await host.get(pluginId), { breaker: null })
+
+  await database('recommendations').update({ generated_at: new Date(0), next_try_at: new Date(Date.now() + 60_000) })
+  t.equal((await get()).taskId, null)
+  await database('recommendations').update({ next_try_at: new Date(Date.now() - 1_000) })
+  t.type((await get()).taskId, 'string', 'and when its time has come')
+  await settled()
+})
+
+t.test('one task at a time, which can be stopped', async (t) => {
+  const { rita, token, get, setAnswer, request, settled, database, pluginId, signUp } = await openTaste(t)
+  setAnswer({ value: { recommendations: [item('1', 1)], sleepMs: 20_000 } })
+  const starts = await Promise.all(
+    Array.from({ length: 6 }, () => rita<{ taskId: string; message: string }>('POST', 'recommendations/refresh')),
+  )
+  t.same(starts.map(({ status }) => status).sort(), [202, 409, 409, 409, 409, 409])
+  const taskId = starts.find(({ status }) => status === 202)?.json.taskId
+  const running = await until(async () => {
+    const list = await get()
+    return list.taskStatus === 'running' && list
+  }, 'it to run')
+  t.equal(running.taskId, taskId)
+  t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
+  const task = await until(async () => {
+    const { json } = await request<{ progress?: { current: number } }>('GET', `/api/v1/tasks/${taskId}`, { token: (await admin()).token })
+    return json.progress?.current === 50 && json
+  }, 'its progress')
+  t.match(task, { progress: { current: 50, total: 100, message: 'Half of it' } })
+  const maintainer = await signUp({ username: 'mona', role: 'maintainer' })
+  t.equal((await request('GET', `/api/v1/tasks/${taskId}`, { token: maintainer.token })).status, 404, "it is nobody else's")
+  t.type(token, 'string')
+
+  const begun = performance.now()
+  t.match(await rita('POST', `plugins/${pluginId}/disable`), { status: 200 })
+  await until(async () => (await database('pgboss.job').where('id', taskId).first()).state === 'cancelled', 'it to be cancelled')
+  t.ok(performance.now() - begun < 5_000)
+  await rita('POST', `plugins/${pluginId}/enable`)
+  setAnswer({ value: { recommendations: [item('2', 1)] } })
+  await get()
+  t.equal((await settled()).recommendations[0]?.externalId, '2', 'what was stopped left nothing')
+  t.equal((await database('recommendations').first()).failures, 0)
+
+  async function admin() {
+    admined ??= await signUp({ username: 'anna', role: 'admin' })
+    return admined
+  }
+})
+let admined: { token: string } | undefined
+
+t.test('what was dismissed never comes back', async (t) => {
+  const { rita, get, renew, database, asked, install, setAnswer } = await openTaste(t)
+  await renew([item('1', 1), item('a/b c?', 0.9), item('3', 0.8)])
+  t.same((await rita('POST', `recommendations/${encodeURIComponent('a/b c?')}/dismiss`, { reason: 'already_read' })).json, {
+    dismissed: true,
+  })
+  const left = async () => (await get()).recommendations.map(({ externalId }) => externalId)
+  t.same(await left(), ['1', '3'], 'it is gone at once')
+  const told = await until(async () => asked.find((url) => url.startsWith('/dismiss')), 'the plugin to be told')
+  t.equal(new URLSearchParams(told.split('?')[1]).get('reason'), 'already_read')
+  t.same((await rita('POST', `recommendations/${encodeURIComponent('a/b c?')}/dismiss`, {})).json, { dismissed: true }, 'twice is once')
+  await renew([item('a/b c?', 1), item('1', 0.5)])
+  t.same(await left(), ['1'], 'whatever the plugin says')
+  const long = 'x'.repeat(200)
+  t.same((await rita('POST', `recommendations/${long}/dismiss`, {})).json, { dismissed: true }, 'the longest identifier')
+  t.equal((await rita('POST', `recommendations/${long}x/dismiss`, {})).status, 404)
+  t.equal((await rita('POST', 'recommendations/1/dismiss', { reason: 1 })).status, 400)
+
+  t.test('even if the plugin could not be told at first', async (t) => {
+    const broken = await install(
+      { id: 'org.example.broken', name: 'Broken' },
+      `let times = 0
+       export default { recommendations: {
+         refresh: async (_, ctx) => ({ recommendations: (await ctx.storage.get('told') ?? []).map((externalId) => ({ externalId: 'told ' + externalId, title: 't', score: 1, reason: 'r' })) }),
+         async dismiss({ externalId }, ctx) {
+           if (times++ === 0) throw new Error('not now')
+           await ctx.storage.set('told', [externalId])
+         } } }`,
+    )
+    await rita('POST', `plugins/${broken}/enable`)
+    const query = `?pluginId=${broken}`
+    await rita('POST', `recommendations/9/dismiss${query}`, {})
+    const failed = () => database('plugin_failures').where('plugin_id', broken)
+    await until(async () => (await failed()).length > 0, 'it to fail')
+    setAnswer({ value: {} })
+    t.same(
+      (await renew([], query)).recommendations.map(({ externalId }) => externalId),
+      ['told 9'],
+    )
+    t.match((await get()).pluginName, 'Broken', 'the first by name is meant where none is said')
+    t.match((await get('?pluginId=00000000-0000-4000-8000-000000000000')) as object, { error: 'not_found' })
+  })
+})
+
+t.test('who may not see a series any more sees no trace of it', async (t) => {
+  const { rita, userId, database, host, get } = await openTaste(t)
+  const similar = (await bundledPlugins()).find(({ id }) => id === 'similar-in-library')
+  const { plugin, sha256 } = await host.install(similar?.bytes as Buffer, { userId: null })
+  await host.consent(plugin.id, { sha256 })
+  await rita('POST', `plugins/${plugin.id}/enable`)
+  const library_id = await addLibrary(database)
+  const [genre] = await database('genres').insert({ name: 'Noir', name_key: 'noir' }, 'id')
+  const add = async (title: string) => {
+    const series_id = await addSeries(database, { library_id, title })
+    await database('series_genres').insert({ series_id, genre_id: genre.id })
+    const book_id = await addBook(database, { library_id, series_id, title: `${title} 1` })
+    return { series_id, book_id }
+  }
+  const [read, next, third] = [await add('Night Walk'), await add('Night Train'), await add('Night Bus')]
+  await database('read_progress').insert({
+    ...{ user_id: userId, book_id: read.book_id, current_page: 9, percentage: 1, completed: true, completed_at: new Date() },
+  })
+  const query = `?pluginId=${plugin.id}`
+  const refresh = async () => {
+    await rita('POST', `recommendations/refresh${query}`)
+    await until(async () => (await get(query)).taskId === null, 'the task to end')
+    return await get(query)
+  }
+  const list = await refresh()
+  t.same(new Set(list.recommendations.map(({ externalId }) => externalId)), new Set([next.series_id, third.series_id]))
+  for (const one of list.recommendations) t.match(one, { serviceSeriesId: one.externalId, inService: true, inLibrary: true })
+  t.match(JSON.stringify(list), 'Night Walk', 'with a reason')
+
+  await shareSeries(database, { seriesId: next.series_id, caller: { userId }, mode: 'deny' })
+  t.same(
+    (await get(query)).recommendations.map(({ externalId }) => externalId),
+    [third.series_id],
+    'what is hidden is not recommended',
+  )
+  await shareSeries(database, { seriesId: read.series_id, caller: { userId }, mode: 'deny' })
+  const after = await get(query)
+  t.same([after.recommendations, after.generatedAt, after.cached], [[], null, false], 'nor is it a reason')
+  t.notMatch(JSON.stringify(after), /Night (Walk|Train)/)
+  t.type(after.taskId, 'string', 'and the next list is made without it')
+  await until(async () => (await get(query)).taskId === null, 'the task to end')
+  t.notMatch(JSON.stringify(await get(query)), /Night (Walk|Train)/)
+  await database('users').where('id', userId).delete()
+  t.same(await database('recommendations').where('user_id', userId), [])
+})
+
+t.test('a list stays while nobody runs, and a task that was broken off runs again', async (t) => {
+  const { rita, get, renew, setAnswer, closeNode, openNode, services, pluginId, database } = await openTaste(t)
+  await renew([item('1', 1)])
+  setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 20_000 } })
+  const { taskId } = (await rita<{ taskId: string }>('POST', 'recommendations/refresh')).json
+  await until(async () => (await get()).taskStatus === 'running', 'it to run')
+  await closeNode()
+  setAnswer({ value: { recommendations: [item('2', 1)] } })
+  const next = await openNode()
+  Object.assign(services, next.services)
+  t.match(
+    await get(),
+    { cached: true, taskId, taskStatus: 'pending', recommendations: [{ externalId: '1' }] },
+    'the last list is answered at once',
+  )
+  await next.services.tasks.start()
+  await until(async () => (await get()).taskId === null, 'the task to end')
+  t.match(await get(), { recommendations: [{ externalId: '2' }] })
+  t.equal(
+    await database('recommendations')
+      .first()
+      .then(({ failures }) => failures),
+    0,
+  )
+
+  t.test('as does one whose server was killed', async (t) => {
+    // What a killed server leaves: an active task that no living node runs.
+    const [job] = await database('pgboss.job')
+      .where('id', taskId)
+      .update({ state: 'active', completed_on: null, output: null })
+      .returning('id')
+    await database('task_runs').insert({ task_id: job.id, task_type: 'refresh_recommendations', node_id: 'dead', node_lock: 12_345 })
+    setAnswer({ value: { recommendations: [item('3', 1)] } })
+    t.match(await get(), { taskId, taskStatus: 'running', recommendations: [{ externalId: '2' }] })
+    t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
+    await until(async () => (await get()).taskId === null, 'it to be taken over')
+    t.match(await get(), { recommendations: [{ externalId: '3' }] })
+  })
+
+  t.test('and a claim that nobody kept is forgotten', async (t) => {
+    await database('recommendations').update({ asked_at: new Date(), generated_at: null })
+    t.equal((await get()).taskId, null, 'somebody is about to add a task')
+    await database('recommendations').update({ asked_at: new Date(Date.now() - 11_000) })
+    t.type((await get()).taskId, 'string')
+    t.type(pluginId, 'string')
+    await until(async () => (await get()).taskId === null, 'the task to end')
+  })
+})
+
+t.test('a plugin whose reader is not connected is not asked', async (t) => {
+  const { rita, install, get } = await openTaste(t)
+  const auth = { type: 'apiKey', scope: 'user', bind: { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' } }
+  const id = await install({ id: 'org.example.keyed', name: 'A keyed one', auth })
+  await rita('POST', `plugins/${id}/enable`)
+  t.match(await get(), { pluginId: id, recommendations: [], taskId: null })
+  t.match(await rita('POST', 'recommendations/refresh'), { status: 409, json: { error: 'conflict', message: /connected first/ } })
+  t.match((await rita('POST', `plugins/${id}/credentials`, { accessToken: 'a-key-of-a-reader' })).json, { connected: true })
+  t.type((await get()).taskId, 'string')
+  t.equal((await until(async () => (await get()).generatedAt !== null && get(), 'a list')).recommendations.length, 1)
+})

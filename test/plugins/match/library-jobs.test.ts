@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { silentLog } from '#core/log.ts'
+import { readHoldings } from '#core/metadata/holding-store.ts'
+import { getTask } from '#core/task/task-query.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { openLibraryJobs } from '#plugins/match/library-jobs.ts'
+import { openMatchTasks } from '#plugins/match/match-tasks.ts'
+import { openMatching } from '#plugins/match/matching.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { openTemplates } from '#plugins/template/templates.ts'
+import { addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+
+t.setTimeout(120_000)
+
+/** Knows every series whose title begins with "Known"; asks to wait the first time, and takes its time for those called slow. */
+const PROVIDER = `
+let asked = 0
+export default { metadata: { series: {
+  async search({ query }, ctx) {
+    if (query === 'Known limited' && asked++ === 0) throw Object.assign(new Error('wait'), { code: 'rate_limited' })
+    if (query.endsWith('slow')) await ctx.sleep(700)
+    return { results: query.startsWith('Known') ? [{ externalId: query, title: query, relevance: 1 }] : [] }
+  },
+  get: ({ externalId }) => ({ externalId, title: externalId, year: 2001, genres: ['Found'] }) } } }`
+const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'known' } } }
+
+async function openJobs(t: Test) {
+  const { database, host, run } = await openTestHost(t)
+  const { id: pluginId } = await run(PROVIDER, MANIFEST)
+  const supervisor = openSupervisor({ log: silentLog })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
+  const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
+  const matching = openMatching({
+    ...{ database, plugins: host, templates: openTemplates(supervisor), downloads, log: silentLog, settings: { dataFolder: t.testdir() } },
+    drawCover: async () => ({ refused: 'kind' }),
+  })
+  const matchTasks = openMatchTasks({ database, tasks, matching })
+  const jobs = openLibraryJobs({ database, tasks, plugins: host, matching, matchTasks, log: silentLog })
+  t.teardown(async () => {
+    jobs.close()
+    await tasks.stop()
+    supervisor.close()
+  })
+  const libraryId = await addLibrary(database)
+  const add = (title: string) => addSeries(database, { library_id: libraryId, title })
+  const ended = async (taskId: string) => {
+    for (;;) {
+      const task = await getTask(database, taskId)
+      if (task.status !== 'pending' && task.status !== 'processing') return task
+      await sleep(50)
+    }
+  }
+  const yearOf = async (id: string) => (await readHoldings(database, 'series', [id])).get(id)?.values['year']
+  return { database, host, pluginId, tasks, matchTasks, jobs, libraryId, add, ended, yearOf }
+}
+
+t.test('a library is matched as one task, which tells how far it is and what came of it', async (t) => {
+  const { tasks, matchTasks, libraryId, pluginId, add, ended, yearOf } = await openJobs(t)
+  const [known, unknown] = [await add('Known one'), await add('Nobody')]
+  await tasks.start()
+  const task = await ended(await matchTasks.enqueueLibrary(libraryId, { pluginIds: [pluginId] }))
+  t.match(task, { status: 'completed', result: { processed: 2, matched: 1, skipped: { no_match: 1 }, fieldsApplied: Number } })
+  t.equal(await yearOf(known), 2001)
+  t.equal(await yearOf(unknown), undefined)
+})
+
+t.test('a task that is cancelled stops', async (t) => {
+  const { tasks, matchTasks, libraryId, pluginId, add, ended } = await openJobs(t)
+  for (let index = 0; index < 20; index++) await add(`Known ${index} slow`)
+  await tasks.start()
+  const taskId = await matchTasks.enqueueLibrary(libraryId, { pluginIds: [pluginId] })
+  await sleep(1_500)
+  t.equal(await tasks.cancel(taskId), true)
+  const begun = performance.now()
+  t.match(await ended(taskId), { status: 'cancelled' })
+  t.ok(performance.now() - begun < 5_000, 'soon, not when all is done')
+})
+
+t.test('a job runs when its time has come, once, and says what it did', async (t) => {
+  const { database, jobs, tasks, libraryId, add, ended, yearOf } = await openJobs(t)
+  const series = await add('Known one')
+  const config = { type: 'metadata_refresh', provider: 'org.example.echo', fieldGroups: ['status'] } as const
+  const job = await jobs.add(libraryId, { cronSchedule: '0 3 * * *', config: { ...config, fieldGroups: [...config.fieldGroups] } })
+  t.match(job, { enabled: true, timezone: 'UTC', lastRunAt: null, nextRunAt: /T03:00:00/ })
+  await jobs.runDue()
+  t.equal((await database('pgboss.job').where('name', 'library_job')).length, 0, 'not yet')
+  await database('library_jobs').update({ next_run_at: new Date(Date.now() - 1_000) })
+  await Promise.all([jobs.runDue(), jobs.runDue()])
+  const waiting = await database('pgboss.job').where('name', 'library_job')
+  t.equal(waiting.length, 1, 'two who look at once add one')
+  await tasks.start()
+  await ended(waiting[0].id)
+  t.match(await jobs.get(libraryId, job.id), { lastRunStatus: 'completed', lastRunMessage: /1 looked at, 1 found/, nextRunAt: /T03:00:00/ })
+  t.equal(await yearOf(series), 2001)
+  const genres = await database('series_genres')
+  t.same(genres, [], 'only the group that was wished for')
+})
+
+t.test('a dry run over a sample changes nothing, and tells who would be left out', async (t) => {
+  const { jobs, libraryId, add, yearOf, host, pluginId } = await openJobs(t)
+  const known = await add('Known one')
+  await add('Nobody')
+  const job = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
+  const rehearsal = await jobs.rehearse(libraryId, job.id, { sampleSize: 5 })
+  t.match(rehearsal, { totalEligible: 2, estSkippedNoId: 0, planFailure: null })
+  t.match(
+    rehearsal.sample.find(({ seriesId }) => seriesId === known),
+    { changes: { year: { before: null, after: 2001 } } },
+  )
+  t.equal(await yearOf(known), undefined)
+  const only = await jobs.rehearse(libraryId, job.id, {
+    sampleSize: 5,
+    config: { type: 'metadata_refresh', provider: pluginId, existingSourceIdsOnly: true },
+  })
+  t.match(only, { estSkippedNoId: 2 })
+  await host.setEnabled(pluginId, false)
+  t.match(await jobs.rehearse(libraryId, job.id, { sampleSize: 5 }), { planFailure: /disabled/, sample: [] })
+})
+
+t.test('run now, never twice at once; jobs of other libraries are none', async (t) => {
+  const { database, jobs, libraryId, pluginId } = await openJobs(t)
+  const job = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
+  await jobs.runNow(libraryId, job.id)
+  await t.rejects(jobs.runNow(libraryId, job.id), { code: 'conflict' })
+  const other = await addLibrary(database)
+  await t.rejects(jobs.get(other, job.id), { code: 'not_found' })
+  await t.rejects(jobs.edit(libraryId, job.id, { cronSchedule: 'never' }), { code: 'invalid_value' })
+  await jobs.remove(libraryId, job.id)
+  t.same(await jobs.list(libraryId), [])
+})

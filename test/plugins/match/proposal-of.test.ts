@@ -1,0 +1,57 @@
+import t from 'tap'
+import { plainText, proposalOf } from '#plugins/match/proposal-of.ts'
+
+const PROVIDER = { idSource: 'anilist', pluginKey: 'org.example.anilist' }
+
+t.test('texts as people read them', async (t) => {
+  const cases: [given: string, plain: string][] = [
+    ['a <b>bold</b> &amp; brave<br>new', 'a bold & brave\nnew'],
+    ['<p>one</p><p>two</p>', 'one\ntwo'],
+    ['<script>alert(1)</script>text<style>x{}</style>', 'text'],
+    ['1 < 2 and 3 > 2', '1 < 2 and 3 > 2'],
+    ['&lt;b&gt;not bold&lt;/b&gt;', '<b>not bold</b>'],
+    ['&#x41;&#66;&#0;&#xd800;&bogus;', 'AB&bogus;'],
+    ['a\u202eb\u0000c\u001b[31md', 'abc[31md'],
+    ['<!-- hidden -->shown', 'shown'],
+    ['a\n\n\n\n\nb', 'a\n\nb'],
+  ]
+  for (const [given, plain] of cases) t.equal(plainText(given), plain, JSON.stringify(given))
+})
+
+t.test('what fits no field is left out, the rest is taken', async (t) => {
+  const { values, facts } = proposalOf(
+    'series',
+    {
+      ...{
+        externalId: '1',
+        title: '<i>Nana</i>\n',
+        language: 'no language!',
+        year: 2000,
+        ageRating: 18,
+        totalVolumeCount: 21,
+        summary: '',
+      },
+      authors: [{ name: ' Ai Yazawa ' }, { name: '<b></b>' }],
+      genres: ['Drama', 'Drama', ''],
+      externalIds: { mal: '28', 'plugin:other': 'x', Bad: 'y', __proto__x: 'z' },
+      alternateTitles: [{ title: 'ナナ', language: 'ja' }],
+      rating: { score: 80 },
+    },
+    PROVIDER,
+  )
+  t.same(values, { title: 'Nana', year: 2000, ageRating: 18, totalVolumeCount: 21, authors: [{ name: 'Ai Yazawa', role: 'author' }] })
+  t.same(facts.genres, ['Drama'])
+  t.same(Object.keys(facts.externalIds ?? {}).sort(), ['anilist', 'mal'], 'identifiers of other plugins are not its to give')
+  t.same(facts.externalRatings, { anilist: { rating: 80, voteCount: null } })
+  t.same(facts.alternateTitles, [{ title: 'ナナ', label: 'ja' }])
+})
+
+t.test('books: ISBNs are checked, and the language has its own name', async (t) => {
+  const { values, facts } = proposalOf(
+    'book',
+    { externalId: '1', isbns: '978-0-441-17271-9, 123', language: 'en', subjects: ['Sand'], tags: [] },
+    PROVIDER,
+  )
+  t.same(values, { isbns: '9780441172719', languageIso: 'en', subjects: ['Sand'] })
+  t.equal(facts.tags, undefined)
+})

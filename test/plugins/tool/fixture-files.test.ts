@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { openEgress } from '#plugins/egress.ts'
+import { findFixtures, openRecorder, writeFixtures } from '#plugins/tool/fixture-files.ts'
+import { openReplayEgress } from '#plugins/tool/host-answers.ts'
+import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+import { openReplay } from '../../../plugin-sdk/fixtures.ts'
+
+const policy = { caller: 'org.example.echo', rules: [{ host: 'api.example.org', methods: ['GET', 'POST'] }], userAgent: 'test' }
+const never = new AbortController().signal
+
+t.test('what a service answers is recorded, written and played again', async (t) => {
+  const folder = await openPluginFolder(t)
+  let asked = 0
+  const way = await openLoopback(t, (request, response) => {
+    asked += 1
+    const headers = { 'set-cookie': 'session=1', date: 'today', 'content-type': request.url === '/page' ? 'text/html' : 'application/json' }
+    if (request.url === '/moved') response.writeHead(302, { location: '/page' }).end()
+    else
+      response
+        .writeHead(request.url === '/gone' ? 410 : 200, headers)
+        .end(request.url === '/page' ? '<p>' : JSON.stringify({ url: request.url }))
+  })
+  const before = {
+    formatVersion: 1 as const,
+    exchanges: [
+      { request: { url: 'https://api.example.org/late' }, failure: { code: 'timeout' as const, message: 'late' } },
+      { request: { url: 'https://api.example.org/a' }, response: { body: 'old' } },
+    ],
+  }
+  const recorder = openRecorder(openEgress(way), before)
+  const requests = [
+    { url: 'https://api.example.org/a' },
+    { url: 'https://api.example.org/a' },
+    { url: 'https://api.example.org/gone' },
+    { url: 'https://api.example.org/moved' },
+    { url: 'https://api.example.org/a', method: 'POST', body: '{"x":1}' },
+  ]
+  const answers = []
+  for (const request of requests) answers.push(await recorder.egress.fetch(request, policy, never))
+  t.equal(asked, 6, 'the service was asked, and followed where it led')
+  await t.rejects(recorder.egress.fetch({ url: 'https://api.example.org/late' }, policy, never), { own: 'timeout', message: 'late' })
+  t.equal(asked, 6, 'what somebody wrote by hand still answers')
+  await t.rejects(recorder.egress.fetch({ url: 'https://other.example.org/' }, policy, never), {
+    name: 'GuestError',
+    message: /is no host that|is not https/,
+  })
+
+  const file = await writeFixtures(folder, 'recorded', recorder.exchanges)
+  t.equal(file, path.join('fixtures', 'recorded.json'))
+  const text = await readFile(path.join(folder, file), 'utf8')
+  t.notMatch(text, /session|today|old/, 'nothing of that day, nobody’s session, nothing that was replaced')
+  const read = await findFixtures(folder, 'recorded')
+  if (read === null) return t.fail('it was not written')
+  t.equal(read.exchanges.length, 5)
+  t.match(read.exchanges[1], { request: { url: 'https://api.example.org/a' }, response: { json: { url: '/a' } } })
+  const replayed = openReplayEgress(openReplay(read), () => t.fail('something is missing'))
+  for (const [index, request] of requests.entries()) {
+    const { status, url, body } = await replayed.fetch(request, policy, never)
+    t.match(answers[index], { status, url, body }, request.url)
+  }
+  const unmatched: string[] = []
+  const strict = openReplayEgress(openReplay(read), ({ method, url }) => unmatched.push(`${method} ${url}`))
+  await t.rejects(strict.fetch({ url: 'https://api.example.org/new' }, policy, never), {
+    own: 'upstream',
+    message: /No fixture answers GET/,
+  })
+  await t.rejects(strict.fetch({ url: 'http://api.example.org/a' }, policy, never), {
+    name: 'GuestError',
+    message: /is no host that|is not https/,
+  })
+  t.same(unmatched, ['GET https://api.example.org/new'], 'what a server refuses is no missing fixture')
+})
+
+t.test('files that are none are refused by name and place', async (t) => {
+  const folder = await openPluginFolder(t, {
+    files: {
+      'fixtures/broken.json': '{',
+      'fixtures/other.json': '{"formatVersion":2}',
+      'fixtures/half.json': '{"formatVersion":1,"exchanges":[{"request":{"url":"https://a.example/"}}]}',
+    },
+  })
+  t.equal(await findFixtures(folder, 'none'), null)
+  await t.rejects(findFixtures(folder, 'broken'), { name: 'ToolProblem', message: /JSON/ })
+  await t.rejects(findFixtures(folder, 'other'), {
+    name: 'ToolProblem',
+    message: /fixtures\/other\.json: must be an object with "formatVersion": 1/,
+  })
+  await t.rejects(findFixtures(folder, 'half'), { name: 'ToolProblem', message: /fixtures\/half\.json: exchange 0 needs either/ })
+  for (const name of ['../manifest', '', 'a/b', '.hidden/../x', `${'x'.repeat(101)}`])
+    await t.rejects(findFixtures(folder, name), { message: /is no name of a file of fixtures/ }, name)
+})

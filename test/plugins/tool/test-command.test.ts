@@ -1,0 +1,150 @@
+import { readdir } from 'node:fs/promises'
+import t from 'tap'
+import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+
+t.setTimeout(180_000)
+
+const IMPORTS = `import { assertEqual, assertFails, openPlugin, test } from '@carrel/plugin-sdk/testing'\n`
+
+t.test('the tests of an author run in the sandbox, each with a storage of its own', async (t) => {
+  const folder = await openPluginFolder(t, {
+    files: {
+      'test/main.test.ts': `${IMPORTS}
+        import { expected } from './expected.ts'
+        test('is answered from fixtures, and read as a server reads it', async () => {
+          const plugin = await openPlugin({ fixtures: 'echo' })
+          const { answer, requests, log } = await plugin.call('metadata.series.search', { query: 'echo', limit: 2 })
+          assertEqual(answer.results.map(({ title }) => title), expected)
+          assertEqual(requests, [{ method: 'GET', url: 'https://api.example.org/titles?q=echo', status: 200 }])
+          assertEqual(log, [{ level: 'info', message: 'found', data: { titles: 3 } }])
+          assertEqual(plugin.manifest.id, 'org.example.echo')
+        })
+        for (const turn of [1, 2])
+          test('begins with an empty storage, time ' + turn, async () => {
+            const plugin = await openPlugin()
+            await plugin.call('metadata.series.get', { externalId: 'a' })
+            await plugin.restart()
+            await plugin.call('metadata.series.get', { externalId: 'a' })
+            assertEqual(await plugin.storage(), { times: 2 })
+          })
+        test('sees failures of services', async () => {
+          const request = { url: 'https://api.example.org/titles?q=x' }
+          const at = (answer) => openPlugin({ fixtures: { formatVersion: 1, exchanges: [{ request, ...answer }] } })
+          const search = async (answer) => (await at(answer)).call('metadata.series.search', { query: 'x', limit: 1 })
+          await assertFails(search({ response: { status: 404 } }), 'not_found')
+          await assertFails(search({ response: { status: 429 } }), 'rate_limited')
+          await assertFails(search({ failure: { code: 'timeout', message: 'late' } }), 'timeout')
+        })`,
+      'test/expected.ts': `export const expected: string[] = ['Echo', 'Echoes']`,
+    },
+  })
+  const { code, stdout, stderr } = await runTool(folder, ['test', '--no-conformance'])
+  t.same([code, stderr], [0, ''], stdout)
+  t.match(stdout, /^test\/main\.test\.ts\n {2}✔ is answered from fixtures[\s\S]*✔ 4 passed\n$/)
+  t.notOk(
+    (await readdir(folder)).some((name) => name.startsWith('.carrel-plugin')),
+    'nothing is left behind',
+  )
+})
+
+t.test('what does not hold fails, and says where', async (t) => {
+  const folder = await openPluginFolder(t, {
+    files: {
+      'test/a.test.js': `${IMPORTS}
+        test('fails', () => {
+          throw new Error('it is so')
+        })
+        test('asks for what no fixture answers', async () => {
+          const plugin = await openPlugin({ fixtures: 'echo' })
+          await plugin.call('metadata.series.search', { query: 'silence', limit: 5 }).catch((error) => { if (error.code !== 'unmatched') return; throw error })
+        })
+        test('does not ask for what is required', async () => {
+          const request = { url: 'https://api.example.org/needed' }
+          await openPlugin({ fixtures: { formatVersion: 1, exchanges: [{ request, response: {}, required: true }] } })
+        })
+        test('names no fixtures that there are', () => openPlugin({ fixtures: 'nowhere' }))
+        test('computes too long', async () => {
+          const plugin = await openPlugin()
+          await plugin.call('metadata.series.get', { externalId: 'a' })
+        })
+        test('goes on', () => {})`,
+      'test/b.test.ts': `throw new Error('this file is broken')`,
+      'test/c.test.ts': `${IMPORTS}test('still runs', () => {})`,
+    },
+  })
+  const { code, stdout } = await runTool(folder, ['test', '--no-conformance'])
+  t.equal(code, 1)
+  for (const expected of [
+    /✖ fails\n {6}it is so\n {6}at test\/a\.test\.js:\d+:\d+\n/,
+    /✖ asks for what no fixture answers.*\n {6}unmatched: No fixture answers GET https:\/\/api\.example\.org\/titles\?q=silence/,
+    /✖ does not ask for what is required\n {6}GET https:\/\/api\.example\.org\/needed of the fixtures of this test is required/,
+    /✖ names no fixtures that there are\n {6}There is no fixtures\/nowhere\.json/,
+    /✔ goes on/,
+    /test\/b\.test\.ts\n {2}✖ the file is loaded\n {6}this file is broken/,
+    /test\/c\.test\.ts\n {2}✔ still runs/,
+    /✖ 3 passed, 5 failed\n$/,
+  ])
+    t.match(stdout, expected)
+  const chosen = await runTool(folder, ['test', 'c.test', '--no-conformance'])
+  t.same([chosen.code, chosen.stdout], [0, 'test/c.test.ts\n  ✔ still runs\n\n✔ 1 passed\n'])
+
+  const slow = await openPluginFolder(t, {
+    files: {
+      'src/main.ts': `export default { metadata: { series: {
+        search: () => ({ results: [] }),
+        get: ({ externalId }) => { for (let at = 0; at < 3e7; at++) ; return { externalId } } } } }`,
+      'test/slow.test.ts': `${IMPORTS}
+        test('computes', async () => void (await (await openPlugin()).call('metadata.series.get', { externalId: 'a' })))`,
+    },
+  })
+  t.match(await runTool(slow, ['test', '--no-conformance', '--cpu-ms', '5']), {
+    code: 1,
+    stdout: /cpu: metadata\.series\.get computed for .* --cpu-ms allows 5/,
+  })
+})
+
+t.test('every plugin must stand what services and people do', async (t) => {
+  const good = await runTool(await openPluginFolder(t), ['test'])
+  t.equal(good.code, 0, good.stdout)
+  t.match(good.stdout, /stands a service that asks to wait \(429\)/)
+  t.match(good.stdout, /There are no tests of yours yet/)
+  t.match(good.stdout, /– answers the same when it is asked again {2}\(save a call of it with fixtures, in calls\/\)/)
+
+  const careless = await openPluginFolder(t, {
+    files: {
+      'src/main.ts': `let turn = 0
+        export default { metadata: { series: {
+          async search({ query, cursor }, ctx) {
+            if (query === '') throw new TypeError('no query')
+            const response = await ctx.fetch('https://api.example.org/titles?q=echo')
+            const { titles } = JSON.parse(await response.text())
+            decodeURIComponent(query)
+            return { results: titles.map((title) => ({ externalId: title, title })), nextCursor: 'again' }
+          },
+          async get({ externalId }) { return { externalId, title: String(turn++) } },
+        } } }`,
+      'calls/get.json': JSON.stringify({ method: 'metadata.series.get', input: { externalId: '1' }, fixtures: 'echo' }),
+    },
+  })
+  const { code, stdout } = await runTool(careless, ['test'])
+  t.equal(code, 1)
+  for (const expected of [
+    /✖ stands a service that asks to wait \(429\)\n {6}At 429 it ended with thrown/,
+    /✖ stands a service that fails \(500\)\n/,
+    /✔ stands a service that does not answer\n/,
+    /✖ stands a service that answers something else\n/,
+    /✖ stands an empty query\n {6}Without a query it ended with thrown: no query/,
+    /✖ stands a query in any script\n {6}At it it ended with thrown: URI malformed/,
+    /✖ answers no more than it was asked for\n {6}It was asked for 1 result and answered 3/,
+    /✖ comes to a last page\n {6}It gave the same cursor twice/,
+    /✖ answers the same when it is asked again\n/,
+  ])
+    t.match(stdout, expected)
+})
+
+t.test('a plugin that no server would install is not tested', async (t) => {
+  const folder = await openPluginFolder(t, { manifest: { version: 'one' } })
+  t.match(await runTool(folder, ['test']), { code: 1, stdout: '', stderr: /semantic version/ })
+  const broken = await openPluginFolder(t, { files: { 'test/x.test.ts': 'const const' } })
+  t.match(await runTool(broken, ['test']), { code: 1, stderr: /cannot be bundled:\n {2}test\/x\.test\.ts:1:7/ })
+})

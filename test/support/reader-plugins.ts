@@ -1,0 +1,106 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { silentLog } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
+import { openUserPlugins } from '#plugins/user-plugins.ts'
+import { openHostOn } from '#test/support/plugin-hosts.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+import { type Ask, openTestServer } from '#test/support/server.ts'
+
+/** Recommends what its service answers, and tells it what was dismissed. */
+export const RECOMMENDS = `export default { recommendations: {
+  async refresh({ limit }, ctx) {
+    ctx.progress(0.5, 'Half of it')
+    const { sleepMs, ...answer } = await ctx.http.json('https://api.example.org/list?limit=' + limit)
+    if (sleepMs) await ctx.sleep(sleepMs)
+    return answer
+  },
+  async dismiss({ externalId, reason }, ctx) { await ctx.fetch('https://api.example.org/dismiss?id=' + externalId + '&reason=' + reason) },
+} }`
+
+/** Its manifest; members given replace those. */
+export const RECOMMENDER = {
+  id: 'org.example.taste',
+  name: 'Taste',
+  capabilities: { recommendations: { methods: ['refresh', 'dismiss'], idSource: 'taste' } },
+  userConfig: { type: 'object', properties: { maxRecommendations: { type: 'integer', minimum: 1, maximum: 100 } } },
+}
+
+/** What its readers sign in at. */
+export const OAUTH = {
+  type: 'oauth2',
+  scope: 'user',
+  bind: { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' },
+  oauth2: {
+    authorizeUrl: 'https://login.example.org/authorize?app=1',
+    tokenUrl: 'https://tokens.example.org/token',
+    scopes: ['read', 'lists'],
+  },
+}
+
+/** A server with plugins, tasks, and a service of the test in place of the rest of the world. */
+export async function openReaderServer(
+  t: Test,
+  answer: RequestListener,
+  options: { settings?: Partial<Settings>; addresses?: Record<string, string[]> } = {},
+) {
+  const server = await openTestServer(t, { ...(options.settings && { settings: options.settings }) })
+  const { database } = server
+  const { host, way } = await openHostOn(t, database, answer)
+  const resolve = way.resolve
+  way.resolve = async (name, signal) => options.addresses?.[name] ?? (await resolve(name, signal))
+  const openNode = async () => {
+    const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+    const userPlugins = openUserPlugins({ database, plugins: host, egress: openEgress(way), tasks })
+    const recommendations = openRecommendations({ database, plugins: host, tasks, log: silentLog, rateLimitSeconds: 0.05 })
+    const close = async () => {
+      await tasks.stop()
+      await recommendations.close()
+    }
+    t.teardown(close)
+    return { services: { tasks, userPlugins, recommendations, plugins: host }, close }
+  }
+  const node = await openNode()
+  Object.assign(server.services, node.services)
+  await node.services.tasks.start()
+
+  /** Installed and agreed to; answers its id. */
+  const install = async (manifest: Record<string, unknown> = {}, main = RECOMMENDS) => {
+    const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER, ...manifest }), { userId: null })
+    await host.consent(plugin.id, { sha256 })
+    return plugin.id
+  }
+  /** Asks as somebody. */
+  const as =
+    (token: string) =>
+    <T = Record<string, never>>(method: string, path: string, body?: unknown, ask: Ask = {}) =>
+      server.request<T>(method, `/api/v1/user/${path}`, { token, ...(body !== undefined && { body }), ...ask })
+  return { ...server, host, way, install, as, openNode, closeNode: node.close }
+}
+
+/** What was sent, whole. */
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request) text += chunk
+  return text
+}
+
+export const sendJson = (response: ServerResponse, value: unknown, status = 200) => {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(value))
+}
+
+/** Asks until there is something. */
+export async function until<Value>(ask: () => Promise<Value | null | undefined | false>, what: string, ms = 20_000): Promise<Value> {
+  const deadline = performance.now() + ms
+  for (;;) {
+    const value = await ask()
+    if (value) return value
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    await sleep(20)
+  }
+}

@@ -16,6 +16,7 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
+import type { openEgress } from '#plugins/egress.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
 
 /** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */
@@ -23,6 +24,8 @@ export interface Ground {
   settings: Settings
   log: Log
   database: Knex
+  /** The way out of the house for plugins; another in tests. */
+  egress?: ReturnType<typeof openEgress>
 }
 
 /** Scanning and analysing: all that works on tasks. Nothing does so until `tasks.start()`. */

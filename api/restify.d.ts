@@ -37,6 +37,8 @@ declare module 'restify' {
     /** Empty: no Server header. */
     name: string
     log: object
+    /** Longer parts of a path meet no route; 100 unless said. */
+    maxParamLength: number
   }
 
   const restify: { createServer(options: Options): Server }

@@ -34,6 +34,9 @@ const SWEEP_MS = 20
 /** Browsers send 20 to 30. */
 const HEADERS_MAX = 100
 
+/** Of a part of the path that names something, percent-encoded: identifiers of services have 200 letters of whatever alphabet. */
+const PARAMETER_LENGTH_MAX = 2_000
+
 export interface ServerOptions {
   /** Instead of all routes of this server. */
   routes?: readonly Route<Services>[]
@@ -69,7 +72,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   const say = (level: 'debug' | 'warn') => (fields: object | string, message?: string) =>
     log[level](typeof fields === 'object' ? fields : {}, `restify: ${message ?? String(fields)}`)
   const restifyLog = { trace() {}, debug() {}, info: say('debug'), warn: say('warn'), error: say('warn'), fatal: say('warn') }
-  const app = restify.createServer({ name: '', log: restifyLog })
+  const app = restify.createServer({ name: '', log: restifyLog, maxParamLength: PARAMETER_LENGTH_MAX })
   const http = app.server
 
   // Sees every request before restify does anything with it: here a hostile Host header is caught, which would throw outside of

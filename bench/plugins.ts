@@ -160,9 +160,9 @@ try {
   }
 
   // Grouped: twenty plugins in one runner, each called once; the spare that stands by is counted too.
-  const many = openSupervisor({ log: silentLog, residentMbMax: 512 })
+  const many = openSupervisor({ log: silentLog, isolation: 'grouped' })
   const before = new Set(childrenOf('runner.mjs'))
-  const guests = Array.from({ length: PLUGINS }, (_, index) => many.open(programOf(`plugin ${index}`, 'grouped')))
+  const guests = Array.from({ length: PLUGINS }, (_, index) => many.open(programOf(`plugin ${index}`, `plugin ${index}`)))
   await guests[0]?.call('metadata.series.get', '1', BUDGET, { more: MORE })
   const runnersOfMany = () => childrenOf('runner.mjs').filter((pid) => !before.has(pid))
   await sleep(300)

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { refuse } from '#core/errors.ts'
+import { type CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import { findPlugin, getCode, updatePlugin } from '#core/plugin/plugin-store.ts'
 import { findUserPlugin } from '#core/plugin/user-plugin-store.ts'
@@ -9,6 +9,7 @@ import type { Egress } from '#plugins/egress.ts'
 import type { Guest, Program } from '#plugins/guest.ts'
 import { GuestError } from '#plugins/guest-error.ts'
 import { openHostCalls } from '#plugins/host-calls.ts'
+import { harmless, hideSecrets, redact } from '#plugins/journal-text.ts'
 import { type Manifest, methodsOf } from '#plugins/manifest.ts'
 import { type Permissions, permissionsOf } from '#plugins/permissions.ts'
 import { readConfig } from '#plugins/plugin-config.ts'
@@ -35,6 +36,17 @@ export interface PluginAnswer {
   callId: string
   cpuMs: number
   wallMs: number
+}
+
+/** What became of a call: its answer, or why the plugin has none. */
+export type Attempt = PluginAnswer | { failed: CarrelError }
+export const hasFailed = (attempt: object): attempt is { failed: CarrelError } => 'failed' in attempt
+
+/** What a plugin did wrong, in a word, where that is what an error is about; null for errors of whoever asked. */
+export function pluginFault(error: CarrelError): string | null {
+  const code = (error.details as { code?: unknown } | undefined)?.code
+  if (typeof code === 'string') return code
+  return error.code === 'unavailable' ? 'unavailable' : null
 }
 
 export interface PluginCalls {
@@ -68,6 +80,8 @@ const RESULT_LENGTH_MAX = 1024 * 1024
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
 /** Of one call; a library of 20,000 series is read in 100 pages. */
 const HOST_CALLS_MAX = 200
+/** Characters of what a plugin logs beside its words, as JSON. */
+const LOGGED_LENGTH_MAX = 2_000
 /** Which function every plugin may have beside those of its manifest. */
 const LIFECYCLE = ['setup', 'migrate']
 
@@ -216,15 +230,19 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
           return
         }
         const to = level === 'error' || level === 'warn' || level === 'info' ? level : 'debug'
-        record?.log(to, String(message), data)
-        log[to]({ plugin: plugin.key, callId, data }, `${plugin.key}: ${String(message).replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')}`)
+        record?.log(to, message, data)
+        log[to](
+          { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
+          `${plugin.key}: ${harmless(hideSecrets(String(message)))}`,
+        )
       },
     })
   }
 
   async function fail(plugin: InstalledPlugin, call: PluginCall, callId: string, error: GuestError): Promise<never> {
     const code = failureCode(error)
-    const { message } = error
+    // It is read by people and kept for weeks: nothing in it moves a terminal or is anybody's secret.
+    const message = harmless(hideSecrets(error.message))
     const outcome = await health.failed(plugin, { method: call.method, code, message, callId })
     if (outcome !== 'counted') {
       if (outcome === 'quarantined') end(plugin.id)

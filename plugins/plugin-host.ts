@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { refuse } from '#core/errors.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import {
   findPlugin,
@@ -16,7 +16,7 @@ import { ruleOfAddress } from '#plugins/egress-rules.ts'
 import { GuestError } from '#plugins/guest-error.ts'
 import type { Manifest } from '#plugins/manifest.ts'
 import type { Permissions } from '#plugins/permissions.ts'
-import { openPluginCalls, type PluginCalls } from '#plugins/plugin-calls.ts'
+import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls, pluginFault } from '#plugins/plugin-calls.ts'
 import { readConfig } from '#plugins/plugin-config.ts'
 import { openPluginHealth } from '#plugins/plugin-health.ts'
 import { openPluginJournal, type PluginJournal } from '#plugins/plugin-journal.ts'
@@ -41,6 +41,8 @@ export interface PluginEdit {
 export interface PluginHost
   extends Pick<PluginCalls, 'call'>,
     Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
+  /** As `call`, for work that goes on without an answer: whatever the plugin does is no error of whoever asks. @throws CarrelError: not_found, conflict, invalid_value */
+  attempt(call: PluginCall): Promise<Attempt>
   list(): Promise<InstalledPlugin[]>
   /** @throws not_found */
   get(id: string): Promise<InstalledPlugin>
@@ -99,6 +101,11 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
   return {
     ...lifecycle,
     call: calls.call,
+    attempt: (call) =>
+      calls.call(call).catch((error: unknown) => {
+        if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
+        throw error
+      }),
     list: () => listPlugins<InstalledPlugin>(database),
     get,
     versions: (id) => listVersions(database, id),

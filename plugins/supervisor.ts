@@ -128,7 +128,14 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
     // One for each look at most: see the count of strays.
     if (kind === 'pong') return false
     const guest = typeof sandbox === 'number' ? house.guests.get(sandbox) : undefined
-    if (guest === undefined) return false
+    if (guest === undefined) {
+      // It was closed in the middle of what nothing can interrupt; who lives there still is not to blame.
+      if (kind === 'ended' && stuck === true) {
+        house.culprit ??= ''
+        condemn(house, 'crash')
+      }
+      return false
+    }
     const { inhabitant, program } = guest
     if (kind === 'loaded') {
       const isNews = inhabitant.onLoaded(defined)

@@ -319,6 +319,7 @@ const list = (path: string, body: object, query = ''): Asked => ({
 const UNKNOWN = {
   key: 'application.name',
   pluginId: randomUUID(),
+  callId: randomUUID(),
   exportId: randomUUID(),
   pageNumber: 1,
   page: 1,

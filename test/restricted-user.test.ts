@@ -107,6 +107,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     sharingTagId: tag.id,
     key: 'application.name',
     pluginId: randomUUID(),
+    callId: randomUUID(),
     exportId: randomUUID(),
     pageNumber: 1,
     page: 1,

@@ -87,21 +87,32 @@ export const pluginList: Command = {
     }),
 }
 
+/** The package that is named: a file, or one that comes with the server. */
+async function readGiven(word: string, cwd: string): Promise<Buffer> {
+  const { bundledPlugins } = await import('#plugins/bundled/bundled.ts')
+  const bundled = /[/\\]|\.plugin$/.test(word) ? [] : await bundledPlugins()
+  const found = bundled.find(({ id, key }) => id === word || key === word)
+  if (found) return found.bytes
+  const file = path.resolve(cwd, word)
+  return await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    const names = bundled.map(({ id }) => id)
+    const others = names.length > 0 ? `${didYouMean(word, names)} With the server come: ${names.join(', ')}.` : ''
+    throw new CommandProblem(`${file} cannot be read (${error.code}).${others}`, { cause: error })
+  })
+}
+
 export const pluginInstall: Command = {
   name: 'plugin install',
-  usage: '<file>',
-  summary: 'installs a .plugin package, or a new version of one',
+  usage: '<file or name>',
+  summary: 'installs a .plugin package, or one that comes with the server',
   about:
-    'Checks a .plugin package, starts it once in its sandbox, and keeps it. It runs when somebody has agreed to what it asks for: with --yes at once, else over HTTP or by the same command again.',
+    'Checks a .plugin package (a file, or the name of one that comes with the server, such as open-library), starts it once in its sandbox, and keeps it. It runs when somebody has agreed to what it asks for: with --yes at once, else over HTTP or by the same command again.',
   flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
   wordsMin: 1,
   wordsMax: 1,
   async run(input) {
     const { words, flag, cwd, out } = input
-    const file = path.resolve(cwd, words[0] as string)
-    const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-      throw new CommandProblem(`${file} cannot be read (${error.code}).`, { cause: error })
-    })
+    const bytes = await readGiven(words[0] as string, cwd)
     const [{ readPackage }, { permissionsOf }] = await Promise.all([
       import('#plugins/package/plugin-package.ts'),
       import('#plugins/permissions.ts'),

@@ -8,7 +8,7 @@ export const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
  * those that are trusted.
  * @param known.isSecure whether it stands behind TLS, whatever the proxy in front says
  */
-export function originOf(request: IncomingMessage, known: { isProxy: boolean; isSecure: boolean }): string | null {
+export function originOf(request: Pick<IncomingMessage, 'headers'>, known: { isProxy: boolean; isSecure: boolean }): string | null {
   const told = (name: string): string | undefined => {
     const value = known.isProxy ? request.headers[name] : undefined
     // The first proxy is the one that the client speaks to.

@@ -6,6 +6,7 @@ import { authRoutes } from '#api/routes/auth.ts'
 import { bookContentRoutes } from '#api/routes/book-content.ts'
 import { bookMetadataRoutes } from '#api/routes/book-metadata.ts'
 import { bookRoutes } from '#api/routes/books.ts'
+import { bundledPluginRoutes } from '#api/routes/bundled-plugins.ts'
 import { collectionRoutes } from '#api/routes/collections.ts'
 import { coverRoutes } from '#api/routes/covers.ts'
 import { exportRoutes } from '#api/routes/exports.ts'
@@ -14,7 +15,10 @@ import { infoRoutes } from '#api/routes/info.ts'
 import { libraryRoutes } from '#api/routes/libraries.ts'
 import { libraryJobRoutes } from '#api/routes/library-jobs.ts'
 import { matchingRoutes } from '#api/routes/matching.ts'
+import { pluginActionRoutes } from '#api/routes/plugin-actions.ts'
 import { pluginRepositoryRoutes } from '#api/routes/plugin-repositories.ts'
+import { pluginStorageRoutes } from '#api/routes/plugin-storage.ts'
+import { pluginWatchRoutes } from '#api/routes/plugin-watch.ts'
 import { pluginRoutes } from '#api/routes/plugins.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
 import { readListRoutes } from '#api/routes/read-lists.ts'
@@ -63,6 +67,10 @@ export const routes: readonly Route<Services>[] = [
   ...templateRoutes,
   ...settingRoutes,
   ...pluginRoutes,
+  ...bundledPluginRoutes,
+  ...pluginActionRoutes,
+  ...pluginWatchRoutes,
+  ...pluginStorageRoutes,
   ...pluginRepositoryRoutes,
   ...matchingRoutes,
   ...libraryJobRoutes,

@@ -1,8 +1,8 @@
 import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
-import type { Caller } from '#core/account/caller.ts'
-import { refuse } from '#core/errors.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/job/library-job.ts'
 import { getLibrary } from '#core/library/library-query.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
@@ -25,8 +25,8 @@ const cronSchedule = Type.Optional(
 const timezone = Type.Optional(Nullable(Type.String({ maxLength: 60, description: 'Such as Europe/Berlin; UTC unless said.' })))
 
 /** @throws not_found */
-const libraryOf = async ({ services, caller }: { services: Services; caller: Caller | null }, libraryId: string): Promise<string> =>
-  (await getLibrary(services.database, caller ?? refuse('unauthorized'), libraryId)).id
+const libraryOf = async (call: Call<Services>, libraryId: string): Promise<string> =>
+  (await getLibrary(call.services.database, signedInCaller(call), libraryId)).id
 
 export const libraryJobRoutes = [
   endpoint({
@@ -46,7 +46,9 @@ export const libraryJobRoutes = [
     allow: { who: 'libraries-write' },
     params: LibraryId,
     reply: Type.Object({ jobs: Type.Array(LibraryJob) }),
-    run: async (call, { params }) => ({ jobs: await call.services.libraryJobs.list(await libraryOf(call, params.libraryId)) }),
+    run: async (call, { params }) => ({
+      jobs: await call.services.libraryJobs.list(await libraryOf(call, params.libraryId), signedInCaller(call)),
+    }),
   }),
   endpoint({
     method: 'POST',
@@ -68,7 +70,8 @@ export const libraryJobRoutes = [
     allow: { who: 'libraries-write' },
     params: JobId,
     reply: LibraryJob,
-    run: async (call, { params }) => await call.services.libraryJobs.get(await libraryOf(call, params.libraryId), params.jobId),
+    run: async (call, { params }) =>
+      await call.services.libraryJobs.get(await libraryOf(call, params.libraryId), params.jobId, signedInCaller(call)),
   }),
   endpoint({
     method: 'PATCH',
@@ -80,7 +83,7 @@ export const libraryJobRoutes = [
     body: Type.Object({ name, enabled, cronSchedule, timezone, config: Type.Optional(JobConfig) }),
     reply: LibraryJob,
     run: async (call, { params, body }) =>
-      await call.services.libraryJobs.edit(await libraryOf(call, params.libraryId), params.jobId, body),
+      await call.services.libraryJobs.edit(await libraryOf(call, params.libraryId), params.jobId, body, signedInCaller(call)),
   }),
   endpoint({
     method: 'DELETE',
@@ -135,6 +138,7 @@ export const libraryJobRoutes = [
     }),
     run: async (call, { params, body }) =>
       await call.services.libraryJobs.rehearse(await libraryOf(call, params.libraryId), params.jobId, {
+        by: signedInCaller(call),
         sampleSize: body.sampleSize ?? SAMPLE,
         config: body.configOverride ?? undefined,
       }),

@@ -82,7 +82,7 @@ const AvailablePlugin = Type.Object(
       description: `Those that can be installed first, the newest before the others; ${VERSIONS_MAX} at most.`,
     }),
   },
-  { title: 'AvailablePlugin' },
+  { title: 'OfferedPlugin' },
 )
 
 const shownPlugin = ({

@@ -1,12 +1,12 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
-import { Granted, MATCHING, Plugin, scopesOf, showPlugin, showPlugins } from '#api/routes/shown-plugins.ts'
+import { Granted, MATCHING, Plugin, showPlugin, showPlugins } from '#api/routes/shown-plugins.ts'
 import type { Services } from '#api/services.ts'
 import { BOOK_LOCKS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
 import { checkTitleRules } from '#core/library/title-rules.ts'
-import { listFailures, type Matching } from '#core/plugin/plugin-store.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import type { Matching } from '#core/plugin/plugin-store.ts'
+import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_LOCKS } from '#core/series/metadata.ts'
 import { compileCondition } from '#core/template/condition.ts'
 import type { Manifest } from '#plugins/manifest.ts'
@@ -22,8 +22,6 @@ const Count = Type.Integer({ minimum: 0 })
 /** A form around a package: its boundary and the head of the part. */
 const FORM_BYTES = 64 * 1024
 const bodyBytesMax = PACKAGE_BYTES_MAX + FORM_BYTES
-/** Failures are looked at a page at a time. */
-const FAILURES_MAX = 500
 
 const Status = Type.Object({
   plugin: Plugin,
@@ -63,9 +61,6 @@ async function checkMatching(services: Services, given: Matching): Promise<void>
 }
 
 const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof Matching)[]
-
-/** Results of a search where nobody says how many. */
-const SEARCH_LIMIT = 20
 
 export const pluginRoutes = [
   endpoint({
@@ -256,122 +251,6 @@ export const pluginRoutes = [
         asksFor: permissionsOf(one.manifest as Manifest),
         installedAt: one.installedAt.toISOString(),
       }))
-    },
-  }),
-  endpoint({
-    method: 'GET',
-    path: '/api/v1/admin/plugins/:pluginId/failures',
-    summary: 'What went wrong with a plugin, the last first',
-    tag,
-    allow,
-    params: PluginId,
-    query: Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: FAILURES_MAX })),
-      offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
-    }),
-    reply: Type.Object({
-      failures: Type.Array(
-        Type.Object({
-          id: Uuid,
-          version: Type.String(),
-          method: Type.String(),
-          errorCode: Type.String(),
-          errorMessage: Type.String(),
-          callId: Uuid,
-          occurredAt: Timestamp,
-        }),
-      ),
-      total: Count,
-    }),
-    run: async ({ services }, { params, query }) => {
-      const { id } = await services.plugins.get(params.pluginId)
-      const { items, total } = await listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 })
-      const failures = items.map(({ code, message, occurredAt, ...rest }) => ({
-        ...rest,
-        errorCode: code,
-        errorMessage: message,
-        occurredAt: occurredAt.toISOString(),
-      }))
-      return { failures, total }
-    },
-  }),
-  endpoint({
-    method: 'GET',
-    path: '/api/v1/plugins/actions',
-    summary: 'What the plugins that run can be asked to do',
-    tag,
-    allow: { who: 'user' },
-    query: Type.Object({ scope: OneOf(['series:detail', 'series:bulk', 'library:detail', 'book:detail']), libraryId: Type.Optional(Uuid) }),
-    reply: Type.Object({
-      scope: Type.String(),
-      actions: Type.Array(
-        Type.Object({
-          pluginId: Uuid,
-          pluginName: Type.String(),
-          pluginDisplayName: Type.String(),
-          actionType: Type.String(),
-          label: Type.String(),
-          description: Nullable(Type.String()),
-          libraryIds: Type.Array(Uuid, { description: 'Libraries that it is used for; all where none is named.' }),
-          searchUriTemplate: Nullable(Type.String({ description: 'A page to search by hand: {title} stands for what is searched for.' })),
-        }),
-      ),
-    }),
-    run: async ({ services }, { query }) => {
-      const offered = (plugin: InstalledPlugin) => {
-        const { libraryIds = [] } = plugin.matching
-        const isHere = query.libraryId === undefined || libraryIds.length === 0 || libraryIds.includes(query.libraryId)
-        return plugin.state === 'enabled' && plugin.granted !== null && isHere && scopesOf(plugin.manifest).includes(query.scope)
-      }
-      const actions = (await services.plugins.list()).filter(offered).map(({ id, key, manifest, matching }) => ({
-        pluginId: id,
-        pluginName: key,
-        pluginDisplayName: manifest.name,
-        actionType: 'metadata_search',
-        label: `Search ${manifest.name}`,
-        description: manifest.summary,
-        libraryIds: matching.libraryIds ?? [],
-        searchUriTemplate: manifest.capabilities.webLinks?.search ?? null,
-      }))
-      return { scope: query.scope, actions }
-    },
-  }),
-  endpoint({
-    method: 'POST',
-    path: '/api/v1/plugins/:pluginId/execute',
-    summary: 'Call a metadata function of a plugin',
-    tag,
-    allow: { who: 'series-write' },
-    params: PluginId,
-    body: Type.Object({
-      action: Type.Union([
-        Type.Literal('ping', { description: 'Starts it, and nothing more.' }),
-        Type.Object({
-          metadata: Type.Object({
-            action: OneOf(['search', 'get', 'match']),
-            contentType: OneOf(['series', 'book']),
-            params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'What the function takes, as the SDK says.' })),
-          }),
-        }),
-      ]),
-    }),
-    reply: Type.Object({
-      success: Type.Boolean(),
-      latencyMs: Count,
-      result: Type.Optional(Type.Unknown()),
-      callId: Nullable(Uuid),
-      error: Nullable(Type.String()),
-    }),
-    run: async ({ services }, { params, body }) => {
-      if (body.action === 'ping') {
-        const { success, latencyMs, message } = await services.plugins.test(params.pluginId)
-        return { success, latencyMs, callId: null, error: success ? null : message }
-      }
-      const { action, contentType, params: input = {} } = body.action.metadata
-      const method = `metadata.${contentType}.${action}`
-      if (action === 'search' && typeof input['limit'] !== 'number') input['limit'] = SEARCH_LIMIT
-      const { result, callId, wallMs } = await services.plugins.call({ pluginId: params.pluginId, method, input, userId: null })
-      return { success: true, latencyMs: Math.round(wallMs), result, callId, error: null }
     },
   }),
 ]

@@ -2,12 +2,15 @@ import Type from 'typebox'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { SERIES_STATUSES } from '#core/series/metadata.ts'
 import type { ShownItem } from '#plugins/recommendation/shown-items.ts'
 
 const tag = 'recommendations'
 const allow = { who: 'user' } as const
-const Text = Nullable(Type.String())
-const Count = Nullable(Type.Integer({ minimum: 0 }))
+const Text = Type.Optional(Type.String())
+const Count = Type.Optional(Type.Integer({ minimum: 0 }))
+/** A series of this library. */
+const SeriesId = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }))
 const WhichPlugin = Type.Object({
   pluginId: Type.Optional(
     Type.String({ format: 'uuid', description: 'One that the reader has enabled; the first of them by name unless said.' }),
@@ -32,18 +35,18 @@ const Recommendation = Type.Object(
     score: Type.Number({ minimum: 0, maximum: 1 }),
     reason: Type.String(),
     basedOn: Type.Array(Type.String(), { description: 'Titles that led to it.' }),
-    serviceSeriesId: Nullable(Uuid, { description: 'The series of this library that it is, where the reader may see one.' }),
+    serviceSeriesId: SeriesId('The series of this library that it is, where the reader may see one.'),
     inService: Type.Boolean({ description: 'Whether there is such a series.' }),
     inLibrary: Type.Boolean({ description: "In the reader's library, as the plugin says." }),
-    status: Text,
+    status: Type.Optional(OneOf([...SERIES_STATUSES])),
     format: Text,
     countryOfOrigin: Text,
-    startYear: Nullable(Type.Integer()),
-    rating: Nullable(Type.Integer({ minimum: 0, maximum: 100 })),
+    startYear: Type.Optional(Type.Integer()),
+    rating: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
     popularity: Count,
     totalVolumeCount: Count,
-    totalChapterCount: Nullable(Type.Number({ minimum: 0 })),
-    codexSeriesId: Type.Optional(Nullable(Uuid, { description: 'Same as serviceSeriesId; only with compatibility.legacyNames.' })),
+    totalChapterCount: Type.Optional(Type.Number({ minimum: 0 })),
+    codexSeriesId: SeriesId('Same as serviceSeriesId; only with compatibility.legacyNames.'),
     inCodex: Type.Optional(Type.Boolean({ description: 'Same as inService; only with compatibility.legacyNames.' })),
   },
   { title: 'Recommendation' },
@@ -51,7 +54,9 @@ const Recommendation = Type.Object(
 
 /** With the names that older clients know, where that is switched on. */
 const shown = (item: ShownItem, withLegacyNames: boolean) =>
-  withLegacyNames ? { ...item, codexSeriesId: item.serviceSeriesId, inCodex: item.inService } : item
+  withLegacyNames
+    ? { ...item, inCodex: item.inService, ...(item.serviceSeriesId !== undefined && { codexSeriesId: item.serviceSeriesId }) }
+    : item
 
 export const recommendationRoutes = [
   endpoint({
@@ -67,9 +72,9 @@ export const recommendationRoutes = [
         pluginId: Uuid,
         pluginName: Type.String(),
         cached: Type.Boolean({ description: 'False where no list was made yet.' }),
-        generatedAt: Nullable(Timestamp),
-        taskId: Nullable(Uuid),
-        taskStatus: Nullable(OneOf(['pending', 'running'])),
+        generatedAt: Type.Optional(Timestamp),
+        taskId: Type.Optional(Uuid),
+        taskStatus: Type.Optional(OneOf(['pending', 'running'])),
       },
       { title: 'Recommendations' },
     ),
@@ -81,9 +86,8 @@ export const recommendationRoutes = [
         pluginId: plugin.id,
         pluginName: plugin.manifest.name,
         cached: generatedAt !== null,
-        generatedAt: generatedAt?.toISOString() ?? null,
-        taskId: task?.taskId ?? null,
-        taskStatus: task?.taskStatus ?? null,
+        ...(generatedAt !== null && { generatedAt: generatedAt.toISOString() }),
+        ...task,
       }
     },
   }),

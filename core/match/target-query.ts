@@ -1,4 +1,6 @@
 import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
 import type { Kind } from '#core/metadata/holding-store.ts'
 
 /** The library of a series or book, with what it asks of those that are matched by themselves; null where the record is gone. */
@@ -20,12 +22,15 @@ export interface Pass {
   libraryId: string
   /** Leaves those that this source was asked about within so many seconds. */
   synced?: { source: string; withinSeconds: number } | undefined
+  /** Leaves what somebody may not see, where it is them that are told of it. */
+  by?: Pick<Caller, 'userId'> | undefined
 }
 
-function ofPass(database: Knex, { kind, libraryId, synced }: Pass): Knex.QueryBuilder {
+function ofPass(database: Knex, { kind, libraryId, synced, by }: Pass): Knex.QueryBuilder {
   const table = kind === 'series' ? 'series' : 'books'
   const query = database(`${table} AS r`).where('r.library_id', libraryId)
   if (kind === 'book') query.whereNull('r.deleted_at')
+  if (by) query.modify(visibleTo(by, kind === 'series' ? 'r.id' : 'r.series_id'))
   if (synced)
     query.whereNotExists(
       database(`${kind}_external_ids AS e`)
@@ -50,8 +55,8 @@ export async function countPass(database: Knex, pass: Pass): Promise<number> {
 }
 
 /** How many of a library have an identifier of a source. */
-export async function countIdentified(database: Knex, { kind, libraryId }: Pass, source: string): Promise<number> {
-  const row = (await ofPass(database, { kind, libraryId })
+export async function countIdentified(database: Knex, { kind, libraryId, by }: Pass, source: string): Promise<number> {
+  const row = (await ofPass(database, { kind, libraryId, by })
     .join(`${kind}_external_ids AS e`, `e.${kind}_id`, 'r.id')
     .where('e.source', source)
     .count({ count: '*' })

@@ -1,4 +1,6 @@
 import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/job/library-job.ts'
 import { addJob, advanceJob, deleteJob, findJob, listDueJobs, listJobs, recordRun, updateJob } from '#core/job/library-job-store.ts'
@@ -8,7 +10,8 @@ import { FinalFailure, type TaskQueue } from '#core/task/task.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { methodsOf } from '#plugins/manifest.ts'
 import type { MatchTally, MatchTasks } from '#plugins/match/match-tasks.ts'
-import { idSourceOf, type Matching } from '#plugins/match/matching.ts'
+import type { Matching } from '#plugins/match/matching.ts'
+import { idSourceOf } from '#plugins/match/provider.ts'
 import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
 
 export interface JobWish {
@@ -38,21 +41,26 @@ export interface JobRehearsal {
 
 /** Work on the metadata of a library that is done by a timetable. */
 export interface LibraryJobs {
-  list(libraryId: string): Promise<LibraryJob[]>
-  /** @throws not_found, also for a job of another library */
-  get(libraryId: string, jobId: string): Promise<LibraryJob>
+  /** @param by who is told: what came of the last run is kept from those who may not see all that it went over */
+  list(libraryId: string, by: Caller): Promise<LibraryJob[]>
+  /** @param by as in `list`. @throws not_found, also for a job of another library */
+  get(libraryId: string, jobId: string, by: Caller): Promise<LibraryJob>
   /** @throws invalid_value, conflict when the library has too many */
   add(libraryId: string, wish: JobWish & { config: JobConfig }): Promise<LibraryJob>
   /** @throws not_found, invalid_value */
-  edit(libraryId: string, jobId: string, wish: JobWish): Promise<LibraryJob>
+  edit(libraryId: string, jobId: string, wish: JobWish, by: Caller): Promise<LibraryJob>
   remove(libraryId: string, jobId: string): Promise<void>
   /** @throws conflict when it waits or runs already */
   runNow(libraryId: string, jobId: string): Promise<string>
-  /** What a run would do, over some series; changes nothing. @throws not_found */
+  /**
+   * What a run would do, over some series; changes nothing.
+   * @param how.by who is told: what they may not see is neither looked at nor counted
+   * @throws not_found
+   */
   rehearse(
     libraryId: string,
     jobId: string,
-    how: { sampleSize: number; config?: JobConfig | undefined; signal?: AbortSignal },
+    how: { by: Caller; sampleSize: number; config?: JobConfig | undefined; signal?: AbortSignal },
   ): Promise<JobRehearsal>
   /** Puts in line what is due; after `start` the clock does so. */
   runDue(): Promise<void>
@@ -150,10 +158,15 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       () => false,
     )
 
+  /** Its numbers count everything in the library, and what it failed at may name any of it. */
+  const toldTo = async (by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> =>
+    (await hasSharingGrants(database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
+  const oneToldTo = async (by: Caller, job: LibraryJob): Promise<LibraryJob> => (await toldTo(by, [job]))[0] ?? job
+
   return {
-    get,
     runDue,
-    list: (libraryId) => listJobs(database, libraryId),
+    get: async (libraryId, jobId, by) => await oneToldTo(by, await get(libraryId, jobId)),
+    list: async (libraryId, by) => await toldTo(by, await listJobs(database, libraryId)),
 
     async add(libraryId, { name, enabled = true, cronSchedule = null, timezone, config }) {
       fieldsOf(config)
@@ -171,7 +184,7 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       return (await addJob(database, given, JOBS_MAX)) ?? refuse('conflict', `A library has ${JOBS_MAX} jobs at most; delete one first.`)
     },
 
-    async edit(libraryId, jobId, wish) {
+    async edit(libraryId, jobId, wish, by) {
       const job = await get(libraryId, jobId)
       if (wish.config !== undefined) fieldsOf(wish.config)
       const cron = wish.cronSchedule === undefined ? job.cronSchedule : wish.cronSchedule
@@ -182,7 +195,7 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
         ...(wish.config !== undefined && { config: wish.config }),
         ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
       })
-      return changed ?? refuse('not_found', `There is no job ${jobId} of this library.`)
+      return await oneToldTo(by, changed ?? refuse('not_found', `There is no job ${jobId} of this library.`))
     },
 
     async remove(libraryId, jobId) {
@@ -200,15 +213,15 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       return taskId
     },
 
-    async rehearse(libraryId, jobId, { sampleSize, config: override, signal }) {
+    async rehearse(libraryId, jobId, { by, sampleSize, config: override, signal }) {
       const job = await get(libraryId, jobId)
       const config = override ?? job.config
       const wish = fieldsOf(config)
       const plugin = await providerOf({ ...config, scope: 'series_only' })
       if ('failure' in plugin)
         return { sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: plugin.failure }
-      const pass = passOf(job.libraryId, 'series', plugin, config)
-      const everything: Pass = { kind: 'series', libraryId: job.libraryId }
+      const pass: Pass = { ...passOf(job.libraryId, 'series', plugin, config), by }
+      const everything: Pass = { kind: 'series', libraryId: job.libraryId, by }
       const [eligible, all, identified, sample] = await Promise.all([
         countPass(database, pass),
         countPass(database, everything),

@@ -13,9 +13,10 @@ import { listBookContexts, listSeriesContexts } from '#core/template/context-que
 import { CoverError, downloadCover } from '#plugins/cover-download.ts'
 import type { Downloads } from '#plugins/egress.ts'
 import { methodsOf } from '#plugins/manifest.ts'
-import { CONFIDENCE_MIN, rankResults, type Scored, type SearchResult, type Wanted } from '#plugins/match/choose.ts'
-import { type BookAnswer, proposalOf, type SeriesAnswer } from '#plugins/match/proposal-of.ts'
+import { CONFIDENCE_MIN, type SearchResult } from '#plugins/match/choose.ts'
+import { idSourceOf, openProviders } from '#plugins/match/provider.ts'
 import { type SearchTitle, searchTitle, titleOf } from '#plugins/match/search-title.ts'
+import { hasFailed, pluginFault } from '#plugins/plugin-calls.ts'
 import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
 import type { Templates } from '#plugins/template/templates.ts'
 
@@ -98,49 +99,16 @@ export interface MatchingParts {
   log: Log
 }
 
-/** Of a search that a person does not look at. */
-const SEARCH_LIMIT = 10
 const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
-
-/** Under which name identifiers of a plugin are kept. */
-export const idSourceOf = ({ key, manifest }: InstalledPlugin, kind: Target['kind']): string =>
-  manifest.capabilities[`metadata.${kind}`]?.idSource ?? `plugin:${key}`
 
 export function openMatching(parts: MatchingParts): Matching {
   const { database, plugins, templates, log } = parts
+  const providers = openProviders(parts)
 
   async function contextOf({ kind, id }: Target): Promise<Context> {
     const contexts: Map<string, Context> =
       kind === 'series' ? await listSeriesContexts(database, null, [id]) : await listBookContexts(database, null, [id])
     return contexts.get(id) ?? refuse('not_found', `There is no ${kind} ${id}.`)
-  }
-
-  /** What a provider answers: its result, or in words why there is none. Whatever it does, it is no fault of whoever asks. */
-  async function ask<Result>(
-    plugin: InstalledPlugin,
-    method: string,
-    input: unknown,
-    signal?: AbortSignal,
-  ): Promise<Result | { failed: CarrelError }> {
-    try {
-      return (await plugins.call({ pluginId: plugin.id, method, input, userId: null, ...(signal && { signal }) })).result as Result
-    } catch (error) {
-      if (error instanceof CarrelError) return { failed: error }
-      throw error
-    }
-  }
-  const hasFailed = (answer: object): answer is { failed: CarrelError } => 'failed' in answer
-
-  async function propose(
-    { kind }: Target,
-    plugin: InstalledPlugin,
-    externalId: string,
-    signal?: AbortSignal,
-  ): Promise<{ proposal: Proposal; externalUrl: string | null } | { failed: CarrelError }> {
-    const answer = await ask<SeriesAnswer | BookAnswer>(plugin, `metadata.${kind}.get`, { externalId }, signal)
-    if (hasFailed(answer)) return answer
-    const proposal = proposalOf(kind, answer, { idSource: idSourceOf(plugin, kind), pluginKey: plugin.key })
-    return { proposal, externalUrl: answer.externalUrl ?? null }
   }
 
   const choiceOf = (
@@ -209,42 +177,6 @@ export function openMatching(parts: MatchingParts): Matching {
     return null
   }
 
-  /** The best that the provider has; from its `match` where it has one, else from a search that is ranked here. */
-  async function find(
-    target: Target,
-    plugin: InstalledPlugin,
-    context: Context,
-    how: AutoMatch,
-  ): Promise<Scored | null | { failed: CarrelError }> {
-    const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(templates, plugin.matching, context)
-    const wanted = wantedOf(context, title)
-    const capability = `metadata.${target.kind}`
-    const { alternateTitles, year, authors, isbn } = wanted
-    if (methodsOf(plugin.manifest).includes(`${capability}.match`) && !how.query) {
-      const externalIds = Object.fromEntries(Object.entries(context.externalIds).map(([source, { id }]) => [source, id]))
-      const answer = await ask<{ match: SearchResult | null; confidence: number; alternatives?: SearchResult[] }>(
-        plugin,
-        `${capability}.match`,
-        { title, alternateTitles, year, authors, isbn, externalIds },
-        how.signal,
-      )
-      if (hasFailed(answer)) return answer
-      const [own] = answer.match === null ? [] : rankResults(wanted, [answer.match])
-      // It has its say, and is not believed much beyond what can be seen here.
-      return own ? { ...own, confidence: Math.min(answer.confidence, own.confidence + BELIEVED) } : null
-    }
-    const query = {
-      query: title,
-      limit: SEARCH_LIMIT,
-      ...(isbn && { isbn }),
-      ...(authors[0] && { author: authors[0] }),
-      ...(year !== null && { year }),
-    }
-    const answer = await ask<{ results: SearchResult[] }>(plugin, `${capability}.search`, query, how.signal)
-    if (hasFailed(answer)) return answer
-    return rankResults(wanted, answer.results)[0] ?? null
-  }
-
   const skip = (skipped: MatchSkip, message: string, more: Partial<Matched> = {}): Matched => ({
     ...{
       success: false,
@@ -261,7 +193,7 @@ export function openMatching(parts: MatchingParts): Matching {
   })
   const failed = (error: CarrelError): Matched =>
     skip('provider_failed', error.message, {
-      retryAfterSeconds: isRateLimited(error) ? (error.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
+      retryAfterSeconds: pluginFault(error) === 'rate_limited' ? (error.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
     })
 
   return {
@@ -272,11 +204,10 @@ export function openMatching(parts: MatchingParts): Matching {
 
     async preview(target, { pluginId, externalId }) {
       const plugin = await plugins.get(pluginId)
-      const found = await propose(target, plugin, externalId)
+      const found = await providers.propose(target.kind, plugin, externalId)
       const choice = choiceOf(plugin, { fields: null })
       if (!hasFailed(found))
         return { plugin, externalUrl: found.externalUrl, fields: await previewOn(database, target, found.proposal, choice) }
-      refuseForeign(found.failed)
       const fields = await previewOn(database, target, NOTHING, choice)
       return { plugin, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: found.failed.message })) }
     },
@@ -289,9 +220,8 @@ export function openMatching(parts: MatchingParts): Matching {
           'invalid_value',
           `"${stranger.slice(0, 60)}" is no field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
         )
-      const found = await propose(target, plugin, externalId)
+      const found = await providers.propose(target.kind, plugin, externalId)
       if (hasFailed(found)) {
-        refuseForeign(found.failed)
         return { success: false, message: found.failed.message, fields: [], applicationId: null, externalUrl: null }
       }
       const choice = choiceOf(plugin, { fields })
@@ -311,7 +241,7 @@ export function openMatching(parts: MatchingParts): Matching {
       const source = idSourceOf(plugin, target.kind)
       const known = context.externalIds[source]
       if (!how.query && plugin.matching.useExistingExternalId !== false && known) {
-        const found = await propose(target, plugin, known.id, how.signal)
+        const found = await providers.propose(target.kind, plugin, known.id, how.signal)
         if (!hasFailed(found))
           return {
             ...(await applyFrom(
@@ -326,7 +256,7 @@ export function openMatching(parts: MatchingParts): Matching {
         if (found.failed.code !== 'not_found') return failed(found.failed)
       }
       if (how.existingIdsOnly) return skip('no_match', `No identifier of ${plugin.manifest.name} is known.`)
-      const best = await find(target, plugin, context, how)
+      const best = await providers.find(target.kind, plugin, context, how)
       if (best !== null && hasFailed(best)) return failed(best.failed)
       if (best === null) return skip('no_match', `${plugin.manifest.name} knows nothing like it.`)
       const { result: match, confidence } = best
@@ -336,7 +266,7 @@ export function openMatching(parts: MatchingParts): Matching {
           `"${match.title}" may be it, but that is not certain enough (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
           { match, confidence },
         )
-      const found = await propose(target, plugin, match.externalId, how.signal)
+      const found = await providers.propose(target.kind, plugin, match.externalId, how.signal)
       if (hasFailed(found)) return failed(found.failed)
       const applied = await applyFrom(
         target,
@@ -366,29 +296,5 @@ export function openMatching(parts: MatchingParts): Matching {
 
 /** An identifier that is known needs no search and no guess. */
 const SURE = { match: null, confidence: 1, skipped: null, retryAfterSeconds: null }
-/** How much beyond its own eyes this house believes a plugin. */
-const BELIEVED = 0.25
 /** Where a service asks to wait and does not say how long. */
 const RATE_LIMIT_SECONDS = 30
-
-const codeOf = (error: CarrelError): unknown => (error.details as { code?: unknown } | undefined)?.code
-export const isRateLimited = (error: CarrelError): boolean => codeOf(error) === 'rate_limited'
-
-/** That there is no such plugin, or that it is switched off, is for whoever asks to know; what the provider does is not their fault. */
-function refuseForeign(error: CarrelError): void {
-  if (codeOf(error) === undefined && error.code !== 'unavailable') throw error
-}
-
-function wantedOf(context: Context, title: string): Wanted {
-  const metadata = context.metadata as Record<string, unknown>
-  const series = 'series' in context ? (context.series.metadata as Record<string, unknown>) : metadata
-  const authors = ((metadata['authors'] ?? series['authors'] ?? []) as { name: string }[]).map(({ name }) => name)
-  const isbn = typeof metadata['isbns'] === 'string' ? (metadata['isbns'].split(',')[0] ?? null) : null
-  return {
-    title,
-    alternateTitles: ((metadata['alternateTitles'] ?? []) as { title: string }[]).map((one) => one.title),
-    year: typeof metadata['year'] === 'number' ? metadata['year'] : null,
-    authors,
-    isbn: isbn === '' ? null : isbn,
-  }
-}

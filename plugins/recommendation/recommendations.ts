@@ -76,10 +76,9 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
     return refuse('not_found', `${what}; GET /api/v1/user/plugins names those there are.`)
   }
 
-  /** Null where somebody else is about to add it. */
+  /** Adds the task of the next list. Null where one waits or runs, or somebody else is about to add it. */
   async function start(reader: PluginReader): Promise<LiveRefresh | null> {
-    const live = await findLiveRefresh(database, reader)
-    if (live !== null || !(await claimRefresh(database, reader))) return live
+    if (!(await claimRefresh(database, reader))) return null
     try {
       const { pluginId, userId } = reader
       const { taskId } = await tasks.add({
@@ -91,6 +90,9 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       await releaseRefresh(database, reader)
     }
   }
+
+  const startIfDue = async (reader: PluginReader, due: boolean): Promise<LiveRefresh | null> =>
+    (await findLiveRefresh(database, reader)) ?? (due ? ((await start(reader)) ?? (await findLiveRefresh(database, reader))) : null)
 
   const needsSignIn = async (plugin: InstalledPlugin, { userId }: Reader) => (await plugins.authStatus(plugin, userId)) === 'missing'
 
@@ -131,7 +133,7 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       const isGone = stored !== null && (await hidesAny(database, reader, stored.basedOn))
       const due = isDue(stored, isGone) && !(await needsSignIn(plugin, reader))
       const [task, items] = await Promise.all([
-        due ? start(reader) : findLiveRefresh(database, reader),
+        startIfDue(reader, due),
         isGone ? [] : show(reader, plugin, own, (stored?.items ?? []) as Item[]),
       ])
       return { plugin, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task }
@@ -142,11 +144,11 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       const reader = { userId, pluginId: plugin.id }
       const { name } = plugin.manifest
       if (await needsSignIn(plugin, reader)) refuse('conflict', `${name} has to be connected first: sign in at its service.`)
-      const before = await findLiveRefresh(database, reader)
-      const started = before === null ? await start(reader) : null
-      if (started === null)
-        return refuse('conflict', `${name} is looking for recommendations already.`, before ? { details: { taskId: before.taskId } } : {})
-      return { taskId: started.taskId, plugin }
+      const started = await start(reader)
+      if (started !== null) return { taskId: started.taskId, plugin }
+      const live = await findLiveRefresh(database, reader)
+      const details = live === null ? {} : { details: { taskId: live.taskId } }
+      return refuse('conflict', `${name} is looking for recommendations already.`, details)
     },
 
     async dismiss({ userId }, pluginId, dismissal) {

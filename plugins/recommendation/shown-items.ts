@@ -6,13 +6,13 @@ import type { RESULT_SCHEMAS } from '#plugins/results.ts'
 /** An item as a plugin gave it, checked. */
 export type Item = Static<(typeof RESULT_SCHEMAS)['recommendations.refresh']>['recommendations'][number]
 
-/** A recommendation as readers see it. */
+/** A recommendation as readers see it; what is not known is left out. */
 export interface ShownItem {
   externalId: string
   title: string
-  externalUrl: string | null
-  coverUrl: string | null
-  summary: string | null
+  externalUrl?: string
+  coverUrl?: string
+  summary?: string
   genres: string[]
   tags: { category: string; name: string; rank: number }[]
   /** 0 to 1. */
@@ -20,19 +20,19 @@ export interface ShownItem {
   reason: string
   basedOn: string[]
   /** Of a series here that the reader may see. */
-  serviceSeriesId: string | null
+  serviceSeriesId?: string
   inService: boolean
   /** In the reader's library, as the plugin says. */
   inLibrary: boolean
-  status: string | null
-  format: string | null
-  countryOfOrigin: string | null
-  startYear: number | null
+  status?: NonNullable<Item['status']>
+  format?: string
+  countryOfOrigin?: string
+  startYear?: number
   /** 0 to 100. */
-  rating: number | null
-  popularity: number | null
-  totalVolumeCount: number | null
-  totalChapterCount: number | null
+  rating?: number
+  popularity?: number
+  totalVolumeCount?: number
+  totalChapterCount?: number
 }
 
 /** The `idSource` of plugins whose external identifiers are the ids of series of this library. */
@@ -115,13 +115,27 @@ function findKnown(item: Item, { idSource, known }: { idSource: string; known: R
 const whole = (value: number | null | undefined, max: number): number | null =>
   value === null || value === undefined ? null : Math.min(Math.max(Math.round(value), 0), max)
 
-function shownItem(item: Item, serviceSeriesId: string | null): ShownItem {
+/** Members that plugins give or leave out. */
+const PLAIN = [
+  'externalUrl',
+  'coverUrl',
+  'summary',
+  'status',
+  'format',
+  'countryOfOrigin',
+  'startYear',
+  'totalVolumeCount',
+  'totalChapterCount',
+] as const satisfies readonly (keyof Item & keyof ShownItem)[]
+
+function shownItem(item: Item, seriesId: string | null): ShownItem {
+  const rating = whole(item.rating, 100)
+  const popularity = whole(item.popularity, INT_MAX)
+  const plain = PLAIN.flatMap((name) => (item[name] === undefined || item[name] === null ? [] : [[name, item[name]]]))
   return {
+    ...(Object.fromEntries(plain) as Pick<ShownItem, (typeof PLAIN)[number]>),
     externalId: item.externalId,
     title: item.title,
-    externalUrl: item.externalUrl ?? null,
-    coverUrl: item.coverUrl ?? null,
-    summary: item.summary ?? null,
     genres: (item.genres ?? []).slice(0, LIST_SHOWN),
     // A tag without a rank simply applies.
     tags: (item.tags ?? [])
@@ -130,16 +144,10 @@ function shownItem(item: Item, serviceSeriesId: string | null): ShownItem {
     score: item.score,
     reason: item.reason,
     basedOn: (item.basedOn ?? []).slice(0, LIST_SHOWN),
-    serviceSeriesId,
-    inService: serviceSeriesId !== null,
+    ...(seriesId !== null && { serviceSeriesId: seriesId }),
+    inService: seriesId !== null,
     inLibrary: item.inLibrary ?? false,
-    status: item.status ?? null,
-    format: item.format ?? null,
-    countryOfOrigin: item.countryOfOrigin ?? null,
-    startYear: item.startYear ?? null,
-    rating: whole(item.rating, 100),
-    popularity: whole(item.popularity, INT_MAX),
-    totalVolumeCount: item.totalVolumeCount ?? null,
-    totalChapterCount: item.totalChapterCount ?? null,
+    ...(rating !== null && { rating }),
+    ...(popularity !== null && { popularity }),
   }
 }

@@ -33,7 +33,7 @@ import ivm from 'isolated-vm'
  * @property {(call: { id: number, name: string, text: string, more?: string, budget: Budget }) => void} call
  * @property {(id: number, outcome: 'ok' | 'error', text: string) => void} reply to a request of the guest
  * @property {string[]} defined paths of the functions that a plugin has defined
- * @property {() => void} close ends it with all that runs in it; nothing is answered any more
+ * @property {() => void} close ends it with all that runs in it; nothing is answered any more, but that it is stuck
  */
 
 /** Between two looks at what running calls have used; the overshoot of a budget is about half of it. */
@@ -56,6 +56,7 @@ const processCpuMs = () => {
 
 const sourceOf = (/** @type {string} */ name) => ({ name, code: readFileSync(new URL(name, import.meta.url), 'utf8') })
 const PRELUDE = sourceOf('prelude.js')
+const URL_PARTS = sourceOf('url-parts.js')
 const URLS = sourceOf('url.js')
 const WEB = sourceOf('web.js')
 
@@ -105,8 +106,12 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     clearInterval(watch)
     clearTimers()
     if (!isolate.isDisposed) isolate.dispose()
+    letGo().then((isStuck) => onEnd(code, message, isStuck))
+  }
+  /** Whether what was inside is there still after it had to go. */
+  const letGo = async () => {
     const patience = new Promise((resolve) => setTimeout(resolve, LET_GO_MS, true))
-    Promise.race([patience, Promise.allSettled(inside)]).then((won) => onEnd(code, message, won === true))
+    return (await Promise.race([patience, Promise.allSettled(inside)])) === true
   }
   /**
    * @template Result
@@ -221,8 +226,11 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     /** @type {unknown[]} */
     const given = [post, JSON.stringify(limits)]
     if (limits.isPlugin) {
+      const makeParts = await functionOf(isolate, context, URL_PARTS)
+      const parts = await makeParts.apply(undefined, [], { result: { reference: true } })
       const makeUrl = await functionOf(isolate, context, URLS)
-      const [install, web] = [await functionOf(isolate, context, WEB), await makeUrl.apply(undefined, [], { result: { reference: true } })]
+      const web = await makeUrl.apply(undefined, [parts.derefInto()], { result: { reference: true } })
+      const install = await functionOf(isolate, context, WEB)
       given.push(install.derefInto(), web.derefInto())
     }
     entry = await start.apply(undefined, given, { result: { reference: true } })
@@ -257,10 +265,13 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
         enter(entry.apply(undefined, ['reply', id, outcome, text], { timeout: REPLY_MS_MAX })).catch(endWith)
       },
       close() {
+        if (ended) return
         ended = true
         clearInterval(watch)
         clearTimers()
         if (!isolate.isDisposed) isolate.dispose()
+        // Nobody waits for it, but it would hold a core.
+        letGo().then((isStuck) => isStuck && onEnd('closed', '', true))
       },
     }
   } catch (error) {

@@ -51,10 +51,10 @@ export const theKit: esbuild.Plugin = {
   name: 'the kit',
   setup(build) {
     const files = new Map<string, string>()
-    const within = (file: string) => {
-      const { name } = path.parse(file)
+    const within = (file: string, sideEffects = false) => {
+      const name = nameOf(file)
       files.set(name, file)
-      return { path: name, namespace: 'plugin-sdk', sideEffects: false }
+      return { path: name, namespace: 'plugin-sdk', sideEffects }
     }
     build.onResolve({ filter: /^@carrel\/plugin-sdk(\/|$)/ }, async ({ path: specifier, resolveDir, kind, pluginData }) => {
       if (pluginData === KIT) return undefined
@@ -63,14 +63,24 @@ export const theKit: esbuild.Plugin = {
       const source = path.join(sources, `${specifier === KIT ? 'index' : specifier.slice(KIT.length + 1)}.ts`)
       return existsSync(source) ? within(source) : { errors: [{ text: `The SDK has no "${specifier}".` }] }
     })
-    build.onResolve({ filter: /^\./, namespace: 'plugin-sdk' }, ({ path: specifier, importer }) =>
-      within(path.resolve(path.dirname(files.get(importer) as string), specifier)),
-    )
+    // Its own files, and the parsers that it brings along.
+    build.onResolve({ filter: /./, namespace: 'plugin-sdk' }, async ({ path: specifier, importer, kind }) => {
+      const resolveDir = path.dirname(files.get(importer) as string)
+      const { path: file, errors, external, sideEffects } = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
+      return errors.length > 0 || external ? { errors, external } : within(file, sideEffects)
+    })
     build.onLoad({ filter: /.*/, namespace: 'plugin-sdk' }, async ({ path: name }) => {
       const file = files.get(name) as string
       return { contents: await readFile(file, 'utf8'), loader: file.endsWith('.ts') ? 'ts' : 'js', resolveDir: path.dirname(file) }
     })
   },
+}
+
+/** A file of the SDK, wherever it lies: by its name, and what is of others by their package. */
+function nameOf(file: string): string {
+  const [, inPackage] = /.*[\\/]node_modules[\\/](.*)/.exec(file) ?? []
+  const isOwn = inPackage === undefined || file.startsWith(sources) || inPackage.startsWith('@carrel')
+  return isOwn ? path.parse(file).name : inPackage
 }
 
 /** @throws ToolProblem with what the bundler says, by file and line */
@@ -89,7 +99,17 @@ export async function bundleProject(project: Project): Promise<Bundle> {
 /** Of what the bundler has made; also of each time that it watches and makes it anew. */
 export function bundleOf({ outputFiles = [], warnings }: esbuild.BuildResult): Bundle {
   const textOf = (ending: string) => outputFiles.find(({ path: file }) => file.endsWith(ending))?.text ?? null
-  return { code: textOf('main.js') ?? '', map: textOf('main.js.map'), warnings: warnings.map(describe) }
+  const map = textOf('main.js.map')
+  return { code: textOf('main.js') ?? '', map: map === null ? null : withoutPlaces(map), warnings: warnings.map(describe) }
+}
+
+/** What lies outside of the folder is named by its package, or by its own name: where folders lie on this machine is nobody's business. */
+function withoutPlaces(text: string): string {
+  const map = JSON.parse(text) as { sources: string[] }
+  const sources = map.sources.map((source) =>
+    source.startsWith('../') ? (/.*\/(node_modules\/.*)/.exec(source)?.[1] ?? path.posix.basename(source)) : source,
+  )
+  return JSON.stringify({ ...map, sources })
 }
 
 export function asProblem(error: unknown): unknown {

@@ -45,12 +45,25 @@ export function renderHelp(command: Command): string {
   return [
     `Usage: carrel-plugin ${call(command)} [flags]`,
     '',
-    command.about,
+    ...wrap(command.about, ''),
     '',
     'Flags:',
     ...[...command.flags, FOLDER].flatMap(({ name, value, about }) => [
       `  --${name}${value === undefined ? '' : ` <${value}>`}`,
-      `      ${about}`,
+      ...wrap(about, '      '),
     ]),
   ].join('\n')
+}
+
+/** As wide as terminals are that nobody has made wider. */
+const COLUMNS = 80
+
+function wrap(text: string, indent: string): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= COLUMNS) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(`${indent}${word}`)
+  }
+  return lines
 }

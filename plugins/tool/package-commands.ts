@@ -23,7 +23,7 @@ const hasErrors = ({ findings }: Validation): boolean => findings.some(({ level 
 export const validate: Command = {
   name: 'validate',
   usage: '',
-  summary: 'looks for everything that a server, or its people, would stumble over',
+  summary: 'looks for what a server or its people would stumble over',
   about:
     'Checks the manifest, bundles the code, reads what stands in it, and starts it once in the sandbox. Errors make it fail; warnings are for you to judge.',
   flags: [

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { GuestError } from '#plugins/guest-error.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
+import { ToolProblem } from './command.ts'
 
 /** What people are used to from Node and browsers. Which of them the sandbox has, it is asked itself. */
 const FAMILIAR = [
@@ -79,6 +81,9 @@ export async function listMissingGlobals(supervisor: Supervisor): Promise<string
       { more: JSON.stringify({ config: { names: FAMILIAR } }) },
     )
     return JSON.parse(text) as string[]
+  } catch (error) {
+    if (!(error instanceof GuestError)) throw error
+    throw new ToolProblem(`The sandbox does not work on this machine: ${error.message}`, { cause: error })
   } finally {
     guest.close()
   }

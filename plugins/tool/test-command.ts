@@ -20,7 +20,7 @@ const CPU_MS_MAX = 30_000
 export const test: Command = {
   name: 'test',
   usage: '[file…]',
-  summary: 'runs your tests in the sandbox of the server, and what every plugin must stand',
+  summary: 'runs your tests, and what every plugin must stand',
   about:
     'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing. Requests are answered from fixtures/ alone; one that no fixture answers fails its test. Then it checks, by the calls in calls/, what every plugin must stand: a service that fails or waits, titles in any script, and the like.',
   flags: [

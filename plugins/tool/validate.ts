@@ -1,7 +1,7 @@
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import { GuestError } from '#plugins/guest-error.ts'
-import { type Manifest, methodsOf } from '#plugins/manifest.ts'
+import { Manifest, methodsOf } from '#plugins/manifest.ts'
 import { openSupervisor, type Supervisor } from '#plugins/supervisor.ts'
 import { type Bundle, bundleProject } from './bundle.ts'
 import { type BundleScan, scanBundle } from './bundle-scan.ts'
@@ -83,36 +83,7 @@ export async function validateProject(folder: string, log: Log): Promise<Validat
 
 /** Members that servers of today pass over; those of a newer interface, or slips of the pen. */
 function checkManifest({ manifestBytes }: Project): Finding[] {
-  const known = [
-    ...[
-      '$schema',
-      'manifestVersion',
-      'id',
-      'name',
-      'version',
-      'summary',
-      'description',
-      'author',
-      'license',
-      'homepage',
-      'repository',
-      'icon',
-    ],
-    ...[
-      'engine',
-      'compatibilityDate',
-      'proposals',
-      'main',
-      'capabilities',
-      'permissions',
-      'auth',
-      'config',
-      'userConfig',
-      'http',
-      'limits',
-    ],
-    ...['dataVersion', 'locales'],
-  ]
+  const known = ['$schema', ...Object.keys(Manifest.properties)]
   const given = JSON.parse(manifestBytes.toString('utf8')) as Record<string, unknown>
   const findings = Object.keys(given)
     .filter((name) => !known.includes(name))

@@ -68,6 +68,19 @@ t.test('all runners stuck at once: each is ended, and whoever waits is served', 
   for (const { code } of await Promise.all(failures)) t.match(code, /cpu|timeout|crash/)
 })
 
+t.test('what is closed in the middle of what nothing can interrupt does not hold a core', async (t) => {
+  const { open } = openGuests(t, { isolation: 'grouped' })
+  const [stuck, other] = [open('indexOf: () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'), open('', { place: 'other' })]
+  await Promise.all([stuck.call('echo', 1), other.call('echo', 1)])
+  const [runner] = runnersOf()
+  const closed = stuck.fails('indexOf', null, { cpuMs: 5_000, wallMs: 50_000 })
+  await sleep(100)
+  stuck.guest.close()
+  t.match(await closed, { code: 'closed' })
+  await eventually(() => !runnersOf().includes(runner as number), 'its runner to go')
+  t.equal(await other.call('echo', 2), 2)
+})
+
 /** Counts what is said. */
 function countingLog() {
   const said: string[] = []

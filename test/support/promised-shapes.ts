@@ -36,7 +36,6 @@ const OTHERWISE: Record<string, string> = {
   'POST /api/v1/admin/plugins/{}/enable': 'as above',
   'POST /api/v1/admin/plugins/{}/disable': 'as above',
   'POST /api/v1/admin/plugins/{}/reset': 'as above',
-  'GET /api/v1/admin/plugins/{}/failures': 'as above; a failure names the call and the version',
 }
 
 /** Routes that neither the reference nor the contract knows: only our own schema says what they answer. */
@@ -49,6 +48,13 @@ const OWN: RegExp[] = [
   /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,
   /\/sharing-tags(\/|$)/,
   / \/api\/v1\/(templates|conditions)\//,
+  / \/api\/v1\/admin\/plugin-repositories(\/|$)/,
+  /\/admin\/plugins\/\{\}\/rollback$/,
+  // The reference matches series only.
+  /\/books\/(\{\}\/)?metadata\/(search-title|preview|apply|auto-match)(\/|$)/,
+  /\/metadata\/applications(\/|$)/,
+  /\/(libraries\/\{\}\/jobs(\/|$)|library-jobs\/)/,
+  /\/admin\/plugins\/\{\}\/(logs|calls)(\/|$)/,
   /\/admin\/plugins\/\{\}\/(consent|versions)$/,
   / \/api\/openapi\.json$/,
 ]

@@ -19,7 +19,7 @@ export const RECOMMENDS = `export default { recommendations: {
     if (sleepMs) await ctx.sleep(sleepMs)
     return answer
   },
-  async dismiss({ externalId, reason }, ctx) { await ctx.fetch('https://api.example.org/dismiss?id=' + externalId + '&reason=' + reason) },
+  async dismiss({ externalId, reason }, ctx) { await ctx.fetch('https://api.example.org/dismiss?id=' + encodeURIComponent(externalId) + '&reason=' + reason) },
 } }`
 
 /** Its manifest; members given replace those. */

@@ -10,12 +10,15 @@ import { openServer } from '#api/server.ts'
 import type { Services } from '#api/services.ts'
 import { coverPath } from '#core/book/book-file.ts'
 import { silentLog } from '#core/log.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { publicKeyText } from '#plugins/package/plugin-package.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
 import { findInterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { entryOf, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { findPromise, patternsOfOwn, promiseComplaints, routesOfTables } from '#test/support/promised-shapes.ts'
 import { ADMIN, testSettings } from '#test/support/server.ts'
@@ -34,6 +37,9 @@ const BODIES: Record<string, (names: Known) => object> = {
   'PUT /api/v1/admin/settings/:key': () => ({ value: 'Reading room' }),
   'POST /api/v1/admin/settings/bulk': () => ({ updates: [{ key: 'application.name', value: 'Reading room' }] }),
   'POST /api/v1/admin/plugins/:pluginId/consent': ({ sha256 }) => ({ sha256 }),
+  'POST /api/v1/admin/plugin-repositories': () => ({ url: REPOSITORY_URL, publicKey: publicKeyText(PUBLISHER) }),
+  'POST /api/v1/admin/plugin-repositories/:repositoryId/install': () => ({ pluginId: OFFERED.id }),
+  'POST /api/v1/libraries/:libraryId/jobs': ({ name }) => ({ config: { type: 'metadata_refresh', provider: name } }),
   'POST /api/v1/plugins/:pluginId/execute': () => ({
     action: { metadata: { action: 'search', contentType: 'series', params: { query: 'Saga' } } },
   }),
@@ -54,10 +60,41 @@ const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/series/:seriesId/external-ratings': ({ source }) => ({ source, rating: 80 }),
 }
 
-/** A plugin of one function. */
-const PLUGIN = `export default { metadata: { series: { search: ({ query }) => ({ results: [{ externalId: '1', title: query }] }), get: () => ({ externalId: '1' }) } } }`
+/** A plugin that knows everything, and something new of it. */
+const PLUGIN = `
+const search = ({ query }) => ({ results: [{ externalId: '1', title: query }] })
+const get = ({ externalId }) => ({ externalId, publisher: 'Known' })
+export default { metadata: { series: { search, get }, book: { search, get } } }`
+const METHODS = { methods: ['search', 'get'] }
+const MANIFEST = { capabilities: { 'metadata.series': METHODS, 'metadata.book': METHODS } }
 
-/** What the id in an answer is the id of. */
+/** What a repository offers. */
+const OFFERED = { ...MANIFEST, id: 'org.example.offered' }
+const PUBLISHER = newKey()
+
+/** A plugin for readers, who sign in at its service. */
+const READER_PLUGIN = `export default { recommendations: { get: () => ({ recommendations: [] }) } }`
+const READER_MANIFEST = {
+  id: 'org.example.reader',
+  capabilities: { recommendations: { methods: ['get'] } },
+  auth: {
+    type: 'oauth2',
+    scope: 'user',
+    bind: { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' },
+    oauth2: { authorizeUrl: 'https://login.example.org/', tokenUrl: 'https://login.example.org/token' },
+  },
+}
+
+/** What cannot succeed here, and how it is refused. */
+const REFUSED: Record<string, number> = {
+  // Nobody has begun to sign in anywhere: a page says so.
+  'GET /api/v1/user/plugins/oauth/callback': 400,
+  // Kept for later.
+  'POST /api/v1/user/plugins/:pluginId/sync': 409,
+  'GET /api/v1/user/plugins/:pluginId/sync/status': 404,
+}
+
+/** What the id in an answer, or of what stands in it, is the id of. */
 const MAKES: Record<string, string> = {
   'POST /api/v1/users': 'userId',
   'POST /api/v1/api-keys': 'apiKeyId',
@@ -70,6 +107,10 @@ const MAKES: Record<string, string> = {
   'POST /api/v1/books/:bookId/external-ids': 'bookExternalIdId',
   'POST /api/v1/series/:seriesId/genres': 'genreId',
   'POST /api/v1/series/:seriesId/tags': 'plainTagId',
+  'POST /api/v1/series/:seriesId/metadata/apply': 'seriesApplicationId',
+  'POST /api/v1/books/:bookId/metadata/apply': 'bookApplicationId',
+  'POST /api/v1/libraries/:libraryId/jobs': 'jobId',
+  'POST /api/v1/admin/plugin-repositories': 'repositoryId',
   'POST /api/v1/books/:bookId/cover': 'bookCoverId',
   'POST /api/v1/series/:seriesId/cover': 'seriesCoverId',
 }
@@ -84,7 +125,9 @@ function meant(path: string, names: Known): Known {
     ...names,
     ...(/\/covers\//.test(path) && { coverId: of(path.includes('/books/') ? 'bookCoverId' : 'seriesCoverId') }),
     ...(/external-ids/.test(path) && { externalIdId: of(path.includes('/books/') ? 'bookExternalIdId' : 'seriesExternalIdId') }),
+    ...(/applications/.test(path) && { applicationId: of(path.includes('/books/') ? 'bookApplicationId' : 'seriesApplicationId') }),
     ...(/analyze-unanalyzed$/.test(path) && { bookId: of('newBookId') }),
+    ...(path.includes('/user/plugins/') && { pluginId: of('readerPluginId') }),
     ...(/:tagId/.test(path) && { tagId: of(path.includes('sharing-tags') ? 'sharingTagId' : 'plainTagId') }),
   }
 }
@@ -132,7 +175,11 @@ test('for every route it is known who has promised what of its answer', async (t
 test('every route answers what it has promised', { timeout: 120_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
   const { database } = await openTestDatabase(t, { poolMax: 10 })
-  const { services, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
+  const offered = pluginOf(PLUGIN, OFFERED)
+  const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
+  const egress = openEgress((await openRepositoryServer(t, index)).way)
+  const settings = testSettings({ dataFolder: folder })
+  const { services, close } = await openComposition({ settings, log: silentLog, database, egress })
   const server = openServer(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
@@ -175,8 +222,13 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   mkdirSync(dirname(coverPath(folder, bookId)), { recursive: true })
   writeFileSync(coverPath(folder, bookId), GIF)
 
-  const { plugin } = await services.plugins.install(pluginOf(PLUGIN), { userId: null })
-  await services.plugins.consent(plugin.id, { sha256: plugin.sha256 })
+  // Two versions: one to go back to.
+  for (const version of ['1.0.0', '1.1.0']) {
+    const installed = await services.plugins.install(pluginOf(PLUGIN, { ...MANIFEST, version }), { userId: null })
+    await services.plugins.consent(installed.plugin.id, { sha256: installed.sha256 })
+  }
+  const [plugin] = await services.plugins.list()
+  if (!plugin) throw new Error('It was not installed.')
 
   const exportId = randomUUID()
   await database('series_exports').insert({
@@ -188,9 +240,16 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   mkdirSync(join(folder, 'exports'), { recursive: true })
   writeFileSync(join(folder, 'exports', `${exportId}.csv`), 'series_name\r\n')
 
+  const reader = (await services.plugins.install(pluginOf(READER_PLUGIN, READER_MANIFEST), { userId: null })).plugin
+  await services.plugins.consent(reader.id, { sha256: reader.sha256 })
+  await services.plugins.edit(reader.id, { credentials: { clientId: 'carrel', clientSecret: 'secret' } })
+
   const names: Known = {
+    readerPluginId: reader.id,
+    externalId: '1',
     exportId,
     pluginId: plugin.id,
+    name: plugin.key,
     sha256: plugin.sha256,
     libraryId,
     seriesId,
@@ -213,15 +272,24 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
       continue
     }
     const answer = await fetch(url + request.path, asked(route, request))
-    const text = await answer.text()
+    // Events never end: that they begin is their answer.
+    const isEndless = route.kind === 'stream' && route.mediaTypes.includes('text/event-stream')
+    if (isEndless) await answer.body?.cancel()
+    const text = isEndless ? '' : await answer.text()
     const json = (answer.headers.get('content-type') ?? '').startsWith('application/json') ? JSON.parse(text) : undefined
     const said = `${label} → ${answer.status}`
+    const refused = REFUSED[label]
+    if (refused !== undefined) {
+      t.equal(answer.status, refused, said)
+      continue
+    }
     if (answer.ok) t.same(complaintsOf({ ...route, path: request.path, status: answer.status, json }), [], said)
     else t.fail(`${said} ${text.slice(0, 300)}`)
     if (route.kind === 'endpoint') t.equal(answer.status, route.status ?? 200, `${label} has the status that it declares`)
     const made = MAKES[label]
-    if (made && json) names[made] = json.id
+    if (made && json) names[made] = json.id ?? json.applicationId ?? json.repository.id
     if (route.path === TASK_MADE_BY) names['taskId'] = json.taskId
+    if (json?.callId && label.endsWith('/execute')) names['callId'] = json.callId
     if (json?.refreshToken && label.endsWith('/refresh')) token = json.accessToken
   }
 

@@ -41,6 +41,7 @@ t.test('every route but the public ones asks who is there, and for its permissio
     'GET /api/v1/info',
     'GET /api/v1/settings/branding',
     'GET /api/v1/setup/status',
+    'GET /api/v1/user/plugins/oauth/callback',
     'GET /health',
     'POST /api/v1/auth/login',
     'POST /api/v1/auth/refresh',

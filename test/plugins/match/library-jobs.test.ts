@@ -10,7 +10,7 @@ import { openMatchTasks } from '#plugins/match/match-tasks.ts'
 import { openMatching } from '#plugins/match/matching.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
-import { addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
@@ -55,7 +55,8 @@ async function openJobs(t: Test) {
     }
   }
   const yearOf = async (id: string) => (await readHoldings(database, 'series', [id])).get(id)?.values['year']
-  return { database, host, pluginId, tasks, matchTasks, jobs, libraryId, add, ended, yearOf }
+  const caller = await addCaller(database, { role: 'maintainer' })
+  return { database, host, pluginId, tasks, matchTasks, jobs, libraryId, add, ended, yearOf, caller }
 }
 
 t.test('a library is matched as one task, which tells how far it is and what came of it', async (t) => {
@@ -81,7 +82,7 @@ t.test('a task that is cancelled stops', async (t) => {
 })
 
 t.test('a job runs when its time has come, once, and says what it did', async (t) => {
-  const { database, jobs, tasks, libraryId, add, ended, yearOf } = await openJobs(t)
+  const { database, jobs, tasks, libraryId, add, ended, yearOf, caller } = await openJobs(t)
   const series = await add('Known one')
   const config = { type: 'metadata_refresh', provider: 'org.example.echo', fieldGroups: ['status'] } as const
   const job = await jobs.add(libraryId, { cronSchedule: '0 3 * * *', config: { ...config, fieldGroups: [...config.fieldGroups] } })
@@ -94,18 +95,22 @@ t.test('a job runs when its time has come, once, and says what it did', async (t
   t.equal(waiting.length, 1, 'two who look at once add one')
   await tasks.start()
   await ended(waiting[0].id)
-  t.match(await jobs.get(libraryId, job.id), { lastRunStatus: 'completed', lastRunMessage: /1 looked at, 1 found/, nextRunAt: /T03:00:00/ })
+  t.match(await jobs.get(libraryId, job.id, caller), {
+    lastRunStatus: 'completed',
+    lastRunMessage: /1 looked at, 1 found/,
+    nextRunAt: /T03:00:00/,
+  })
   t.equal(await yearOf(series), 2001)
   const genres = await database('series_genres')
   t.same(genres, [], 'only the group that was wished for')
 })
 
 t.test('a dry run over a sample changes nothing, and tells who would be left out', async (t) => {
-  const { jobs, libraryId, add, yearOf, host, pluginId } = await openJobs(t)
+  const { database, jobs, libraryId, add, yearOf, host, pluginId, caller } = await openJobs(t)
   const known = await add('Known one')
   await add('Nobody')
   const job = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
-  const rehearsal = await jobs.rehearse(libraryId, job.id, { sampleSize: 5 })
+  const rehearsal = await jobs.rehearse(libraryId, job.id, { by: caller, sampleSize: 5 })
   t.match(rehearsal, { totalEligible: 2, estSkippedNoId: 0, planFailure: null })
   t.match(
     rehearsal.sample.find(({ seriesId }) => seriesId === known),
@@ -113,22 +118,35 @@ t.test('a dry run over a sample changes nothing, and tells who would be left out
   )
   t.equal(await yearOf(known), undefined)
   const only = await jobs.rehearse(libraryId, job.id, {
+    by: caller,
     sampleSize: 5,
     config: { type: 'metadata_refresh', provider: pluginId, existingSourceIdsOnly: true },
   })
   t.match(only, { estSkippedNoId: 2 })
+  await shareSeries(database, { seriesId: known, caller, mode: 'deny' })
+  const apart = await jobs.rehearse(libraryId, job.id, {
+    by: caller,
+    sampleSize: 5,
+    config: { ...job.config, existingSourceIdsOnly: true },
+  })
+  t.match(apart, { totalEligible: 1, estSkippedNoId: 1 }, 'what somebody may not see is not counted for them')
+  t.notMatch(JSON.stringify(apart), /Known/)
+  await database('library_jobs').update({ last_run_message: '2 looked at' })
+  const [told] = await jobs.list(libraryId, caller)
+  t.equal(told?.lastRunMessage, null)
+  t.match(await jobs.get(libraryId, job.id, await addCaller(database)), { lastRunMessage: '2 looked at' })
   await host.setEnabled(pluginId, false)
-  t.match(await jobs.rehearse(libraryId, job.id, { sampleSize: 5 }), { planFailure: /disabled/, sample: [] })
+  t.match(await jobs.rehearse(libraryId, job.id, { by: caller, sampleSize: 5 }), { planFailure: /disabled/, sample: [] })
 })
 
 t.test('run now, never twice at once; jobs of other libraries are none', async (t) => {
-  const { database, jobs, libraryId, pluginId } = await openJobs(t)
+  const { database, jobs, libraryId, pluginId, caller } = await openJobs(t)
   const job = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
   await jobs.runNow(libraryId, job.id)
   await t.rejects(jobs.runNow(libraryId, job.id), { code: 'conflict' })
   const other = await addLibrary(database)
-  await t.rejects(jobs.get(other, job.id), { code: 'not_found' })
-  await t.rejects(jobs.edit(libraryId, job.id, { cronSchedule: 'never' }), { code: 'invalid_value' })
+  await t.rejects(jobs.get(other, job.id, caller), { code: 'not_found' })
+  await t.rejects(jobs.edit(libraryId, job.id, { cronSchedule: 'never' }, caller), { code: 'invalid_value' })
   await jobs.remove(libraryId, job.id)
-  t.same(await jobs.list(libraryId), [])
+  t.same(await jobs.list(libraryId, caller), [])
 })

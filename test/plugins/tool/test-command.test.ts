@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import t from 'tap'
-import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+import { ECHO, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(180_000)
 
@@ -8,7 +8,20 @@ const IMPORTS = `import { assertEqual, assertFails, openPlugin, test } from '@ca
 
 t.test('the tests of an author run in the sandbox, each with a storage of its own', async (t) => {
   const folder = await openPluginFolder(t, {
+    manifest: {
+      permissions: { network: [{ host: 'api.example.org', reason: 'The service' }], storage: { quotaKB: 16 }, library: ['series.titles'] },
+    },
     files: {
+      'src/main.ts': ECHO.replace(
+        'const times',
+        `if (externalId === 'library') {
+          const first = await ctx.library.entries()
+          const { entries } = await ctx.library.entries({ cursor: first.nextCursor })
+          const pages = [first.entries.length, entries.length]
+          return { externalId, title: JSON.stringify({ pages, first: first.entries[0], auth: await ctx.auth.status(), word: ctx.config['word'] }) }
+        }
+        const times`,
+      ),
       'test/main.test.ts': `${IMPORTS}
         import { expected } from './expected.ts'
         test('is answered from fixtures, and read as a server reads it', async () => {
@@ -27,6 +40,12 @@ t.test('the tests of an author run in the sandbox, each with a storage of its ow
             await plugin.call('metadata.series.get', { externalId: 'a' })
             assertEqual(await plugin.storage(), { times: 2 })
           })
+        test('reads of the library what its manifest asks for, page by page', async () => {
+          const library = Array.from({ length: 250 }, (_, index) => ({ seriesId: 'id' + index, title: 'T' + index, rating: 5 }))
+          const plugin = await openPlugin({ library, auth: 'expired', config: { word: 'hello' } })
+          const { answer } = await plugin.call('metadata.series.get', { externalId: 'library' })
+          assertEqual(JSON.parse(answer.title), { pages: [200, 50], first: { seriesId: 'id0', title: 'T0' }, auth: 'expired', word: 'hello' })
+        })
         test('sees failures of services', async () => {
           const request = { url: 'https://api.example.org/titles?q=x' }
           const at = (answer) => openPlugin({ fixtures: { formatVersion: 1, exchanges: [{ request, ...answer }] } })
@@ -40,7 +59,7 @@ t.test('the tests of an author run in the sandbox, each with a storage of its ow
   })
   const { code, stdout, stderr } = await runTool(folder, ['test', '--no-conformance'])
   t.same([code, stderr], [0, ''], stdout)
-  t.match(stdout, /^test\/main\.test\.ts\n {2}✔ is answered from fixtures[\s\S]*✔ 4 passed\n$/)
+  t.match(stdout, /^test\/main\.test\.ts\n {2}✔ is answered from fixtures[\s\S]*✔ 5 passed\n$/)
   t.notOk(
     (await readdir(folder)).some((name) => name.startsWith('.carrel-plugin')),
     'nothing is left behind',

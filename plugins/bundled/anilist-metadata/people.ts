@@ -1,0 +1,59 @@
+import type { Person, Role } from '../../../plugin-sdk/index.ts'
+import { isRec, type Rec, recsOf, textOf } from './service.ts'
+
+/** People of one work: assistants of weekly magazines are dozens. */
+const PEOPLE_MAX = 50
+const NAME_LENGTH_MAX = 200
+const ROLE_LENGTH_MAX = 100
+
+/**
+ * What AniList calls people who made something; the first that fits. In a comic they are writers and pencillers, as ComicInfo has them; in a novel
+ * authors and illustrators.
+ */
+const ROLES: readonly [pattern: RegExp, comic: readonly Role[], novel: readonly Role[]][] = [
+  [/^story (&|and) art\b|^art (&|and) story\b/, ['writer', 'penciller'], ['author', 'illustrator']],
+  [/\bassistan(t|ce)\b|\bcharacter design\b|\bcooperation\b|\bsupervis/, ['contributor'], ['contributor']],
+  [/\btranslat/, ['translator'], ['translator']],
+  [/\bletter|\btouch-?up\b/, ['letterer'], ['letterer']],
+  [/\bcover\b/, ['cover_artist'], ['cover_artist']],
+  [/\bedit/, ['editor'], ['editor']],
+  [/\bcolou?r/, ['colorist'], ['colorist']],
+  [/\bink/, ['inker'], ['inker']],
+  [/^original (creator|story|work)\b|^story\b|\bscript\b|^writ|^author\b|^creator\b/, ['writer'], ['author']],
+  [/^art\b|^art(ist|work)\b|^draw|^pencil/, ['penciller'], ['illustrator']],
+  [/\billustrat/, ['illustrator'], ['illustrator']],
+]
+/** Whose part it is to bring out a work in one language; AniList names those of all languages. */
+const OF_EDITIONS: ReadonlySet<Role> = new Set(['translator', 'letterer', 'editor'])
+
+/**
+ * Who made it, each part of each person once.
+ * @param language of the edition, as AniList writes it: `English`; of others nobody is taken
+ */
+export function peopleOf(media: Rec, language: string): Person[] {
+  const isNovel = media['format'] === 'NOVEL'
+  const people: Person[] = []
+  for (const { role, node } of recsOf(isRec(media['staff']) ? media['staff']['edges'] : null)) {
+    const names = isRec(node) && isRec(node['name']) ? node['name'] : {}
+    const name = (textOf(names['full']) ?? textOf(names['native']))?.replace(/\s+/g, ' ').slice(0, NAME_LENGTH_MAX).toWellFormed()
+    if (name === undefined) continue
+    const said = (textOf(role) ?? '').slice(0, ROLE_LENGTH_MAX)
+    // `Translator (English)`, `Story (ch 1-20)`.
+    const [, aside = ''] = /\(([^()]*)\)/.exec(said) ?? []
+    const known = ROLES.find(([pattern]) =>
+      pattern.test(
+        said
+          .replace(/\([^()]*\)?/g, '')
+          .trim()
+          .toLowerCase(),
+      ),
+    )
+    const roles: readonly Role[] = known === undefined ? ['contributor'] : isNovel ? known[2] : known[1]
+    for (const own of roles) {
+      if (OF_EDITIONS.has(own) && /^\p{Lu}\p{L}+/u.test(aside) && aside.split(/[:,\s]/)[0]?.toLowerCase() !== language.toLowerCase())
+        continue
+      if (!people.some((person) => person.name === name && person.role === own)) people.push({ name, role: own })
+    }
+  }
+  return people.slice(0, PEOPLE_MAX)
+}

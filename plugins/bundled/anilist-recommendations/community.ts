@@ -1,0 +1,169 @@
+import type { Context, Json } from '../../../plugin-sdk/index.ts'
+import { titleOf } from '../anilist-metadata/media.ts'
+import { ask, idOf, isRec, numberOf, type Rec, recsOf } from '../anilist-metadata/service.ts'
+import { SEEDS_MAX, type Seed } from './seeds.ts'
+
+/** What people at AniList recommend to those who like a work, and what comes out of it for somebody who likes several. */
+
+/** A work that is recommended, by its number, and how many more people have agreed to that than have not. */
+type Vote = [id: number, rating: number]
+
+/** What is recommended for one work. */
+interface Community {
+  /** When it was asked for, in milliseconds. */
+  at: number
+  title: string
+  votes: Vote[]
+}
+
+export interface Candidate {
+  id: number
+  /** 0 to 1; the best has 1. */
+  score: number
+  /** What it is recommended for, what gave most first. */
+  seeds: Seed[]
+}
+
+/** In one request: each brings up to 25 others with it. */
+const SEEDS_EACH = 10
+/** In one request, as AniList allows. */
+const DETAILS_EACH = 50
+const VOTES_MAX = 25
+/** Votes of many people change slowly. */
+const FRESH_MS = 7 * 86_400_000
+/** Of those asked for before, for a reader's taste goes back and forth. */
+const KEPT_MAX = 3 * SEEDS_MAX
+const KEPT = 'communities'
+const KEPT_SECONDS = 30 * 86_400
+/** A single vote is no community: what is recommended by fewer counts less, even if nothing else is recommended there. */
+const ENOUGH_VOTES = 20
+const SEEDS_NAMED_MAX = 5
+
+const VOTES = `query ($ids: [Int], $perPage: Int) {
+  Page(page: 1, perPage: $perPage) {
+    media(id_in: $ids, type: MANGA) {
+      id title { english romaji native userPreferred }
+      recommendations(sort: RATING_DESC, perPage: ${VOTES_MAX}) { nodes { rating mediaRecommendation { id type isAdult } } }
+    }
+  }
+}`
+const DETAILS = `query ($ids: [Int], $perPage: Int) {
+  Page(page: 1, perPage: $perPage) {
+    media(id_in: $ids, type: MANGA) {
+      id idMal title { english romaji native userPreferred } description(asHtml: false) status format chapters volumes startDate { year }
+      countryOfOrigin genres tags { name rank category isGeneralSpoiler isMediaSpoiler isAdult } coverImage { extraLarge large }
+      averageScore meanScore popularity isAdult siteUrl
+    }
+  }
+}`
+
+const mediaOf = (data: Rec): Rec[] => recsOf(isRec(data['Page']) ? data['Page']['media'] : null)
+
+function* groups<Item>(items: readonly Item[], size: number): Generator<Item[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size)
+}
+
+/** What was kept, as far as it is what it should be. */
+function readKept(kept: unknown): Map<number, Community> {
+  const communities = new Map<number, Community>()
+  for (const [key, one] of Object.entries(isRec(kept) ? kept : {})) {
+    const id = idOf(key)
+    if (id === null || !isRec(one) || !Array.isArray(one['votes'])) continue
+    const votes = (one['votes'] as unknown[]).filter(
+      (vote): vote is Vote => Array.isArray(vote) && idOf(vote[0]) !== null && numberOf(vote[1]) !== null,
+    )
+    communities.set(id, { at: numberOf(one['at']) ?? 0, title: String(one['title'] ?? ''), votes })
+  }
+  return communities
+}
+
+/** Asks for what is not known yet or was long ago, and keeps it: what AniList has answered once need not be asked again when it wants a pause. */
+async function findCommunities(seeds: readonly Seed[], ctx: Context): Promise<Map<number, Community>> {
+  const now = Date.now()
+  const known = readKept(await ctx.storage.get(KEPT))
+  const isFresh = (one: Community | undefined) => one !== undefined && one.at <= now && now - one.at < FRESH_MS
+  const wanted = seeds.filter(({ id }) => !isFresh(known.get(id))).map(({ id }) => id)
+  let asked = 0
+  for (const ids of groups(wanted, SEEDS_EACH)) {
+    ctx.progress(0.35 + (0.35 * asked) / wanted.length, 'Asking what others recommend')
+    const found = new Map(mediaOf(await ask(ctx, VOTES, { ids, perPage: SEEDS_EACH })).map((media) => [idOf(media['id']), media]))
+    for (const id of ids) {
+      const media = found.get(id)
+      known.delete(id)
+      // One that AniList has deleted recommends nothing, and need not be asked for every day.
+      known.set(id, {
+        at: now,
+        title: media === undefined ? '' : (titleOf(media, 'english') ?? ''),
+        votes: media === undefined ? [] : votesOf(media),
+      })
+    }
+    asked += ids.length
+    await keep([...known].slice(-KEPT_MAX), ctx)
+  }
+  return known
+}
+
+async function keep(communities: [number, Community][], ctx: Context): Promise<void> {
+  try {
+    await ctx.storage.set(KEPT, Object.fromEntries(communities) as unknown as Json, { ttlSeconds: KEPT_SECONDS })
+  } catch (error) {
+    ctx.log.warn('What others recommend could not be kept', String(error))
+  }
+}
+
+/** Anime stand among them, and what was deleted since as null. */
+const votesOf = (media: Rec): Vote[] =>
+  recsOf(isRec(media['recommendations']) ? media['recommendations']['nodes'] : null).flatMap(
+    ({ rating, mediaRecommendation: other }): Vote[] => {
+      const [id, votes] = [isRec(other) && other['type'] === 'MANGA' ? idOf(other['id']) : null, numberOf(rating) ?? 0]
+      return id === null || votes <= 0 ? [] : [[id, votes]]
+    },
+  )
+
+/** What is recommended for what a reader likes, the best first. */
+export async function findCandidates(
+  seeds: readonly Seed[],
+  { isExcluded, max }: { isExcluded: (id: number) => boolean; max: number },
+  ctx: Context,
+): Promise<Candidate[]> {
+  const communities = await findCommunities(seeds, ctx)
+  const shares = new Map<number, { total: number; from: { seed: Seed; share: number }[] }>()
+  for (const seed of seeds) {
+    const { votes, title } = communities.get(seed.id) ?? { votes: [], title: '' }
+    const most = Math.max(ENOUGH_VOTES, ...votes.map(([, rating]) => rating))
+    for (const [id, rating] of votes) {
+      if (isExcluded(id) || id === seed.id) continue
+      const share = (seed.weight * Math.log1p(rating)) / Math.log1p(most)
+      const before = shares.get(id) ?? { total: 0, from: [] }
+      before.from.push({ seed: { ...seed, title: seed.title || title }, share })
+      shares.set(id, { total: before.total + share, from: before.from })
+    }
+  }
+  const best = Math.max(0, ...[...shares.values()].map(({ total }) => total))
+  return [...shares]
+    .map(([id, { total, from }]) => ({
+      id,
+      score: Math.round((total / best) * 10_000) / 10_000,
+      seeds: from
+        .filter(({ seed }) => seed.title !== '')
+        .sort((a, b) => b.share - a.share)
+        .slice(0, SEEDS_NAMED_MAX)
+        .map(({ seed }) => seed),
+    }))
+    .filter((candidate) => candidate.seeds.length > 0)
+    .sort((a, b) => b.score - a.score || a.id - b.id)
+    .slice(0, max)
+}
+
+/** What AniList says of them, by their numbers. */
+export async function findDetails(ids: readonly number[], ctx: Context): Promise<Map<number, Rec>> {
+  const found = new Map<number, Rec>()
+  for (const some of groups(ids, DETAILS_EACH)) {
+    ctx.progress(0.7 + (0.3 * found.size) / ids.length, 'Asking what they are')
+    for (const media of mediaOf(await ask(ctx, DETAILS, { ids: some, perPage: DETAILS_EACH }))) {
+      const id = idOf(media['id'])
+      if (id !== null) found.set(id, media)
+    }
+  }
+  return found
+}

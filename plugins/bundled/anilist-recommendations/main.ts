@@ -1,0 +1,163 @@
+import { AuthError, type Context, definePlugin, type Json, type Recommendation, type Recommendations } from '../../../plugin-sdk/index.ts'
+import {
+  countOf,
+  countryOf,
+  coverOf,
+  descriptionOf,
+  formatOf,
+  genresOf,
+  idsOf,
+  isAdult,
+  pageOf,
+  scoreOf,
+  statusOf,
+  TITLE_LANGUAGES,
+  tagsOf,
+  titleOf,
+  yearOf,
+} from '../anilist-metadata/media.ts'
+import { numberOf, type Rec } from '../anilist-metadata/service.ts'
+import { type Candidate, findCandidates, findDetails } from './community.ts'
+import { readTaste, type Seed } from './seeds.ts'
+
+/**
+ * Recommends what people at AniList recommend to those who like what its reader has read: in the library here, as far as its series have identifiers
+ * of AniList, and on the reader's list there, where that is connected.
+ */
+
+/** Kept for `get`: what a reader dismisses leaves enough. Three requests. */
+const KEPT_MAX = 150
+/** A value of the storage holds 256 K characters. */
+const KEPT_LENGTH_MAX = 240_000
+/** Longer than a server that refreshes every day needs it, and not for ever. */
+const KEPT_SECONDS = 30 * 86_400
+const DISMISSED_MAX = 5_000
+const KEPT = 'kept'
+const DISMISSED = 'dismissed'
+const SUMMARY_LENGTH_MAX = 1_000
+const TAGS_MAX = 15
+const TAG_RANK_MIN = 60
+const NAMES_IN_REASON = 3
+
+async function readDismissed(ctx: Context): Promise<string[]> {
+  const kept = await ctx.storage.get<unknown[]>(DISMISSED)
+  return Array.isArray(kept) ? kept.filter((id): id is string => typeof id === 'string') : []
+}
+
+/** `A`, `A and B`, `A, B and C`. */
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+
+const reasonOf = (seeds: readonly Seed[]): string => {
+  const named = seeds.slice(0, NAMES_IN_REASON)
+  return `Because you ${named.every(({ isRead }) => isRead) ? 'read' : 'liked'} ${listed(named.map(({ title }) => title))}`
+}
+
+function shorten(text: string | null): string | null {
+  if (text === null || text.length <= SUMMARY_LENGTH_MAX) return text
+  const cut = text.slice(0, SUMMARY_LENGTH_MAX).toWellFormed()
+  const end = cut.lastIndexOf(' ')
+  return `${end > SUMMARY_LENGTH_MAX / 2 ? cut.slice(0, end) : cut}…`
+}
+
+/** Null for what has no title, and for what is for adults where they have not asked for it. */
+function recommend({ id, score, seeds }: Candidate, media: Rec, isPlanned: boolean, ctx: Context): Recommendation | null {
+  const withAdult = ctx.config['adult'] === true && ctx.userConfig['adult'] === true
+  const title = titleOf(media, TITLE_LANGUAGES.find((one) => one === ctx.userConfig['titleLanguage']) ?? 'english')
+  if (title === null || (isAdult(media) && !withAdult)) return null
+  return {
+    externalId: String(id),
+    title,
+    externalUrl: pageOf(media),
+    coverUrl: coverOf(media),
+    summary: shorten(descriptionOf(media)),
+    genres: genresOf(media, withAdult),
+    tags: tagsOf(media, { withAdult, rankMin: TAG_RANK_MIN }).slice(0, TAGS_MAX),
+    score,
+    reason: reasonOf(seeds),
+    basedOn: [...new Set(seeds.map((seed) => seed.title))],
+    inLibrary: isPlanned,
+    status: statusOf(media),
+    format: formatOf(media),
+    countryOfOrigin: countryOf(media),
+    startYear: yearOf(media),
+    rating: scoreOf(media),
+    popularity: numberOf(media['popularity']),
+    totalVolumeCount: countOf(media['volumes']),
+    totalChapterCount: countOf(media['chapters']),
+    externalIds: { anilist: String(id), ...idsOf(media) },
+  }
+}
+
+async function compute(ctx: Context): Promise<Recommendation[]> {
+  const signIn = await ctx.auth.status()
+  // One that has run out is told to AniList too: it says best whether it is still good.
+  const withList = signIn === 'connected' || signIn === 'expired'
+  const { seeds, known, planned } = await readTaste(ctx, withList)
+  ctx.log.info('Read what the reader knows', { seeds: seeds.length, known: known.size, planned: planned.size, withList })
+  if (seeds.length === 0) {
+    if (!withList)
+      throw new AuthError(
+        'Nothing that you have read or rated here is known to AniList by its identifier. Connect your AniList account, and your list there is used.',
+      )
+    return []
+  }
+  const dismissed = new Set(await readDismissed(ctx))
+  const isExcluded = (id: number) => known.has(id) || dismissed.has(String(id))
+  const candidates = await findCandidates(seeds, { isExcluded, max: KEPT_MAX }, ctx)
+  const details = await findDetails(
+    candidates.map(({ id }) => id),
+    ctx,
+  )
+  return candidates.flatMap((candidate) => {
+    const media = details.get(candidate.id)
+    const one = media === undefined ? null : recommend(candidate, media, planned.has(candidate.id), ctx)
+    return one === null ? [] : [one]
+  })
+}
+
+/** Computes afresh and keeps what it found; a storage that is full takes nothing from the answer. */
+async function gather(ctx: Context): Promise<Recommendation[]> {
+  const found = await compute(ctx)
+  let kept = found
+  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, Math.floor(kept.length * 0.8))
+  try {
+    await ctx.storage.set(KEPT, kept as unknown as Json, { ttlSeconds: KEPT_SECONDS })
+  } catch (error) {
+    ctx.log.warn('What was found could not be kept', String(error))
+  }
+  ctx.progress(1)
+  return found
+}
+
+const shownOf = (recommendations: readonly Recommendation[], limit: number, isExcluded: (id: string) => boolean): Recommendations => ({
+  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit))),
+})
+
+/** Dismissals of one reader come one after the other, for each is read, added to and written. */
+let dismissing: Promise<unknown> = Promise.resolve()
+
+export default definePlugin({
+  recommendations: {
+    async get({ limit, exclude }, ctx) {
+      const kept = await ctx.storage.get<Recommendation[]>(KEPT)
+      const dismissed = new Set([...(await readDismissed(ctx)), ...exclude])
+      return shownOf(Array.isArray(kept) ? kept : await gather(ctx), limit, (id) => dismissed.has(id))
+    },
+
+    async refresh({ limit }, ctx) {
+      return shownOf(await gather(ctx), limit, () => false)
+    },
+
+    async dismiss({ externalId }, ctx) {
+      const add = async () => {
+        const before = await readDismissed(ctx)
+        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX))
+      }
+      const added = dismissing.then(add)
+      dismissing = added.catch(() => {})
+      await added
+      return null
+    },
+  },
+})

@@ -186,6 +186,8 @@ export interface FetchResponse {
   readonly status: number
   /** After redirects. */
   readonly url: string
+  /** Seconds that the service asks to wait, where that is longer than a call may take; null where it does not. */
+  readonly retryAfterSeconds: number | null
   readonly headers: {
     /** In any spelling of its name. */
     get(name: string): string | null

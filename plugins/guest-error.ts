@@ -41,12 +41,15 @@ const CODES = new Set<string>([
 export class GuestError extends Error {
   readonly code: GuestErrorCode
   readonly own: string | null
+  /** How long a service asked to wait; null where nobody said. */
+  readonly retryAfterSeconds: number | null
 
-  constructor(code: GuestErrorCode, message: string, own: string | null = null) {
+  constructor(code: GuestErrorCode, message: string, own: string | null = null, retryAfterSeconds: number | null = null) {
     super(message)
     this.name = 'GuestError'
     this.code = code
     this.own = own
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 

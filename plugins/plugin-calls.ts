@@ -250,7 +250,9 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     }
     const details = { pluginId: plugin.id, code, callId }
     if (code === 'not_found') refuse('not_found', `${plugin.manifest.name}: ${message}`, { details })
-    return refuse('unavailable', `${plugin.manifest.name} could not do this (${code}): ${message}`, { details })
+    const { retryAfterSeconds } = error
+    const wait = code === 'rate_limited' && retryAfterSeconds !== null ? { retryAfterSeconds: Math.ceil(retryAfterSeconds) } : {}
+    return refuse('unavailable', `${plugin.manifest.name} could not do this (${code}): ${message}`, { details, ...wait })
   }
 
   const end = (pluginId: string, userId?: string): void => {
@@ -341,7 +343,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     async rehearse(manifest, code) {
       const wanted = methodsOf(manifest)
       const plugin = { id: randomUUID(), key: manifest.id, manifest }
-      const guest = supervisor.open({ ...programOf(plugin, code, permissionsOf(manifest)), place: `rehearsal ${plugin.id}` })
+      const guest = supervisor.open({ ...programOf(plugin, code, permissionsOf(manifest)), place: `rehearsal ${plugin.id}`, alone: true })
       try {
         const defined = await guest.load()
         const missing = wanted.filter((method) => !defined.includes(method))
@@ -360,6 +362,8 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
       const guest = supervisor.open({
         ...programOf(plugin, await getVerifiedCode(plugin), plugin.granted ?? permissionsOf(plugin.manifest)),
         place: `rehearsal ${randomUUID()}`,
+        // Whatever it does to its process, nobody else is in it, and the process goes with it.
+        alone: true,
       })
       const begun = performance.now()
       try {

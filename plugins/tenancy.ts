@@ -301,8 +301,17 @@ function readRecord(body: string): Record<string, unknown> {
   }
 }
 
+/** Whoever says more means that it is over for today. */
+const RETRY_AFTER_SECONDS_MAX = 86_400
+
 /** What the prelude says of a failure; it is the guest's word. */
 function readFailure(body: string): GuestError {
-  const { code, message, own } = readRecord(body)
-  return new GuestError(guestErrorCode(code), typeof message === 'string' ? message : '', typeof own === 'string' ? own : null)
+  const { code, message, own, wait } = readRecord(body)
+  const retryAfterSeconds = typeof wait === 'number' && wait > 0 ? Math.min(wait, RETRY_AFTER_SECONDS_MAX) : null
+  return new GuestError(
+    guestErrorCode(code),
+    typeof message === 'string' ? message : '',
+    typeof own === 'string' ? own : null,
+    retryAfterSeconds,
+  )
 }

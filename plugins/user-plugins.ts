@@ -66,8 +66,16 @@ export function openUserPlugins(parts: {
   const isSignInReady = async ({ id, manifest }: InstalledPlugin): Promise<boolean> =>
     manifest.auth?.type === 'oauth2' && (await plugins.credentials.state({ pluginId: id, userId: null })).fields.includes('clientId')
 
+  /** What can be renewed has not ended for its reader. */
+  async function authStatusOf(plugin: InstalledPlugin, userId: string): Promise<AuthStatus> {
+    const status = await plugins.authStatus(plugin, userId)
+    if (status !== 'expired') return status
+    const owner = { pluginId: plugin.id, userId: plugin.manifest.auth?.scope === 'user' ? userId : null }
+    return (await plugins.credentials.state(owner)).fields.includes('refreshToken') ? 'connected' : status
+  }
+
   async function show(own: UserPlugin, plugin: InstalledPlugin): Promise<OwnPlugin> {
-    const [authStatus, signInReady] = await Promise.all([plugins.authStatus(plugin, own.userId), isSignInReady(plugin)])
+    const [authStatus, signInReady] = await Promise.all([authStatusOf(plugin, own.userId), isSignInReady(plugin)])
     return { own, plugin, authStatus, signInReady }
   }
 

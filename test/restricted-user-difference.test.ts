@@ -10,7 +10,9 @@ import { openServer } from '#api/server.ts'
 import { silentLog } from '#core/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { fill } from '#test/support/filled-request.ts'
+import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { pluginOf } from '#test/support/plugins.ts'
 import { ADMIN, testSettings } from '#test/support/server.ts'
 
 /**
@@ -34,6 +36,8 @@ const SECRET = 'Zyxwvut'
 /** What tells of the whole house, to those who run it. */
 const OF_THE_HOUSE: Record<string, string> = {
   '/health': 'tells of the server',
+  '/api/v1/admin/plugins': 'says when a plugin last answered, whoever asked it',
+  '/api/v1/metrics/plugins': 'counts calls of plugins, whoever made them',
 }
 
 interface Ids {
@@ -47,6 +51,14 @@ interface Ids {
   tagId: string
   genreId: string
   userId: string
+  /** Of what a plugin said of the series. */
+  applicationId: string
+}
+
+/** Of the library that both stand in. */
+interface OfLibrary {
+  pluginId: string
+  jobId: string
 }
 
 t.test('what is hidden changes no answer', { timeout: 120_000 }, async (t) => {
@@ -75,6 +87,15 @@ t.test('what is hidden changes no answer', { timeout: 120_000 }, async (t) => {
     }),
   )
   const userIds = walkers.map(({ id }) => id)
+  const { plugin, sha256 } = await services.plugins.install(pluginOf(KNOWING, KNOWING_MANIFEST), { userId: null })
+  await services.plugins.consent(plugin.id, { sha256 })
+  const config = { type: 'metadata_refresh', provider: plugin.key, skipRecentlySyncedWithinS: 60 }
+  const lastRun = { last_run_status: 'completed', last_run_message: '1 looked at' }
+  const [job] = await database('library_jobs').insert(
+    { library_id: libraryId, type: config.type, name: 'Refresh', config, ...lastRun },
+    'id',
+  )
+  const ofLibrary = { pluginId: plugin.id, jobId: job.id }
   // Genres and tags by these names are there before, for administrators see those that nothing carries.
   const genreIds = await namesOf(database, 'genres', ['Both', 'Secret'])
   const tagNameIds = await namesOf(database, 'tags', ['Both', 'Secret'])
@@ -85,7 +106,7 @@ t.test('what is hidden changes no answer', { timeout: 120_000 }, async (t) => {
 
   const askAll = async (users: typeof walkers) => {
     const answers = new Map<string, string>()
-    const all = users.flatMap((user) => [...requests({ open, hidden })].map((asked) => ({ ...user, ...asked })))
+    const all = users.flatMap((user) => [...requests({ open, hidden, ofLibrary })].map((asked) => ({ ...user, ...asked })))
     const answered = all.values()
     // A few at a time, so that the server waits for its database less.
     await Promise.all(Array.from({ length: 4 }, askSome))
@@ -127,6 +148,7 @@ t.test('what is hidden changes no answer', { timeout: 120_000 }, async (t) => {
   await addWorld(database, { ids: hidden, word: SECRET, shelves: open, carries: [0, 1], sharingTag: 1, ...shared })
   await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
   await database('task_runs').update({ progress_total: 6, progress_message: SECRET })
+  await database('library_jobs').update({ last_run_message: `2 looked at, ${SECRET}` })
   const after = await askAll(walkers)
   t.ok([...before.values()].filter((answer) => answer.startsWith('200 ')).length > before.size / 3, 'much was answered')
   for (const [asked, answer] of before) t.equal(after.get(asked), answer, asked)
@@ -147,6 +169,7 @@ const newIds = (libraryId: string) => ({
   readListId: randomUUID(),
   coverId: randomUUID(),
   taskId: randomUUID(),
+  applicationId: randomUUID(),
 })
 
 async function namesOf(database: Knex, table: string, names: string[]): Promise<string[]> {
@@ -187,6 +210,9 @@ async function addWorld(
       await trx('book_tags').insert({ book_id: bookId, tag_id: world.tagNameIds[place] })
     }
     await trx('series_alternate_titles').insert({ series_id: seriesId, label: 'Other', title: `${word} other` })
+    const application = { id: ids.applicationId, plugin_key: 'org.example.echo', external_id: word }
+    const changes = JSON.stringify({ values: { publisher: { before: null, after: word } }, facts: {}, coverId: null })
+    await trx('metadata_applications').insert({ ...application, series_id: seriesId, changes })
     for (const [table, owner] of [
       ['series', { series_id: seriesId }],
       ['book', { book_id: bookId }],
@@ -239,11 +265,12 @@ interface Asked {
 }
 
 /** Every route that reads, with the ids of what is open and of what is hidden; lists in every order and with every kind of condition. */
-function* requests(things: { open: Ids; hidden: Ids }): Generator<Asked> {
+function* requests(things: { open: Ids; hidden: Ids; ofLibrary: OfLibrary }): Generator<Asked> {
   for (const ids of [things.open, things.hidden]) {
     for (const route of routes) {
       if (route.method !== 'GET' || route.path in OF_THE_HOUSE) continue
-      const request = fill(route, { ...UNKNOWN, ...ids, sharingTagId: ids.tagId })
+      const pluginId = /\/(admin|user)\//.test(route.path) ? UNKNOWN.pluginId : things.ofLibrary.pluginId
+      const request = fill(route, { ...UNKNOWN, ...ids, ...things.ofLibrary, pluginId, sharingTagId: ids.tagId })
       if ('unknown' in request) throw new Error(`GET ${route.path}: nobody knows how to fill ${request.unknown}`)
       yield { method: 'GET', path: request.path }
       const query = Object.keys(((route.query as { properties?: object } | undefined)?.properties ?? {}) as object)
@@ -279,7 +306,12 @@ function* requests(things: { open: Ids; hidden: Ids }): Generator<Asked> {
     yield list('series/list/alphabetical-groups', { fullTextSearch: words })
     yield list('series/search', { query: words })
   }
-  const { hidden } = things
+  const { hidden, ofLibrary } = things
+  for (const asked of [
+    {},
+    { sampleSize: 20, configOverride: { type: 'metadata_refresh', provider: ofLibrary.pluginId, existingSourceIdsOnly: true } },
+  ])
+    yield list(`libraries/${hidden.libraryId}/jobs/${ofLibrary.jobId}/dry-run`, asked)
   const text = (value: string) => [
     { operator: 'is', value },
     { operator: 'isNot', value },
@@ -319,6 +351,7 @@ const list = (path: string, body: object, query = ''): Asked => ({
 const UNKNOWN = {
   key: 'application.name',
   pluginId: randomUUID(),
+  repositoryId: randomUUID(),
   callId: randomUUID(),
   exportId: randomUUID(),
   pageNumber: 1,

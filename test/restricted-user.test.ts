@@ -17,7 +17,9 @@ import { complaintsOf } from '#test/support/answer-check.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
+import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { pluginOf } from '#test/support/plugins.ts'
 import { ADMIN, testSettings } from '#test/support/server.ts'
 
 /**
@@ -34,6 +36,7 @@ const SECRET = 'Zyxwvut'
 /** Routes that would end the walk itself, with why. */
 const LEFT_OUT: Record<string, string> = {
   'POST /api/v1/auth/logout': 'ends the session that walks',
+  'POST /api/v1/admin/plugin-repositories': 'asks the world outside, which knows nothing of the library',
 }
 
 /** Routes that may answer 2xx though they were given a hidden id, with why that tells nothing. */
@@ -44,6 +47,9 @@ const REFUSED_BY_FORM: Record<string, string> = {
   'POST /api/v1/libraries': 'its folder is not there, and a new library holds nothing hidden',
   'POST /api/v1/admin/plugins': 'what is sent is no package, and plugins hold nothing of the library',
   'POST /api/v1/admin/plugins/:pluginId/consent': 'it names no package, as above',
+  'POST /api/v1/user/plugins/:pluginId/credentials': 'the plugin has no use for any',
+  'POST /api/v1/user/plugins/:pluginId/oauth/start': 'as above',
+  'GET /api/v1/user/plugins/oauth/callback': 'nobody has begun to sign in',
   'POST /api/v1/read-lists/import': 'the one book that the list names is hidden, so nothing of it is here',
 }
 
@@ -96,6 +102,17 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   await database('read_list_books').insert({ read_list_id: readList.id, book_id: bookId, position: 0 })
   const hidden = [bookId, seriesId, coverId, collection.id, readList.id, SECRET]
 
+  const { plugin, sha256 } = await services.plugins.install(pluginOf(KNOWING, KNOWING_MANIFEST), { userId: null })
+  await services.plugins.consent(plugin.id, { sha256 })
+  // What the plugin recommends is the hidden series, and its metadata was applied to it and to its book.
+  await database('series_external_ids').insert({ series_id: seriesId, source: 'known', external_id: '1' })
+  const taken = { pluginId: plugin.id, externalId: '1', fields: null, dryRun: false, userId: null }
+  const applications = {
+    series: (await services.matching.apply({ kind: 'series', id: seriesId }, taken)).applicationId as string,
+    book: (await services.matching.apply({ kind: 'book', id: bookId }, taken)).applicationId as string,
+  }
+  hidden.push(applications.series, applications.book)
+
   const names: Known = {
     bookId,
     seriesId,
@@ -106,7 +123,10 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     tagId: tag.id,
     sharingTagId: tag.id,
     key: 'application.name',
-    pluginId: randomUUID(),
+    // Of the plugin itself nothing but how it is used is tried: what is done to it ends what others look at.
+    pluginId: plugin.id,
+    unknownPluginId: randomUUID(),
+    repositoryId: randomUUID(),
     callId: randomUUID(),
     exportId: randomUUID(),
     pageNumber: 1,
@@ -140,6 +160,12 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     })
     await database('read_progress').insert({ user_id: userId, book_id: bookId, current_page: 1, percentage: 0.5 })
     await database('want_to_read').insert({ user_id: userId, series_id: seriesId })
+    await services.userPlugins.enable(userId, plugin.id)
+    const items = JSON.stringify([{ externalId: '1', title: 'A recommendation', score: 0.5, reason: 'So.' }])
+    await database('recommendations').insert({ plugin_id: plugin.id, user_id: userId, items, generated_at: new Date() })
+    const job = { name: 'Refresh', type: 'metadata_refresh', config: { type: 'metadata_refresh', provider: plugin.key } }
+    const told = { last_run_status: 'completed', last_run_message: `${SECRET} is bad` }
+    names['jobId'] = (await database('library_jobs').insert({ library_id: libraryId, ...job, ...told }, 'id'))[0].id
     const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
     const send = async (method: string, request: Filled) =>
       await fetch(url + request.path, {
@@ -167,7 +193,8 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     for (const route of ordered(routes)) {
       const label = `${route.method} ${route.path}`
       if (label in LEFT_OUT) continue
-      const request = fill(route, names)
+      const known = meant(route.path, names, applications)
+      const request = fill(route, known)
       if ('unknown' in request) {
         t.fail(`${label}: the walk does not know how to fill ${request.unknown}; give it a value by that name`)
         continue
@@ -192,16 +219,16 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       } else t.same(shown, [], said)
       if (!request.echoes) continue
       // What is hidden is refused in the very words that are used for what has never been.
-      const unknown = await send(route.method, fill(route, { ...names, ...NEVER_WERE }) as Filled)
+      const unknown = await send(route.method, fill(route, { ...known, ...NEVER_WERE }) as Filled)
       t.same(normal(answer.status, text), normal(unknown.status, await unknown.text()), `${label}: hidden or unknown is all the same`)
       // Beside one that may be seen, neither is anything done to that one.
       const beside = { besideBookId: openBookId, besideSeriesId: openSeriesId }
-      const mixed = fill(route, { ...names, ...beside }) as Filled
+      const mixed = fill(route, { ...known, ...beside }) as Filled
       if (mixed.body === request.body || typeof mixed.body !== 'string') continue
       const before = await stateOf(database, openSeriesId)
       const both = await send(route.method, mixed)
       t.ok(both.status >= 400, `${label}: all or nothing`)
-      const other = await send(route.method, fill(route, { ...names, ...NEVER_WERE, ...beside }) as Filled)
+      const other = await send(route.method, fill(route, { ...known, ...NEVER_WERE, ...beside }) as Filled)
       t.same(normal(both.status, await both.text()), normal(other.status, await other.text()), `${label}: nor beside another`)
       t.same(await stateOf(database, openSeriesId), before, `${label}: nothing was done`)
     }
@@ -232,6 +259,13 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   t.test('the walk bites: an unknown parameter is told', async (t) => {
     t.same(fill({ ...(routes[0] as Route<Services>), path: '/api/v1/things/:thingId' }, names), { unknown: 'the path parameter thingId' })
   })
+})
+
+/** What the same name stands for on some routes only. */
+const meant = (path: string, names: Known, applications: { series: string; book: string }): Known => ({
+  ...names,
+  applicationId: applications[path.includes('/books/') ? 'book' : 'series'],
+  ...(path.includes('/admin/') && { pluginId: names['unknownPluginId'] as string }),
 })
 
 /** Ids that nothing has. */

@@ -2,6 +2,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { findUserPlugin, listUserPlugins, type PluginReader, type UserPlugin } from '#core/plugin/user-plugin-store.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendation/dismissal-store.ts'
+import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendation/external-series-query.ts'
 import {
   claimRefresh,
   findLiveRefresh,
@@ -11,7 +12,6 @@ import {
   releaseRefresh,
   type StoredRecommendations,
 } from '#core/recommendation/recommendation-store.ts'
-import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendation/service-series-query.ts'
 import type { InstalledPlugin } from '#plugins/plugin-host.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
 import {
@@ -41,7 +41,7 @@ export interface RecommendationList {
 export interface Recommendations {
   /** Answers what is there, at once; where that is old or missing, a task makes the next one. @throws not_found */
   get(reader: Reader, pluginId: string | null): Promise<RecommendationList>
-  /** Answers the id of the task. @throws not_found; conflict while one waits or runs, or where the reader has to sign in at the service first */
+  /** Answers the id of the task. @throws not_found; conflict while one waits or runs */
   refresh(reader: Reader, pluginId: string | null): Promise<{ taskId: string; plugin: InstalledPlugin }>
   /** Never shows it to the reader again, whatever the plugin says; the plugin is told in the background. @throws not_found */
   dismiss(reader: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void>
@@ -94,8 +94,6 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
   const startIfDue = async (reader: PluginReader, due: boolean): Promise<LiveRefresh | null> =>
     (await findLiveRefresh(database, reader)) ?? (due ? ((await start(reader)) ?? (await findLiveRefresh(database, reader))) : null)
 
-  const needsSignIn = async (plugin: InstalledPlugin, { userId }: Reader) => (await plugins.authStatus(plugin, userId)) === 'missing'
-
   /** Whether it is time for the next list, and nobody has asked to wait. */
   const isDue = (stored: StoredRecommendations | null, isGone: boolean) =>
     (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
@@ -131,7 +129,7 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       const stored = await findRecommendations(database, reader)
       // Its reasons may name what the reader may not see any more.
       const isGone = stored !== null && (await hidesAny(database, reader, stored.basedOn))
-      const due = isDue(stored, isGone) && !(await needsSignIn(plugin, reader))
+      const due = isDue(stored, isGone)
       const [task, items] = await Promise.all([
         startIfDue(reader, due),
         isGone ? [] : show(reader, plugin, own, (stored?.items ?? []) as Item[]),
@@ -143,7 +141,6 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       const { plugin } = await choose({ userId }, pluginId)
       const reader = { userId, pluginId: plugin.id }
       const { name } = plugin.manifest
-      if (await needsSignIn(plugin, reader)) refuse('conflict', `${name} has to be connected first: sign in at its service.`)
       const started = await start(reader)
       if (started !== null) return { taskId: started.taskId, plugin }
       const live = await findLiveRefresh(database, reader)

@@ -4,8 +4,8 @@ import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import { findUserPlugin, type PluginReader, updateUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/recommendation/dismissal-store.ts'
+import { listKnownSeries } from '#core/recommendation/external-series-query.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendation/recommendation-store.ts'
-import { listKnownSeries } from '#core/recommendation/service-series-query.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/task/task.ts'
 import type { PluginHost } from '#plugins/plugin-host.ts'
 import { type Item, KEPT_MAX, keptItems } from '#plugins/recommendation/shown-items.ts'
@@ -36,6 +36,7 @@ const TELL_MAX = 50
 /** Given along to `get`; more than any list has. */
 const EXCLUDED_MAX = 1_000
 const ERROR_LENGTH_MAX = 1_000
+const PROGRESS_LENGTH_MAX = 200
 
 /** Tells a plugin of what was dismissed, as far as it wants to know. */
 export type Tell = (reader: PluginReader, dismissal: Dismissal, signal: AbortSignal) => Promise<void>
@@ -66,7 +67,8 @@ export function openRefreshTask(parts: RefreshParts): void {
     const call = methods.includes('refresh')
       ? { method: 'recommendations.refresh', input: { limit } }
       : { method: 'recommendations.get', input: { limit, exclude: dismissed.slice(0, EXCLUDED_MAX) } }
-    const onProgress = (fraction: number, text: string | null) => run.progress(fraction * 100, 100, text ?? undefined)
+    const onProgress = (fraction: number, text: string | null) =>
+      run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
     for (let waits = 0; ; waits++) {
       try {
         const work = () => plugins.call({ pluginId, userId, ...call, onProgress, signal: run.signal })
@@ -94,15 +96,21 @@ export function openRefreshTask(parts: RefreshParts): void {
     }
   }
 
+  /** The connection is broken, not the plugin; and where there is none, nothing was refused. */
+  async function markRefused(reader: PluginReader): Promise<void> {
+    const status = await plugins.authStatus(await plugins.get(reader.pluginId), reader.userId)
+    if (status !== 'missing' && status !== 'none') await updateUserPlugin(database, reader, { authFailedAt: new Date() })
+  }
+
   async function fail(reader: PluginReader, error: unknown): Promise<never> {
     const isKnown = error instanceof CarrelError
     const message = isKnown ? error.message : 'The server could not do this.'
-    if (codeOf(error) === 'auth') await updateUserPlugin(database, reader, { authFailedAt: new Date() })
+    if (codeOf(error) === 'auth') await markRefused(reader)
     const patience = isRateLimited(error) ? RATE_LIMIT_SECONDS_MAX : isKnown ? error.retryAfterSeconds : undefined
     const how = patience === undefined ? BACK_OFF : { retrySeconds: patience }
-    await recordFailedRefresh(database, reader, message.slice(0, ERROR_LENGTH_MAX), how)
+    await recordFailedRefresh(database, reader, lineOf(message, ERROR_LENGTH_MAX), how)
     // The queue would try again in two seconds, four and eight: no service recovers by that.
-    if (isKnown) throw new FinalFailure(message, { cause: error })
+    if (isKnown) throw new FinalFailure(lineOf(message, ERROR_LENGTH_MAX), { cause: error })
     throw error
   }
 
@@ -128,6 +136,13 @@ export function openRefreshTask(parts: RefreshParts): void {
     }
   })
 }
+
+/** Words of a plugin as they can be shown and kept. */
+const lineOf = (text: string, length = PROGRESS_LENGTH_MAX): string =>
+  text
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, ' ')
+    .slice(0, length)
+    .toWellFormed()
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof CarrelError ? (error.details as { code?: string } | undefined)?.code : undefined

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type ExternalSeries, externalKey } from '#core/recommendation/service-series-query.ts'
+import { type ExternalSeries, externalKey } from '#core/recommendation/external-series-query.ts'
 import type { InstalledPlugin } from '#plugins/plugin-host.ts'
 import type { RESULT_SCHEMAS } from '#plugins/results.ts'
 
@@ -64,11 +64,18 @@ export function externalSeriesOf({ externalId, externalIds }: Item, idSource: st
   return [{ source: idSource, externalId }, ...others.filter(({ source }) => source !== idSource && !source.includes('\n'))]
 }
 
+/** Columns know neither NUL nor half of a surrogate pair, and no service has them in what it means. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
+  if (value === null || typeof value !== 'object') return true
+  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member))
+}
+
 /** What is kept of an answer: the best of each identifier, the best first. */
 export function keptItems(items: readonly Item[]): Item[] {
   const seen = new Set<string>()
   // Sorting keeps the order of those that are equally good.
-  const sorted = items.toSorted((a, b) => b.score - a.score)
+  const sorted = items.filter(isStorable).toSorted((a, b) => b.score - a.score)
   return sorted.filter(({ externalId }) => !seen.has(externalId) && seen.add(externalId)).slice(0, KEPT_MAX)
 }
 
@@ -115,6 +122,13 @@ function findKnown(item: Item, { idSource, known }: { idSource: string; known: R
 const whole = (value: number | null | undefined, max: number): number | null =>
   value === null || value === undefined ? null : Math.min(Math.max(Math.round(value), 0), max)
 
+/** As a browser would read it: what was not percent-encoded is, and what is none is left out. */
+function addressOf(text: string | null | undefined): string | null {
+  if (text === null || text === undefined || !URL.canParse(text)) return null
+  const { protocol, href } = new URL(text)
+  return protocol === 'https:' || protocol === 'http:' ? href : null
+}
+
 /** Members that plugins give or leave out. */
 const PLAIN = [
   'externalUrl',
@@ -131,7 +145,11 @@ const PLAIN = [
 function shownItem(item: Item, seriesId: string | null): ShownItem {
   const rating = whole(item.rating, 100)
   const popularity = whole(item.popularity, INT_MAX)
-  const plain = PLAIN.flatMap((name) => (item[name] === undefined || item[name] === null ? [] : [[name, item[name]]]))
+  const addresses = { externalUrl: addressOf(item.externalUrl), coverUrl: addressOf(item.coverUrl) }
+  const plain = PLAIN.flatMap((name) => {
+    const value = { ...item, ...addresses }[name]
+    return value === undefined || value === null ? [] : [[name, value]]
+  })
   return {
     ...(Object.fromEntries(plain) as Pick<ShownItem, (typeof PLAIN)[number]>),
     externalId: item.externalId,

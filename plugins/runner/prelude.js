@@ -135,6 +135,7 @@
     let message = ''
     let stack = ''
     let own = null
+    let wait = null
     try {
       if (error !== null && typeof error === 'object') {
         // Each is read once: the second time it may be something else.
@@ -142,15 +143,18 @@
         message = textOr(error.message, message)
         stack = textOr(error.stack, stack)
         own = textOr(error.code, own)
+        const seconds = error.retryAfterSeconds
+        // JSON has no other numbers.
+        if (typeof seconds === 'number' && seconds > 0 && seconds < 1e9) wait = seconds
       } else message = textOr(error, message)
     } catch {
       message = 'An error that cannot be read was thrown.'
     }
     if (message === '') message = name === 'Error' ? 'Something that is no error was thrown.' : name
-    postError(id, code, message, own, stack)
+    postError(id, code, message, own, stack, wait)
   }
 
-  function postError(id, code, message, own, stack) {
+  function postError(id, code, message, own, stack, wait = null) {
     const text = stringify({
       // Own names, so that nothing that guests put on a prototype can speak here.
       __proto__: null,
@@ -158,6 +162,7 @@
       message: apply(slice, message, [0, MESSAGE_LENGTH_MAX]),
       own: own === null ? null : apply(slice, own, [0, 64]),
       stack: apply(slice, stack, [0, STACK_LENGTH_MAX]),
+      wait,
     })
     post('fail', id, text)
   }
@@ -229,9 +234,10 @@
   const asked = create(null)
   let lastAsked = 0
 
-  const problem = (code, message) => {
+  const problem = (code, message, retryAfterSeconds) => {
     const error = new GuestError(message)
     error.code = code
+    if (typeof retryAfterSeconds === 'number') error.retryAfterSeconds = retryAfterSeconds
     return error
   }
 
@@ -390,7 +396,7 @@
   }
 
   /** As much of a Response as plugins need. */
-  function responseOf({ status, url, headers, body }) {
+  function responseOf({ status, url, headers, body, retryAfterSeconds }) {
     const entries = freeze(headers)
     const find = (name) => {
       const wanted = apply(toLowerCase, toText(name), [])
@@ -413,6 +419,8 @@
       status,
       url,
       headers: freeze(fields),
+      // What the service asks for, where it is longer than a call may take.
+      retryAfterSeconds: typeof retryAfterSeconds === 'number' ? retryAfterSeconds : null,
       text: async () => body,
       json: async () => parse(body),
     })
@@ -422,7 +430,9 @@
     const { status } = response
     if (status === 404 || status === 410) throw problem('not_found', `There is nothing at ${response.url}.`)
     if (status === 401 || status === 403) throw problem('auth', `${response.url} refused the credentials (${status}).`)
-    if (status === 429) throw problem('rate_limited', `${response.url} asks to wait.`)
+    const { retryAfterSeconds } = response
+    if (status === 429 || (status === 503 && retryAfterSeconds !== null))
+      throw problem('rate_limited', `${response.url} asks to wait.`, retryAfterSeconds)
     if (!response.ok) throw problem('upstream', `${response.url} answered ${status}.`)
     try {
       return await response.json()

@@ -204,3 +204,32 @@ t.test('one reader’s plugin knows nothing of another’s, and reads no more of
   t.same(await ask(ravi.userId), ['231', 1, null, members, true], 'an isolate and a storage of their own')
   await t.rejects(call('recommendations.get', { limit: 5, exclude: [] }), { code: 'unavailable', message: /No reader/ })
 })
+
+t.test('how long a service asks to wait reaches whoever asked', async (t) => {
+  const { run } = await openTestHost(t, (request, response) => {
+    response.statusCode = request.url === '/busy' ? 503 : 429
+    response.setHeader('retry-after', '120')
+    response.end()
+  })
+  const { call } = await run(`export default { metadata: { series: {
+    search: ({ query }, ctx) => ctx.http.json('https://api.example.org/' + query),
+    get: ({ externalId }) => { throw Object.assign(new Error('later'), { code: 'rate_limited', retryAfterSeconds: JSON.parse(externalId) }) } } } }`)
+  for (const query of ['limited', 'busy'])
+    await t.rejects(call('metadata.series.search', { query, limit: 1 }), {
+      code: 'unavailable',
+      details: { code: 'rate_limited' },
+      retryAfterSeconds: 120,
+    })
+  for (const [given, seconds] of [
+    ['7.5', 8],
+    ['1e8', 86_400],
+    ['-1', undefined],
+    ['"5"', undefined],
+    ['null', undefined],
+  ] as const)
+    await t.rejects(
+      call('metadata.series.get', { externalId: given }),
+      { details: { code: 'rate_limited' }, retryAfterSeconds: seconds },
+      given,
+    )
+})

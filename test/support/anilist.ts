@@ -125,11 +125,11 @@ export interface AniListContent {
 export function openAniList(content: AniListContent): { answer: RequestListener; asked: { query: string; variables: Rec }[] } {
   const { media = [], list = [], tokens } = content
   const asked: { query: string; variables: Rec }[] = []
-  const find = (id: unknown) => media.find((one) => one['id'] === id)
+  const byId = new Map(media.map((one) => [one['id'], one]))
   const whole = (one: Rec): Rec => {
     const nodes = ((one['recommendations'] as [id: number | null, rating: number][] | undefined) ?? []).map(([id, rating]) => ({
       rating,
-      mediaRecommendation: id === null ? null : (find(id) ?? { id, type: 'MANGA', title: { romaji: `Work ${id}` } }),
+      mediaRecommendation: id === null ? null : { id, type: 'MANGA', isAdult: false, ...byId.get(id) },
     }))
     return { type: 'MANGA', isAdult: false, ...one, recommendations: { nodes } }
   }
@@ -158,12 +158,11 @@ export function openAniList(content: AniListContent): { answer: RequestListener;
     const { given: wanted = {} } = fields.find((field) => field.name === 'media') ?? {}
     const words = typeof wanted['search'] === 'string' ? wanted['search'].toLowerCase().split(' ') : null
     const found = media
-      .map(whole)
-      .filter((one) => wanted['isAdult'] === undefined || one['isAdult'] === wanted['isAdult'])
+      .filter((one) => wanted['isAdult'] === undefined || (one['isAdult'] === true) === wanted['isAdult'])
       .filter((one) => wanted['id_in'] === undefined || (wanted['id_in'] as unknown[]).includes(one['id']))
       .filter((one) => words === null || words.some((word) => JSON.stringify([one['title'], one['synonyms']]).toLowerCase().includes(word)))
     const shown = found.slice((page - 1) * perPage, page * perPage)
-    return project({ pageInfo: { hasNextPage: found.length > page * perPage }, media: shown }, fields)
+    return project({ pageInfo: { hasNextPage: found.length > page * perPage }, media: shown.map(whole) }, fields)
   }
   const answer: RequestListener = async (request, response) => {
     const chunks: Buffer[] = []

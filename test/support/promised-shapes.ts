@@ -48,7 +48,7 @@ const OWN: RegExp[] = [
   /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,
   /\/sharing-tags(\/|$)/,
   / \/api\/v1\/(templates|conditions)\//,
-  / \/api\/v1\/admin\/plugin-repositories(\/|$)/,
+  / \/api\/v1\/admin\/(plugin-repositories|bundled-plugins)(\/|$)/,
   /\/admin\/plugins\/\{\}\/rollback$/,
   // The reference matches series only.
   /\/books\/(\{\}\/)?metadata\/(search-title|preview|apply|auto-match)(\/|$)/,

@@ -104,3 +104,65 @@ export async function until<Value>(ask: () => Promise<Value | null | undefined |
     await sleep(20)
   }
 }
+
+export interface ShownRecommendation {
+  externalId: string
+  title: string
+  score: number
+  serviceSeriesId?: string
+  inService: boolean
+  tags: object[]
+  codexSeriesId?: string
+}
+export interface RecommendationList {
+  recommendations: ShownRecommendation[]
+  pluginId: string
+  pluginName: string
+  cached: boolean
+  generatedAt?: string
+  taskId?: string
+  taskStatus?: string
+}
+
+/** What a service recommends. */
+export const item = (externalId: string, score: number, more: object = {}) => ({
+  externalId,
+  title: `Title ${externalId}`,
+  score,
+  reason: 'So.',
+  ...more,
+})
+
+/** A service whose answer can be changed, and what it was asked for. */
+export async function openTaste(t: Test, options: Parameters<typeof openReaderServer>[2] = {}) {
+  let answer: { status?: number; value: unknown } = { value: { recommendations: [item('1', 0.5)] } }
+  const asked: string[] = []
+  const server = await openReaderServer(
+    t,
+    (request, response) => {
+      asked.push(request.url ?? '')
+      sendJson(response, answer.value, answer.status)
+    },
+    options,
+  )
+  const { id: userId, token } = await server.signUp({ username: 'rita' })
+  const rita = server.as(token)
+  const pluginId = await server.install()
+  await rita('POST', `plugins/${pluginId}/enable`)
+  const get = async (query = '') => (await rita<RecommendationList>('GET', `recommendations${query}`)).json
+  const settled = async (query = '') => {
+    await until(async () => (await get(query)).taskId === undefined, 'the task to end')
+    return await get(query)
+  }
+  /** Makes the next list, and answers it when it is there. */
+  const renew = async (recommendations: unknown, query = '') => {
+    answer = { value: { recommendations } }
+    const { status } = await rita('POST', `recommendations/refresh${query}`)
+    if (status !== 202) throw new Error(`refresh → ${status}`)
+    return await settled(query)
+  }
+  const setAnswer = (next: typeof answer) => {
+    answer = next
+  }
+  return { ...server, userId, token, rita, pluginId, get, settled, renew, setAnswer, asked }
+}

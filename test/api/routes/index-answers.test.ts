@@ -17,6 +17,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
 import { findInterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
+import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { entryOf, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -38,6 +39,7 @@ const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/admin/settings/bulk': () => ({ updates: [{ key: 'application.name', value: 'Reading room' }] }),
   'POST /api/v1/admin/plugins/:pluginId/consent': ({ sha256 }) => ({ sha256 }),
   'POST /api/v1/admin/plugin-repositories': () => ({ url: REPOSITORY_URL, publicKey: publicKeyText(PUBLISHER) }),
+  'PATCH /api/v1/admin/plugin-repositories/:repositoryId': () => ({ enabled: true }),
   'POST /api/v1/admin/plugin-repositories/:repositoryId/install': () => ({ pluginId: OFFERED.id }),
   'POST /api/v1/libraries/:libraryId/jobs': ({ name }) => ({ config: { type: 'metadata_refresh', provider: name } }),
   'POST /api/v1/plugins/:pluginId/execute': () => ({
@@ -60,16 +62,8 @@ const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/series/:seriesId/external-ratings': ({ source }) => ({ source, rating: 80 }),
 }
 
-/** A plugin that knows everything, and something new of it. */
-const PLUGIN = `
-const search = ({ query }) => ({ results: [{ externalId: '1', title: query }] })
-const get = ({ externalId }) => ({ externalId, publisher: 'Known' })
-export default { metadata: { series: { search, get }, book: { search, get } } }`
-const METHODS = { methods: ['search', 'get'] }
-const MANIFEST = { capabilities: { 'metadata.series': METHODS, 'metadata.book': METHODS } }
-
 /** What a repository offers. */
-const OFFERED = { ...MANIFEST, id: 'org.example.offered' }
+const OFFERED = { ...KNOWING_MANIFEST, id: 'org.example.offered' }
 const PUBLISHER = newKey()
 
 /** A plugin for readers, who sign in at its service. */
@@ -127,6 +121,7 @@ function meant(path: string, names: Known): Known {
     ...(/external-ids/.test(path) && { externalIdId: of(path.includes('/books/') ? 'bookExternalIdId' : 'seriesExternalIdId') }),
     ...(/applications/.test(path) && { applicationId: of(path.includes('/books/') ? 'bookApplicationId' : 'seriesApplicationId') }),
     ...(/analyze-unanalyzed$/.test(path) && { bookId: of('newBookId') }),
+    ...(path.includes('/bundled-plugins/') && { name: 'open-library' }),
     ...(path.includes('/user/plugins/') && { pluginId: of('readerPluginId') }),
     ...(/:tagId/.test(path) && { tagId: of(path.includes('sharing-tags') ? 'sharingTagId' : 'plainTagId') }),
   }
@@ -175,7 +170,7 @@ test('for every route it is known who has promised what of its answer', async (t
 test('every route answers what it has promised', { timeout: 120_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
   const { database } = await openTestDatabase(t, { poolMax: 10 })
-  const offered = pluginOf(PLUGIN, OFFERED)
+  const offered = pluginOf(KNOWING, OFFERED)
   const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
   const egress = openEgress((await openRepositoryServer(t, index)).way)
   const settings = testSettings({ dataFolder: folder })
@@ -224,7 +219,7 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
 
   // Two versions: one to go back to.
   for (const version of ['1.0.0', '1.1.0']) {
-    const installed = await services.plugins.install(pluginOf(PLUGIN, { ...MANIFEST, version }), { userId: null })
+    const installed = await services.plugins.install(pluginOf(KNOWING, { ...KNOWING_MANIFEST, version }), { userId: null })
     await services.plugins.consent(installed.plugin.id, { sha256: installed.sha256 })
   }
   const [plugin] = await services.plugins.list()
@@ -300,7 +295,7 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
     if (request.body instanceof FormData && route.path.endsWith('/cover'))
       request.body.set('file', new Blob([Uint8Array.from(GIF)]), 'x.gif')
     if (request.body instanceof FormData && route.path.endsWith('/plugins'))
-      request.body.set('file', new Blob([Uint8Array.from(pluginOf(PLUGIN, { id: 'org.example.other' }))]), 'x.plugin')
+      request.body.set('file', new Blob([Uint8Array.from(pluginOf(KNOWING, { id: 'org.example.other' }))]), 'x.plugin')
     return {
       method: route.method,
       headers,

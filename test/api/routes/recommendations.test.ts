@@ -1,70 +1,9 @@
 import t from 'tap'
 import { bundledPlugins } from '#plugins/bundled/bundled.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { openReaderServer, sendJson, until } from '#test/support/reader-plugins.ts'
+import { item, openTaste, until } from '#test/support/reader-plugins.ts'
 
 t.setTimeout(120_000)
-
-interface Shown {
-  externalId: string
-  title: string
-  score: number
-  serviceSeriesId?: string
-  inService: boolean
-  tags: object[]
-  codexSeriesId?: string
-}
-interface List {
-  recommendations: Shown[]
-  pluginId: string
-  pluginName: string
-  cached: boolean
-  generatedAt?: string
-  taskId?: string
-  taskStatus?: string
-}
-
-const item = (externalId: string, score: number, more: object = {}) => ({
-  externalId,
-  title: `Title ${externalId}`,
-  score,
-  reason: 'So.',
-  ...more,
-})
-
-/** A service whose answer can be changed, and what it was asked for. */
-async function openTaste(t: Parameters<typeof openReaderServer>[0], options: Parameters<typeof openReaderServer>[2] = {}) {
-  let answer: { status?: number; value: unknown } = { value: { recommendations: [item('1', 0.5)] } }
-  const asked: string[] = []
-  const server = await openReaderServer(
-    t,
-    (request, response) => {
-      asked.push(request.url ?? '')
-      sendJson(response, answer.value, answer.status)
-    },
-    options,
-  )
-  const { id: userId, token } = await server.signUp({ username: 'rita' })
-  const rita = server.as(token)
-  const pluginId = await server.install()
-  await rita('POST', `plugins/${pluginId}/enable`)
-  const get = async (query = '') => (await rita<List>('GET', `recommendations${query}`)).json
-  const settled = async (query = '') => {
-    await until(async () => (await get(query)).taskId === undefined, 'the task to end')
-    return await get(query)
-  }
-  /** Makes the next list, and answers it when it is there. */
-  const renew = async (recommendations: unknown, query = '') => {
-    answer = { value: { recommendations } }
-    const { status } = await rita('POST', `recommendations/refresh${query}`)
-    if (status !== 202) throw new Error(`refresh → ${status}`)
-    return await settled(query)
-  }
-  const setAnswer = (next: typeof answer) => {
-    answer = next
-  }
-  return { ...server, userId, token, rita, pluginId, get, settled, renew, setAnswer, asked }
-}
 
 t.test('a list is answered at once, and a task makes the next one', async (t) => {
   const { rita, pluginId, get, settled, asked, database, signUp, as, request, userId } = await openTaste(t)
@@ -223,46 +162,6 @@ t.test('a provider that fails never makes an error of a request, and is left alo
   await settled()
 })
 
-t.test('one task at a time, which can be stopped', async (t) => {
-  const { rita, token, get, setAnswer, request, settled, database, pluginId, signUp } = await openTaste(t)
-  setAnswer({ value: { recommendations: [item('1', 1)], sleepMs: 20_000 } })
-  const starts = await Promise.all(
-    Array.from({ length: 6 }, () => rita<{ taskId: string; message: string }>('POST', 'recommendations/refresh')),
-  )
-  t.same(starts.map(({ status }) => status).sort(), [202, 409, 409, 409, 409, 409])
-  const taskId = starts.find(({ status }) => status === 202)?.json.taskId
-  const running = await until(async () => {
-    const list = await get()
-    return list.taskStatus === 'running' && list
-  }, 'it to run')
-  t.equal(running.taskId, taskId)
-  t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
-  const task = await until(async () => {
-    const { json } = await request<{ progress?: { current: number } }>('GET', `/api/v1/tasks/${taskId}`, { token: (await admin()).token })
-    return json.progress?.current === 50 && json
-  }, 'its progress')
-  t.match(task, { progress: { current: 50, total: 100, message: 'Half of it' } })
-  const maintainer = await signUp({ username: 'mona', role: 'maintainer' })
-  t.equal((await request('GET', `/api/v1/tasks/${taskId}`, { token: maintainer.token })).status, 404, "it is nobody else's")
-  t.type(token, 'string')
-
-  const begun = performance.now()
-  t.match(await rita('POST', `plugins/${pluginId}/disable`), { status: 200 })
-  await until(async () => (await database('pgboss.job').where('id', taskId).first()).state === 'cancelled', 'it to be cancelled')
-  t.ok(performance.now() - begun < 5_000)
-  await rita('POST', `plugins/${pluginId}/enable`)
-  setAnswer({ value: { recommendations: [item('2', 1)] } })
-  await get()
-  t.equal((await settled()).recommendations[0]?.externalId, '2', 'what was stopped left nothing')
-  t.equal((await database('recommendations').first()).failures, 0)
-
-  async function admin() {
-    admined ??= await signUp({ username: 'anna', role: 'admin' })
-    return admined
-  }
-})
-let admined: { token: string } | undefined
-
 t.test('what was dismissed never comes back', async (t) => {
   const { rita, get, renew, database, asked, install, setAnswer } = await openTaste(t)
   await renew([item('1', 1), item('a/b c?', 0.9), item('3', 0.8)])
@@ -351,65 +250,4 @@ t.test('who may not see a series any more sees no trace of it', async (t) => {
   t.notMatch(JSON.stringify(await get(query)), /Night (Walk|Train)/)
   await database('users').where('id', userId).delete()
   t.same(await database('recommendations').where('user_id', userId), [])
-})
-
-t.test('a list stays while nobody runs, and a task that was broken off runs again', async (t) => {
-  const { rita, get, renew, setAnswer, closeNode, openNode, services, pluginId, database } = await openTaste(t)
-  await renew([item('1', 1)])
-  setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 20_000 } })
-  const { taskId } = (await rita<{ taskId: string }>('POST', 'recommendations/refresh')).json
-  await until(async () => (await get()).taskStatus === 'running', 'it to run')
-  await closeNode()
-  setAnswer({ value: { recommendations: [item('2', 1)] } })
-  const next = await openNode()
-  Object.assign(services, next.services)
-  t.match(
-    await get(),
-    { cached: true, taskId, taskStatus: 'pending', recommendations: [{ externalId: '1' }] },
-    'the last list is answered at once',
-  )
-  await next.services.tasks.start()
-  await until(async () => (await get()).taskId === undefined, 'the task to end')
-  t.match(await get(), { recommendations: [{ externalId: '2' }] })
-  t.equal(
-    await database('recommendations')
-      .first()
-      .then(({ failures }) => failures),
-    0,
-  )
-
-  t.test('as does one whose server was killed', async (t) => {
-    // What a killed server leaves: an active task that no living node runs.
-    const [job] = await database('pgboss.job')
-      .where('id', taskId)
-      .update({ state: 'active', completed_on: null, output: null })
-      .returning('id')
-    await database('task_runs').insert({ task_id: job.id, task_type: 'refresh_recommendations', node_id: 'dead', node_lock: 12_345 })
-    setAnswer({ value: { recommendations: [item('3', 1)] } })
-    t.match(await get(), { taskId, taskStatus: 'running', recommendations: [{ externalId: '2' }] })
-    t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
-    await until(async () => (await get()).taskId === undefined, 'it to be taken over')
-    t.match(await get(), { recommendations: [{ externalId: '3' }] })
-  })
-
-  t.test('and a claim that nobody kept is forgotten', async (t) => {
-    await database('recommendations').update({ asked_at: new Date(), generated_at: null })
-    t.equal((await get()).taskId, undefined, 'somebody is about to add a task')
-    await database('recommendations').update({ asked_at: new Date(Date.now() - 11_000) })
-    t.type((await get()).taskId, 'string')
-    t.type(pluginId, 'string')
-    await until(async () => (await get()).taskId === undefined, 'the task to end')
-  })
-})
-
-t.test('a plugin whose reader is not connected is not asked', async (t) => {
-  const { rita, install, get } = await openTaste(t)
-  const auth = { type: 'apiKey', scope: 'user', bind: { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' } }
-  const id = await install({ id: 'org.example.keyed', name: 'A keyed one', auth })
-  await rita('POST', `plugins/${id}/enable`)
-  t.match(await get(), { pluginId: id, recommendations: [], taskId: undefined })
-  t.match(await rita('POST', 'recommendations/refresh'), { status: 409, json: { error: 'conflict', message: /connected first/ } })
-  t.match((await rita('POST', `plugins/${id}/credentials`, { accessToken: 'a-key-of-a-reader' })).json, { connected: true })
-  t.type((await get()).taskId, 'string')
-  t.equal((await until(async () => (await get()).generatedAt !== undefined && get(), 'a list')).recommendations.length, 1)
 })

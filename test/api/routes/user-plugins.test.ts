@@ -24,7 +24,10 @@ t.test('each reader has plugins of their own', async (t) => {
   const { install, as, signUp, adminToken, host, database, request } = await openReaderServer(t, (_request, response) =>
     sendJson(response, {}),
   )
-  const id = await install()
+  const member = { type: 'string', maxLength: 10 }
+  const id = await install({
+    userConfig: { type: 'object', properties: { maxRecommendations: { type: 'integer', minimum: 1, maximum: 100 }, word: member } },
+  })
   const system = (await host.install(packageOfMetadata(), { userId: null })).plugin.id
   const rita = as((await signUp({ username: 'rita' })).token)
   const otto = as((await signUp({ username: 'otto' })).token)
@@ -46,10 +49,16 @@ t.test('each reader has plugins of their own', async (t) => {
     const path = `plugins/${id}/config`
     t.match((await rita<Own>('PATCH', path, { config: { maxRecommendations: 3 } })).json, {
       config: { maxRecommendations: 3 },
-      userConfigSchema: { fields: [{ key: 'maxRecommendations', type: 'integer', required: false }] },
+      userConfigSchema: { fields: [{ key: 'word' }, { key: 'maxRecommendations', type: 'integer', required: false }] },
     })
-    for (const config of [{ maxRecommendations: 500 }, { other: 1 }, JSON.parse('{"__proto__":{"x":1}}')])
-      t.match(await rita('PATCH', path, { config }), { status: 422, json: { error: 'invalid_value' } })
+    for (const config of [
+      { maxRecommendations: 500 },
+      { other: 1 },
+      { word: 'a\0b' },
+      { word: 'a\ud800' },
+      JSON.parse('{"__proto__":{"x":1}}'),
+    ])
+      t.match(await rita('PATCH', path, { config }), { status: /^4(00|22)$/, json: { error: /^invalid_(value|request)$/ } })
     t.equal((await otto('PATCH', path, { config: {} })).status, 404)
     t.match((await rita<Own>('GET', `plugins/${id}`)).json, { config: { maxRecommendations: 3 } }, 'what was wrong changed nothing')
   })
@@ -312,6 +321,8 @@ t.test('tokens are renewed before they end', async (t) => {
   await call()
   t.same([asked.length, used()], [0, ['Bearer first-token']], 'not before it is time')
 
+  await give(-1)
+  t.match((await rita<Own>('GET', `plugins/${id}`)).json, { connected: true }, 'what can be renewed has not ended')
   await give(200)
   setAnswer(() => ({ value: { access_token: 'second-token', expires_in: '3600' } }))
   way.asked.length = 0

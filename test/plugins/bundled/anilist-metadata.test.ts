@@ -217,7 +217,7 @@ t.test('an administrator chooses the language of titles, what is for adults, how
 
 t.test('series are searched by any of their names, page by page, and those for adults are not found', async (t) => {
   const { search, asked } = await openMetadata(t)
-  const first = await search({ query: ' the bramble  war ', limit: 2 })
+  const first = await search({ query: ' the bramble  war ', limit: 5 })
   t.match(first, {
     results: [
       {
@@ -271,7 +271,7 @@ t.test('a series is matched by its titles, and authors and years tell those of o
   const { match, asked } = await openMetadata(t)
   const sure = await match({ title: 'Bramble War', authors: ['Morino, Hana'], year: 2004 })
   t.match(sure, { match: { externalId: '30901' }, confidence: 1 })
-  t.same(idsOf(sure, 'alternatives'), ['30904', '30902'])
+  t.same(idsOf(sure, 'alternatives'), ['30904'])
   t.match(await match({ title: 'The Bramble War', year: 2021 }), { match: { externalId: '30904' } })
   t.match(
     await match({ title: '木苺の記', authors: ['Ken Arai'] }),
@@ -281,9 +281,11 @@ t.test('a series is matched by its titles, and authors and years tell those of o
   t.match(await match({ title: 'The Bramble War', authors: ['Jane Austen'] }), { match: { externalId: '30904' }, confidence: 0.95 })
   t.equal(asked.length, 4)
   t.same(await match({ title: '  ' }), { match: null, confidence: 0, alternatives: [] })
-  const other = await match({ title: 'hedge of no name', alternateTitles: ['nothing either', 'Bramble', 'Kiichigo no Ki'] })
-  t.match(other, { match: { externalId: '30901' } }, 'by another name')
-  t.equal(asked.length, 7, 'three are tried at most')
+  t.match(await match({ title: 'hedgehog', alternateTitles: ['Bramble'] }), { match: { externalId: '30901' } }, 'by another name')
+  t.equal(asked.length, 6)
+  const names = ['badger', 'weasel', 'Kiichigo no Ki']
+  t.same(await match({ title: 'hedgehog', alternateTitles: names }), { match: null, confidence: 0, alternatives: [] })
+  t.equal(asked.length, 9, 'three are tried at most')
 })
 
 t.test('what is not there, and what is no answer, is said as what it is', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { externalKey } from '#core/recommendation/service-series-query.ts'
+import { externalKey } from '#core/recommendation/external-series-query.ts'
 import { readManifest } from '#plugins/manifest.ts'
 import {
   externalSeriesOf,
@@ -34,6 +34,18 @@ const idsOf = (items: readonly { externalId: string }[]) => items.map(({ externa
 t.test('of an answer the best of each identifier is kept', async (t) => {
   t.same(idsOf(keptItems([item('a', 0.1), item('b', 0.9), item('c', 0.9), item('a', 0.5)])), ['b', 'c', 'a'])
   t.equal(keptItems([item('a', 0.1), item('a', 0.5)])[0]?.score, 0.5)
+  t.same(
+    idsOf(
+      keptItems([
+        item('good', 1),
+        item('\ud800', 1),
+        item('b', 1, { coverUrl: 'https://x/\0' }),
+        item('c', 1, { externalIds: { '\0': '' } }),
+      ]),
+    ),
+    ['good'],
+    'what no column holds is not kept',
+  )
   t.equal(keptItems(Array.from({ length: 500 }, (_, at) => item(String(at), 0.5))).length, KEPT_MAX)
 })
 
@@ -57,6 +69,7 @@ t.test('what plugins give becomes what is promised', async (t) => {
   const [odd] = shownItems(
     [
       item('a', 1, {
+        ...{ coverUrl: 'https://example.org/a"b c', externalUrl: 'https://' },
         ...{ rating: 50.5, popularity: 1e12, totalChapterCount: 10.5, status: null, summary: null },
         tags: [{ name: 'x', category: '', rank: -1 }, { name: 'y', category: null, rank: 33.3 }, { name: 'z' }],
         basedOn: Array.from({ length: 90 }, String),
@@ -71,6 +84,8 @@ t.test('what plugins give becomes what is promised', async (t) => {
     { category: 'tag', name: 'z', rank: 100 },
   ])
   t.equal(odd?.basedOn.length, 50)
+  t.equal(odd?.coverUrl, 'https://example.org/a%22b%20c')
+  t.notOk('externalUrl' in (odd ?? {}))
   t.notOk('status' in (odd ?? {}) || 'summary' in (odd ?? {}))
 })
 

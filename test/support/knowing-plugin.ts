@@ -1,0 +1,19 @@
+/** A plugin that knows every title, and of every record its publisher; it recommends one thing. It asks nobody. */
+export const KNOWING = `
+const search = ({ query }) => ({ results: [{ externalId: '1', title: query, relevance: 1 }] })
+const get = ({ externalId }) => ({ externalId, publisher: 'Known' })
+export default {
+  metadata: { series: { search, get }, book: { search, get } },
+  recommendations: { get: () => ({ recommendations: [{ externalId: '1', title: 'A recommendation', score: 0.5, reason: 'So.' }] }) },
+}`
+
+const METADATA = { methods: ['search', 'get'], idSource: 'known' }
+
+/** Its manifest, beside what manifests of tests have. */
+export const KNOWING_MANIFEST = {
+  capabilities: {
+    'metadata.series': METADATA,
+    'metadata.book': METADATA,
+    recommendations: { methods: ['get'], idSource: 'known' },
+  },
+}

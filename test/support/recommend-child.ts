@@ -1,0 +1,16 @@
+/** A process of its own that looks for recommendations; killed by the test in the middle. */
+import { openDatabase } from '#core/database/database.ts'
+import { silentLog } from '#core/log.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { openPluginHost } from '#plugins/plugin-host.ts'
+import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
+import { openSupervisor } from '#plugins/supervisor.ts'
+import { SECRETS } from '#test/support/plugin-hosts.ts'
+
+const database = openDatabase({ url: process.argv[2] as string, poolMax: 5, log: silentLog })
+const supervisor = openSupervisor({ log: silentLog })
+const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: SECRETS })
+const tasks = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })
+openRecommendations({ database, plugins, tasks, log: silentLog })
+await tasks.start()

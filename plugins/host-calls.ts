@@ -34,10 +34,10 @@ export interface HostCaller {
   record: CallRecord | undefined
 }
 
-const KEYS_MAX = 1_000
-const KEY_LENGTH_MAX = 200
-const VALUE_LENGTH_MAX = 256 * 1024
-const TTL_SECONDS_MAX = 366 * 86_400
+export const KEYS_MAX = 1_000
+export const KEY_LENGTH_MAX = 200
+export const VALUE_LENGTH_MAX = 256 * 1024
+export const TTL_SECONDS_MAX = 366 * 86_400
 const SLEEP_MS_MAX = 60_000
 const TEXT_LENGTH_MAX = 1024 * 1024
 

@@ -6,16 +6,17 @@ import { findPlugin, getCode, updatePlugin } from '#core/plugin/plugin-store.ts'
 import { findUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Credentials } from '#plugins/credentials.ts'
 import type { Egress } from '#plugins/egress.ts'
-import type { Guest, Program } from '#plugins/guest.ts'
+import type { Budget, Guest, Program } from '#plugins/guest.ts'
 import { GuestError } from '#plugins/guest-error.ts'
 import { openHostCalls } from '#plugins/host-calls.ts'
 import { harmless, hideSecrets, redact } from '#plugins/journal-text.ts'
 import { type Manifest, methodsOf } from '#plugins/manifest.ts'
-import { type Permissions, permissionsOf } from '#plugins/permissions.ts'
+import type { Permissions } from '#plugins/permissions.ts'
 import { readConfig } from '#plugins/plugin-config.ts'
 import { failureCode, type PluginHealth } from '#plugins/plugin-health.ts'
 import type { InstalledPlugin } from '#plugins/plugin-host.ts'
 import type { CallRecord, PluginJournal } from '#plugins/plugin-journal.ts'
+import { budgetOf, pluginProgram, REFRESH, SETUP } from '#plugins/plugin-program.ts'
 import { readResult } from '#plugins/results.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
 
@@ -73,18 +74,9 @@ const LIVE_MAX = 64
 /** One that nobody calls any more is closed. */
 const IDLE_MS = 10 * 60_000
 const LOOK_EVERY_MS = 60_000
-const LOAD = { cpuMs: 500, wallMs: 5_000 }
-const REFRESH = { cpuMs: 5_000, wallMs: 120_000 }
-const SETUP = { cpuMs: 500, wallMs: 10_000 }
-const RESULT_LENGTH_MAX = 1024 * 1024
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
-/** Of one call; a library of 20,000 series is read in 100 pages. */
-const HOST_CALLS_MAX = 200
 /** Characters of what a plugin logs beside its words, as JSON. */
 const LOGGED_LENGTH_MAX = 2_000
-/** Which function every plugin may have beside those of its manifest. */
-const LIFECYCLE = ['setup', 'migrate']
-
 interface Live {
   versionId: string
   guest: Guest
@@ -130,25 +122,9 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     one?.guest.close()
   }
 
-  const programOf = (plugin: Pick<InstalledPlugin, 'id' | 'key' | 'manifest'>, code: string, granted: Permissions): Program => ({
-    name: `the plugin ${plugin.key}`,
-    // A runner for each plugin: what one does to its process is nobody else's loss.
-    place: `plugin ${plugin.id}`,
-    sources: [{ name: `${plugin.key}.js`, code, module: true }],
-    memoryMbMax: granted.heapMB,
-    load: LOAD,
-    resultLengthMax: RESULT_LENGTH_MAX,
-    concurrency: 4,
-    queueMax: 64,
-    restMs: 0,
-    plugin: {
-      methods: [...LIFECYCLE, ...methodsOf(plugin.manifest)],
-      hostCalls: HOST_CALLS_MAX,
-      inFlight: 8,
-      logLines: 200,
-      logLength: 64 * 1024,
-    },
-  })
+  // A runner for each plugin: what one does to its process is nobody else's loss.
+  const programOf = ({ id, manifest }: Pick<InstalledPlugin, 'id' | 'manifest'>, code: string, granted?: Permissions | null): Program =>
+    pluginProgram({ manifest, code, place: `plugin ${id}`, methods: methodsOf(manifest), ...(granted && { granted }) })
 
   /** Closes what is idle, and one more where there are too many. */
   const tidy = (): void => {
@@ -206,7 +182,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     setting: Setting,
     method: string,
     text: string | null,
-    budget: typeof LOAD,
+    budget: Budget,
     options: Partial<PluginCall> & { record?: CallRecord; callId?: string } = {},
   ) {
     const { plugin, userId, config, userConfig } = setting
@@ -276,7 +252,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
       if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'That is more than a plugin can be given.')
       health.check(plugin, call.method)
       const granted = plugin.granted as Permissions
-      const budget = call.method.endsWith('.refresh') ? REFRESH : { cpuMs: granted.cpuMs, wallMs: granted.wallMs }
+      const budget = budgetOf(granted, call.method)
       const callId = randomUUID()
       const { method, userId, signal } = call
       const record = journal.begin({ callId, pluginId: plugin.id, key: plugin.key, version: plugin.version, method, userId })
@@ -342,8 +318,8 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
 
     async rehearse(manifest, code) {
       const wanted = methodsOf(manifest)
-      const plugin = { id: randomUUID(), key: manifest.id, manifest }
-      const guest = supervisor.open({ ...programOf(plugin, code, permissionsOf(manifest)), place: `rehearsal ${plugin.id}`, alone: true })
+      const plugin = { id: randomUUID(), manifest }
+      const guest = supervisor.open({ ...programOf(plugin, code), place: `rehearsal ${plugin.id}`, alone: true })
       try {
         const defined = await guest.load()
         const missing = wanted.filter((method) => !defined.includes(method))
@@ -360,7 +336,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
 
     async tryOut(plugin, method, { userId, input }) {
       const guest = supervisor.open({
-        ...programOf(plugin, await getVerifiedCode(plugin), plugin.granted ?? permissionsOf(plugin.manifest)),
+        ...programOf(plugin, await getVerifiedCode(plugin), plugin.granted),
         place: `rehearsal ${randomUUID()}`,
         // Whatever it does to its process, nobody else is in it, and the process goes with it.
         alone: true,

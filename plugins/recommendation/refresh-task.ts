@@ -76,9 +76,11 @@ export function openRefreshTask(parts: RefreshParts): void {
         return (result as { recommendations: Item[] }).recommendations
       } catch (error) {
         run.signal.throwIfAborted()
-        if (!isRateLimited(error) || waits >= WAITS_MAX) throw error
+        // Longer waits are not sat out: the one who asks after that starts anew.
+        const seconds = waitOf(error) ?? rateLimitSeconds * 2 ** waits
+        if (!isRateLimited(error) || waits >= WAITS_MAX || (waitOf(error) ?? 0) > RATE_LIMIT_SECONDS_MAX) throw error
         run.progress(0, 100, 'The service asks to wait')
-        await sleep(Math.min(rateLimitSeconds * 2 ** waits, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
+        await sleep(Math.min(seconds, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
       }
     }
   }
@@ -106,8 +108,8 @@ export function openRefreshTask(parts: RefreshParts): void {
     const isKnown = error instanceof CarrelError
     const message = isKnown ? error.message : 'The server could not do this.'
     if (codeOf(error) === 'auth') await markRefused(reader)
-    const patience = isRateLimited(error) ? RATE_LIMIT_SECONDS_MAX : isKnown ? error.retryAfterSeconds : undefined
-    const how = patience === undefined ? BACK_OFF : { retrySeconds: patience }
+    const patience = waitOf(error) ?? (isRateLimited(error) ? RATE_LIMIT_SECONDS_MAX : undefined)
+    const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
     await recordFailedRefresh(database, reader, lineOf(message, ERROR_LENGTH_MAX), how)
     // The queue would try again in two seconds, four and eight: no service recovers by that.
     if (isKnown) throw new FinalFailure(lineOf(message, ERROR_LENGTH_MAX), { cause: error })
@@ -146,6 +148,8 @@ const lineOf = (text: string, length = PROGRESS_LENGTH_MAX): string =>
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof CarrelError ? (error.details as { code?: string } | undefined)?.code : undefined
+/** What a service asks for, or a plugin that is left alone. */
+const waitOf = (error: unknown): number | undefined => (error instanceof CarrelError ? error.retryAfterSeconds : undefined)
 const isRateLimited = (error: unknown): boolean => codeOf(error) === 'rate_limited' || codeOf(error) === 'busy'
 
 /** Lets so many work at a time; whoever gives up leaves the line. */

@@ -1,12 +1,14 @@
 import path from 'node:path'
 import { openEgress } from '#plugins/egress.ts'
+import { permissionsOf } from '#plugins/permissions.ts'
+import { budgetOf } from '#plugins/plugin-program.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, counted, printable, readCount, ToolProblem } from './command.ts'
 import { openReplayEgress } from './host-answers.ts'
-import { type Built, budgetOf, CallProblem, openSession, type PluginSession } from './plugin-session.ts'
+import { type Built, CallProblem, openSession, type PluginSession } from './plugin-session.ts'
 import { openProject } from './project.ts'
 import { readCall, type SavedCall } from './saved-call.ts'
 
@@ -82,7 +84,7 @@ export const replay: Command = {
         return hasFailed || unmatched.length > 0 ? 1 : 0
       }
       out.line(out.paint('bold', `${built.manifest.id} ${built.manifest.version}  ${call.method}`))
-      for (const line of describeTrace(trace, budgetOf(built.manifest, call.method))) out.line(printable(line))
+      for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method))) out.line(printable(line))
       out.line()
       if (hasFailed) out.line(`${out.paint('red', '✖')} ${outcome.code}: ${printable(outcome.message)}`)
       else out.line(printable(JSON.stringify(outcome.answer, null, 2)))
@@ -125,7 +127,7 @@ export const bench: Command = {
         wall.push(trace.wallMs)
         cpu.push(trace.cpuMs)
       }
-      const { cpuMs, wallMs } = budgetOf(built.manifest, call.method)
+      const { cpuMs, wallMs } = budgetOf(permissionsOf(built.manifest), call.method)
       out.line(out.paint('bold', `${call.method}  ${counted(wall.length, 'call')} of ${call.name}`))
       for (const [name, values, of] of [
         ['took', wall, wallMs],

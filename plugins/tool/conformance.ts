@@ -2,11 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Egress, EgressResponse } from '#plugins/egress.ts'
 import { checkAddress, readRequest, refuse } from '#plugins/egress-request.ts'
 import { methodsOf } from '#plugins/manifest.ts'
+import { permissionsOf } from '#plugins/permissions.ts'
+import { budgetOf } from '#plugins/plugin-program.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
 import { type Fixtures, openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import { answerOf, openReplayEgress } from './host-answers.ts'
-import { type Built, budgetOf, CallProblem, openSession } from './plugin-session.ts'
+import { type Built, CallProblem, openSession } from './plugin-session.ts'
 import type { SavedCall } from './saved-call.ts'
 import type { Outcome } from './test-files.ts'
 
@@ -94,7 +96,7 @@ function checksOf(method: string, built: Built, supervisor: Supervisor, calls: r
       await call(egress, given)
     } catch (error) {
       if (!(error instanceof CallProblem)) throw error
-      const isSlow = error.code === 'timeout' && error.trace.wallMs >= budgetOf(built.manifest, method).wallMs
+      const isSlow = error.code === 'timeout' && error.trace.wallMs >= budgetOf(permissionsOf(built.manifest), method).wallMs
       if (!INNOCENT.has(error.code) || isSlow) throw new Error(`${what} it ended with ${error.code}: ${error.message}`)
     }
   }
@@ -123,7 +125,7 @@ function checksOf(method: string, built: Built, supervisor: Supervisor, calls: r
       name: 'answers what its type says, with room in its budget',
       run: needsSample(async (known) => {
         const [{ trace }] = await call(exactly(known), input)
-        const cpuMsMax = budgetOf(built.manifest, method).cpuMs * CPU_SHARE
+        const cpuMsMax = budgetOf(permissionsOf(built.manifest), method).cpuMs * CPU_SHARE
         if (trace.cpuMs > cpuMsMax) throw new Error(`It computed for ${trace.cpuMs.toFixed(0)} ms; more than ${cpuMsMax} leaves no room.`)
         return null
       }),

@@ -2,6 +2,8 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { openEgress } from '#plugins/egress.ts'
 import { methodsOf } from '#plugins/manifest.ts'
+import { permissionsOf } from '#plugins/permissions.ts'
+import { budgetOf } from '#plugins/plugin-program.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
@@ -9,7 +11,7 @@ import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { ToolProblem } from './command.ts'
 import { FIXTURES_FOLDER } from './fixture-files.ts'
 import { openReplayEgress } from './host-answers.ts'
-import { type Built, budgetOf, CallProblem, openSession } from './plugin-session.ts'
+import { type Built, CallProblem, openSession } from './plugin-session.ts'
 import { readOptional } from './project.ts'
 import { CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
 
@@ -74,7 +76,7 @@ export function openDevSession(folder: string, supervisor: Supervisor): DevSessi
       const { manifest } = built ?? {}
       return {
         plugin: manifest ? { id: manifest.id, name: manifest.name, version: manifest.version } : null,
-        methods: manifest ? methodsOf(manifest).map((name) => ({ name, ...budgetOf(manifest, name) })) : [],
+        methods: manifest ? methodsOf(manifest).map((name) => ({ name, ...budgetOf(permissionsOf(manifest), name) })) : [],
         calls: await savedCalls(),
         fixtures: await namesIn(FIXTURES_FOLDER),
       }
@@ -92,7 +94,7 @@ export function openDevSession(folder: string, supervisor: Supervisor): DevSessi
       const egress = call.fixtures === null ? outside : openReplayEgress(openReplay(call.fixtures), () => {})
       const { config, userConfig, library } = call
       const session = openSession(supervisor, running, { egress, config, userConfig, library, storage, onLog })
-      const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(running.manifest, call.method)
+      const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(permissionsOf(running.manifest), call.method)
       try {
         const { answer, trace } = await session.call(call.method, call.input)
         storage = session.storage()

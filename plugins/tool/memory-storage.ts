@@ -1,4 +1,5 @@
 import { refuse } from '#plugins/egress-request.ts'
+import { KEY_LENGTH_MAX, KEYS_MAX, TTL_SECONDS_MAX, VALUE_LENGTH_MAX } from '#plugins/host-calls.ts'
 
 /** Storage of a plugin that lasts as long as the command: with the limits of a server's, and without a database. */
 export interface MemoryStorage {
@@ -9,11 +10,6 @@ export interface MemoryStorage {
   /** All that is in it. */
   content(): Record<string, unknown>
 }
-
-const KEYS_MAX = 1_000
-const KEY_LENGTH_MAX = 200
-const VALUE_LENGTH_MAX = 256 * 1024
-const TTL_SECONDS_MAX = 366 * 86_400
 
 /**
  * @param quotaKB what the manifest asks for; 0 where it asks for no storage

@@ -6,6 +6,7 @@ import { GuestError } from '#plugins/guest-error.ts'
 import type { HostCaller } from '#plugins/host-calls.ts'
 import { CAPABILITY_METHODS, type Manifest } from '#plugins/manifest.ts'
 import { permissionsOf } from '#plugins/permissions.ts'
+import { budgetOf, pluginProgram, SETUP } from '#plugins/plugin-program.ts'
 import { readResult } from '#plugins/results.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
 import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
@@ -53,43 +54,15 @@ export class CallProblem extends Error implements CallFailure {
   }
 }
 
-// As a server has them.
-const LOAD: Budget = { cpuMs: 500, wallMs: 5_000 }
-const SETUP: Budget = { cpuMs: 500, wallMs: 10_000 }
-const REFRESH: Budget = { cpuMs: 5_000, wallMs: 120_000 }
-const RESULT_LENGTH_MAX = 1024 * 1024
-const LIMITS = { hostCalls: 200, inFlight: 8, logLines: 200, logLength: 64 * 1024 }
-
-/** What a plugin may define beside what its manifest names. */
-export const LIFECYCLE: readonly string[] = ['setup', 'migrate']
-
 /** Everything that any manifest can name. */
 export const ALL_METHODS = Object.entries(CAPABILITY_METHODS).flatMap(([capability, methods]) =>
   methods.map((method) => `${capability}.${method}`),
 )
 
-export function programOf({ manifest, code }: Built): Program {
-  return {
-    name: `the plugin ${manifest.id}`,
-    // One process for all: what one test does to it ends with that test, and a new isolate takes 2 ms where a process takes 200.
-    place: 'the tool',
-    sources: [{ name: 'main.js', code, module: true }],
-    memoryMbMax: permissionsOf(manifest).heapMB,
-    load: LOAD,
-    resultLengthMax: RESULT_LENGTH_MAX,
-    concurrency: 4,
-    queueMax: 64,
-    restMs: 0,
-    // All, and not only those of the manifest: that they are the same is for the tool to find out.
-    plugin: { methods: [...LIFECYCLE, ...ALL_METHODS], ...LIMITS },
-  }
-}
-
-/** What a call of this method may use. */
-export const budgetOf = (manifest: Manifest, method: string): Budget => {
-  const { cpuMs, wallMs } = permissionsOf(manifest)
-  return method.endsWith('.refresh') ? REFRESH : { cpuMs, wallMs }
-}
+/** All methods, and not only those of the manifest: that they are the same is for the tool to find out. */
+export const programOf = ({ manifest, code }: Built): Program =>
+  // One process for all: what one test does to it ends with that test, and a new isolate takes 2 ms where a process takes 200.
+  pluginProgram({ manifest, code, place: 'the tool', methods: ALL_METHODS })
 
 export function openSession(supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession {
   const { manifest } = built
@@ -150,7 +123,7 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
         // What was needed to get ready is no part of the call.
         Object.assign(trace, { cpuMs: 0, wallMs: 0 })
         at = performance.now()
-        const text = await run(opened, method, input, trace, budgetOf(manifest, method))
+        const text = await run(opened, method, input, trace, budgetOf(granted, method))
         return { answer: readResult(method, text), trace }
       } catch (error) {
         if (!(error instanceof GuestError)) throw error

@@ -60,11 +60,12 @@ class Fault extends Error {
 
 /** Reads `query (…) { … }`. */
 function readQuery(text: string, variables: Rec): Field[] {
-  const tokens = text.match(/[{}()[\]:!$]|[\w.-]+/g) ?? []
+  const tokens: string[] = text.match(/[{}()[\]:!$]|[\w.-]+/g) ?? []
   let at = 0
   const take = (token: string) => {
     if (tokens[at++] !== token) throw new Fault(400, `Syntax Error: expected ${token}, found ${tokens[at - 1]}`)
   }
+  const isNext = (token: string) => tokens[at] === token
   const value = (): unknown => {
     const token = tokens[at++] ?? ''
     if (token === '$') return variables[tokens[at++] ?? '']
@@ -74,14 +75,14 @@ function readQuery(text: string, variables: Rec): Field[] {
   const fieldsOf = (type: string): Field[] => {
     const fields: Field[] = []
     take('{')
-    while (tokens[at] !== '}') {
+    while (!isNext('}')) {
       const name = tokens[at++] ?? ''
       const inner = SCHEMA[type]?.[name]
       if (inner === undefined) throw new Fault(400, `Cannot query field "${name}" on type "${type}".`)
       const given: Rec = {}
-      if (tokens[at] === '(') {
+      if (isNext('(')) {
         at += 1
-        while (tokens[at] !== ')') {
+        while (!isNext(')')) {
           const argument = tokens[at++] ?? ''
           if (!ARGUMENTS[`${type}.${name}`]?.includes(argument)) throw new Fault(400, `Unknown argument "${argument}" on field "${name}".`)
           take(':')
@@ -96,7 +97,7 @@ function readQuery(text: string, variables: Rec): Field[] {
     return fields
   }
   take('query')
-  if (tokens[at] === '(') at = tokens.indexOf(')', at) + 1
+  if (isNext('(')) at = tokens.indexOf(')', at) + 1
   return fieldsOf('Query')
 }
 

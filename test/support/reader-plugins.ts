@@ -135,12 +135,13 @@ export const item = (externalId: string, score: number, more: object = {}) => ({
 
 /** A service whose answer can be changed, and what it was asked for. */
 export async function openTaste(t: Test, options: Parameters<typeof openReaderServer>[2] = {}) {
-  let answer: { status?: number; value: unknown } = { value: { recommendations: [item('1', 0.5)] } }
+  let answer: { status?: number; value: unknown; retryAfter?: number } = { value: { recommendations: [item('1', 0.5)] } }
   const asked: string[] = []
   const server = await openReaderServer(
     t,
     (request, response) => {
       asked.push(request.url ?? '')
+      if (answer.retryAfter !== undefined) response.setHeader('retry-after', answer.retryAfter)
       sendJson(response, answer.value, answer.status)
     },
     options,

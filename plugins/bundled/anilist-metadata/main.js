@@ -92,7 +92,7 @@ var DATES = [
   [new RegExp(`^${YEAR},? ${MONTH}(?: ${DAY})?$`), ([year, month, day]) => [year, month, day]]
 ];
 
-// anilist-metadata/service.ts
+// anilist-metadata/graphql.ts
 var SITE = "https://anilist.co";
 var ENDPOINT = "https://graphql.anilist.co/";
 var WAIT_SECONDS = 60;

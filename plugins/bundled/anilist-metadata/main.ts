@@ -11,6 +11,7 @@ import {
   type SeriesMetadata,
 } from '../../../plugin-sdk/index.ts'
 import { titleSimilarity } from '../../../plugin-sdk/text.ts'
+import { ask, idOf, isRec, numberOf, type Rec, recsOf, textOf } from './graphql.ts'
 import {
   countOf,
   countryOf,
@@ -32,7 +33,6 @@ import {
   yearOf,
 } from './media.ts'
 import { peopleOf } from './people.ts'
-import { ask, idOf, isRec, numberOf, type Rec, recsOf, textOf } from './service.ts'
 
 interface Config {
   titleLanguage: TitleLanguage
@@ -87,7 +87,7 @@ const TAG_RANK_MIN = 50
 
 const languageOf = ({ config }: Ctx): TitleLanguage => TITLE_LANGUAGES.find((one) => one === config.titleLanguage) ?? 'english'
 /** Null is a value for AniList, and finds nothing. */
-const adultOf = ({ config }: Ctx) => (config.adult === true ? {} : { isAdult: false })
+const adultOf = ({ config }: Ctx): Record<string, boolean> => (config.adult === true ? {} : { isAdult: false })
 const round = (value: number) => Math.round(value * 1_000) / 1_000
 const byRelevance = (a: SearchResult, b: SearchResult) => (b.relevance ?? 0) - (a.relevance ?? 0)
 

@@ -1,5 +1,5 @@
 import type { SeriesMetadata } from '../../../plugin-sdk/index.ts'
-import { idOf, isRec, numberOf, type Rec, recsOf, SITE, textOf } from './service.ts'
+import { idOf, isRec, numberOf, type Rec, recsOf, SITE, textOf } from './graphql.ts'
 
 /** What AniList says of a manga or a novel. Any member may be null, and is read through the functions here. */
 

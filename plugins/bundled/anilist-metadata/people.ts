@@ -1,5 +1,5 @@
 import type { Person, Role } from '../../../plugin-sdk/index.ts'
-import { isRec, type Rec, recsOf, textOf } from './service.ts'
+import { isRec, type Rec, recsOf, textOf } from './graphql.ts'
 
 /** People of one work: assistants of weekly magazines are dozens. */
 const PEOPLE_MAX = 50

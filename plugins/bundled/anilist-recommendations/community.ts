@@ -1,6 +1,6 @@
 import type { Context, Json } from '../../../plugin-sdk/index.ts'
+import { ask, idOf, isRec, numberOf, type Rec, recsOf } from '../anilist-metadata/graphql.ts'
 import { titleOf } from '../anilist-metadata/media.ts'
-import { ask, idOf, isRec, numberOf, type Rec, recsOf } from '../anilist-metadata/service.ts'
 import { SEEDS_MAX, type Seed } from './seeds.ts'
 
 /** What people at AniList recommend to those who like a work, and what comes out of it for somebody who likes several. */

@@ -41,7 +41,7 @@ var UpstreamError = class extends PluginError {
 // ../../plugin-sdk/index.ts
 var definePlugin = (plugin) => plugin;
 
-// anilist-metadata/service.ts
+// anilist-metadata/graphql.ts
 var SITE = "https://anilist.co";
 var ENDPOINT = "https://graphql.anilist.co/";
 var WAIT_SECONDS = 60;

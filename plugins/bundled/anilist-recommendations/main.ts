@@ -1,4 +1,5 @@
 import { AuthError, type Context, definePlugin, type Json, type Recommendation, type Recommendations } from '../../../plugin-sdk/index.ts'
+import { numberOf, type Rec } from '../anilist-metadata/graphql.ts'
 import {
   countOf,
   countryOf,
@@ -16,7 +17,6 @@ import {
   titleOf,
   yearOf,
 } from '../anilist-metadata/media.ts'
-import { numberOf, type Rec } from '../anilist-metadata/service.ts'
 import { type Candidate, findCandidates, findDetails } from './community.ts'
 import { readTaste, type Seed } from './seeds.ts'
 

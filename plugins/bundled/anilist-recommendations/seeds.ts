@@ -1,6 +1,6 @@
 import type { Context, LibraryEntry } from '../../../plugin-sdk/index.ts'
+import { ask, idOf, isRec, numberOf, recsOf, textOf } from '../anilist-metadata/graphql.ts'
 import { titleOf } from '../anilist-metadata/media.ts'
-import { ask, idOf, isRec, numberOf, recsOf, textOf } from '../anilist-metadata/service.ts'
 
 /** What a reader has read and likes, from the library here and from the list at AniList. */
 

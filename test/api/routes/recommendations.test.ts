@@ -155,6 +155,13 @@ t.test('a provider that fails never makes an error of a request, and is left alo
   t.match(await row(), { failures: 0, next_try_at: null, last_error: null })
   t.match(await host.get(pluginId), { breaker: null })
 
+  setAnswer({ status: 429, value: {}, retryAfter: 3_600 })
+  await rita('POST', 'recommendations/refresh')
+  t.equal((await settled()).recommendations.length, 1)
+  t.match(await row(), { failures: 0 }, 'nor does a long wait count')
+  t.ok(Math.abs((await seconds()) - 3_600) < 10, `${await seconds()} s`)
+
+  setAnswer({ value: { recommendations: [item('1', 1)] } })
   await database('recommendations').update({ generated_at: new Date(0), next_try_at: new Date(Date.now() + 60_000) })
   t.equal((await get()).taskId, undefined)
   await database('recommendations').update({ next_try_at: new Date(Date.now() - 1_000) })

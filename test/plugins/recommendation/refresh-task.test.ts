@@ -140,15 +140,10 @@ t.test('what a killed server was looking for is found by the next', async (t) =>
     items: JSON.stringify([item('old', 1)]),
   })
   const { taskId } = await get()
-  const { connectionString } = database.client.config.connection as { connectionString?: string }
-  t.type(connectionString, 'string')
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('../../support/recommend-child.ts', import.meta.url)), connectionString as string],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const { connectionString: url } = (database.client.config.connection as () => { connectionString: string })()
+  const child = spawn(process.execPath, [fileURLToPath(new URL('../../support/recommend-child.ts', import.meta.url)), url], {
+    stdio: 'inherit',
+  })
   t.teardown(() => child.kill('SIGKILL'))
   await until(() => database('plugin_storage').where('plugin_id', id).first(), 'the child to begin')
   child.kill('SIGKILL')

@@ -1,0 +1,88 @@
+import type { Test } from 'tap'
+import { openPlugins } from '#api/plugin-composition.ts'
+import { silentLog } from '#core/log.ts'
+import type { TaskRecord } from '#core/task/task-query.ts'
+import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openEgress } from '#plugins/egress.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { makePicture } from '#test/support/pictures.ts'
+import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { until } from '#test/support/reader-plugins.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+/** Knows one work, as a series and as a book, which it finds by any title that begins with its own; what else it does depends on what it is asked for. */
+export const PROVIDER = `
+const work = { externalId: 'b1', externalUrl: 'https://api.example.org/b1', title: 'Berserk', summary: 'A swordsman & a sword.', publisher: 'Hakusensha',
+  genres: ['Dark Fantasy'], externalIds: { other: 'x9' }, coverUrl: 'https://covers.example.org/b1.jpg' }
+const functionsOf = (kind) => ({
+  async search({ query }, ctx) {
+    if (query === 'slow') await ctx.sleep(60_000)
+    if (query === 'limited') throw Object.assign(new Error('wait'), { code: 'rate_limited' })
+    if (query === 'rubbish') return { results: [{ nothing: 1 }] }
+    if (query.endsWith('lazy')) await ctx.sleep(300)
+    return { results: query.startsWith('Unknown') ? [] : [{ externalId: 'b1', title: query.startsWith('Berserk') ? query : 'Berserk', alternateTitles: ['Beruseruku'], year: 1989, relevance: 1 }] }
+  },
+  get({ externalId }) {
+    if (externalId === 'bad') return { externalId, title: 5 }
+    if (externalId !== 'b1') throw Object.assign(new Error('There is no ' + externalId), { code: 'not_found' })
+    return kind === 'series' ? { ...work, status: 'ongoing', year: 1989 } : work
+  },
+})
+export default { metadata: { series: functionsOf('series'), book: functionsOf('book') } }`
+
+const METADATA = { methods: ['search', 'get'], idSource: 'berserkdb' }
+export const PROVIDER_MANIFEST = {
+  capabilities: { 'metadata.series': METADATA, 'metadata.book': METADATA },
+  limits: { wallMs: 1_000 },
+}
+
+export const NOWHERE = '00000000-0000-4000-8000-000000000000'
+
+/** The server with plugins and tasks, a provider that is agreed to, and a library. Every address outside answers with a picture. */
+export async function openMatchingServer(t: Test) {
+  const folder = t.testdir()
+  const server = await openTestServer(t, { settings: { dataFolder: folder } })
+  const { database, services, adminToken } = server
+  const picture = await makePicture({ width: 60, height: 90 })
+  const way = await openLoopback(t, (_request, response) => {
+    response.setHeader('content-type', 'image/jpeg')
+    response.end(picture)
+  })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+  const plugins = await openPlugins({
+    ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
+    drawCover: async (bytes) => {
+      const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
+      return { large: drawn, small: drawn }
+    },
+  })
+  t.teardown(async () => {
+    await tasks.stop()
+    await plugins.close()
+  })
+  Object.assign(services, { tasks, ...plugins.services })
+
+  /** Installed and agreed to; answers its id. */
+  const install = async (main: string, manifest: Record<string, unknown>) => {
+    const { plugin, sha256 } = await services.plugins.install(pluginOf(main, manifest), { userId: null })
+    await services.plugins.consent(plugin.id, { sha256 })
+    return plugin.id
+  }
+  const pluginId = await install(PROVIDER, PROVIDER_MANIFEST)
+  const libraryId = await addLibrary(database)
+  /** A series with one book. */
+  const add = async (title: string) => {
+    const seriesId = await addSeries(database, { library_id: libraryId, title })
+    return { seriesId, bookId: await addBook(database, { library_id: libraryId, series_id: seriesId, title: `${title} 1` }) }
+  }
+  const maintainer = await server.signUp({ username: 'mona', role: 'maintainer' })
+  /** Asks as a maintainer, unless somebody else is named. */
+  const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown, token = maintainer.token) =>
+    server.request<T>(method, `/api/v1/${path}`, { token, ...(body !== undefined && { body }) })
+  const ended = async (taskId: string) =>
+    await until(async () => {
+      const { json } = await ask<TaskRecord>('GET', `tasks/${taskId}`, undefined, adminToken)
+      return json.status !== 'pending' && json.status !== 'processing' && json
+    }, 'a task to end')
+  return { ...server, tasks, pluginId, install, libraryId, add, maintainer, ask, ended }
+}

@@ -7,7 +7,7 @@ import { addJob, advanceJob, deleteJob, findJob, listDueJobs, listJobs, recordRu
 import type { Log } from '#core/log.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/match/target-query.ts'
 import { FinalFailure, type TaskQueue } from '#core/task/task.ts'
-import { getTask } from '#core/task/task-query.ts'
+import { getTask, type TaskStatus } from '#core/task/task-query.ts'
 import { methodsOf } from '#plugins/manifest.ts'
 import type { MatchTally, MatchTasks } from '#plugins/match/match-tasks.ts'
 import type { Matching } from '#plugins/match/matching.ts'
@@ -147,16 +147,19 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
     } catch (error) {
       // A server that stops gives the task back, and the next one goes on with it.
       if (!run.signal.aborted) await recordRun(database, job.id, { status: 'failed', message: (error as Error).message })
+      else if ((await statusOf(run.id)) === 'cancelled')
+        await recordRun(database, job.id, { status: 'cancelled', message: 'The task was cancelled.' })
       throw error
     }
   })
 
-  const isActive = async (taskId: string): Promise<boolean> =>
+  /** Null of tasks that ended some time ago: they are forgotten. */
+  const statusOf = async (taskId: string): Promise<TaskStatus | null> =>
     await getTask(database, taskId).then(
-      ({ status }) => status === 'pending' || status === 'processing',
-      // Tasks that ended some time ago are forgotten.
-      () => false,
+      ({ status }) => status,
+      () => null,
     )
+  const isActive = async (taskId: string): Promise<boolean> => ['pending', 'processing'].includes(String(await statusOf(taskId)))
 
   /** Its numbers count everything in the library, and what it failed at may name any of it. */
   const toldTo = async (by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> =>

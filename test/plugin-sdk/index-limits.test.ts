@@ -6,6 +6,7 @@ import { Manifest } from '#plugins/manifest.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
 import { DEFAULT_LIMITS } from '#plugins/permissions.ts'
 import { BREAKER, QUARANTINE } from '#plugins/plugin-health.ts'
+import { LOAD, pluginProgram, REFRESH, SETUP } from '#plugins/plugin-program.ts'
 import { RESULT_SCHEMAS } from '#plugins/results.ts'
 import { ROOT } from '#test/support/plugin-kit.ts'
 
@@ -20,16 +21,6 @@ async function numbersOf(file: string): Promise<(name: string) => number> {
     return number
   }
 }
-/** Two numbers of one object: `LOAD = { cpuMs: 500, wallMs: 5_000 }`. */
-async function budgetsOf(file: string): Promise<(name: string) => { cpuMs: number; wallMs: number }> {
-  const text = await readFile(path.join(ROOT, file), 'utf8')
-  return (name) => {
-    const [, cpuMs = '', wallMs = ''] = new RegExp(`\\b${name} = \\{ cpuMs: ([\\d_]+), wallMs: ([\\d_]+) \\}`).exec(text) ?? []
-    if (cpuMs === '') throw new Error(`${file} has no budget called ${name}`)
-    return { cpuMs: Number(cpuMs.replaceAll('_', '')), wallMs: Number(wallMs.replaceAll('_', '')) }
-  }
-}
-
 const most = (schema: object) => Number((schema as { maximum?: number }).maximum)
 const grouped = (number: number) => number.toLocaleString('en')
 const seconds = (ms: number) => `${ms / 1_000} s`
@@ -39,7 +30,13 @@ const kb = (bytes: number) => `${bytes / 1024} KB`
 
 async function rowsOfCode(): Promise<[limit: string, standard: string, most: string][]> {
   const calls = await numbersOf('plugins/plugin-calls.ts')
-  const budget = await budgetsOf('plugins/plugin-calls.ts')
+  const { plugin, ...program } = pluginProgram({
+    manifest: { id: 'a.b', capabilities: {} } as unknown as Manifest,
+    code: '',
+    place: '',
+    methods: [],
+  })
+  const asking = plugin as NonNullable<typeof plugin>
   const host = await numbersOf('plugins/host-calls.ts')
   const [egress, request, turns] = [
     await numbersOf('plugins/egress.ts'),
@@ -61,7 +58,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
   }
   const { limits, permissions, http } = Manifest.properties
   const { heapMB, cpuMs, wallMs } = limits.properties
-  const [refresh, load, setup] = [budget('REFRESH'), budget('LOAD'), budget('SETUP')]
+  const [refresh, load, setup] = [REFRESH, LOAD, SETUP]
   const listMax = (schema: object) => (schema as { maxItems: number }).maxItems
   return [
     ['Memory of a sandbox (`limits.heapMB`)', `${DEFAULT_LIMITS.heapMB} MB`, `${most(heapMB)} MB`],
@@ -70,17 +67,17 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['`refresh`, `migrate`', '', `${seconds(refresh.cpuMs)} of computing, ${seconds(refresh.wallMs)}`],
     ['Loading `main.js`', '', `${load.cpuMs} ms of computing, ${seconds(load.wallMs)}`],
     ['`setup`', '', `${setup.cpuMs} ms of computing, ${seconds(setup.wallMs)}`],
-    ['Calls at a time, and waiting', '', `${calls('concurrency')}, and ${calls('queueMax')}`],
+    ['Calls at a time, and waiting', '', `${program.concurrency}, and ${program.queueMax}`],
     ['Timers that wait, and for how long', '', `${sandbox('max')}, and ${seconds(sandbox('msMax'))}`],
     ['Request of a call, as JSON', '', `${calls('INPUT_LENGTH_MAX') / 1024 / 1024} M characters`],
-    ['Answer, as JSON', '', `${calls('RESULT_LENGTH_MAX') / 1024 / 1024} M characters`],
+    ['Answer, as JSON', '', `${program.resultLengthMax / 1024 / 1024} M characters`],
     [
       'Results of a search, and recommendations',
       '',
       `${listMax(RESULT_SCHEMAS['metadata.book.search'].properties.results)}, and ${listMax(RESULT_SCHEMAS['recommendations.get'].properties.recommendations)}`,
     ],
-    ['Log of one call', '', `${calls('logLines')} lines, ${calls('logLength') / 1024} K characters; 2,048 a line`],
-    ['Requests to the server in one call, and at a time', '', `${calls('HOST_CALLS_MAX')}, and ${calls('inFlight')}; more wait`],
+    ['Log of one call', '', `${asking.logLines} lines, ${asking.logLength / 1024} K characters; 2,048 a line`],
+    ['Requests to the server in one call, and at a time', '', `${asking.hostCalls}, and ${asking.inFlight}; more wait`],
     ['A page of the library', '', `${ENTRIES_PAGE} series`],
     [
       'Storage (`permissions.storage.quotaKB`)',

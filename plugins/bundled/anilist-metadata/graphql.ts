@@ -45,7 +45,8 @@ export async function ask(ctx: Pick<Context, 'fetch'>, query: string, variables:
   const said = (textOf(fault?.['message']) ?? '').replace(/\s+/g, ' ').slice(0, SAID_LENGTH_MAX)
   // Some faults come with status 200 and say theirs in the answer.
   const status = response.ok ? (numberOf(fault?.['status']) ?? response.status) : response.status
-  if (status === 429) throw new RateLimitError('AniList asks to wait.', waitOf(response.headers.get('retry-after')))
+  const wait = response.headers.get('retry-after')
+  if (status === 429 || (status === 503 && wait !== null)) throw new RateLimitError('AniList asks to wait.', waitOf(wait))
   // It answers 400 to a token that it does not know, and 403 to everybody while it is out of order.
   if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(said))
     throw new AuthError('AniList does not accept the sign-in any more: connect your account again.')

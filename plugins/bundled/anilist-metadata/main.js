@@ -116,7 +116,8 @@ async function ask(ctx, query, variables) {
   const [fault] = recsOf(answer?.["errors"]);
   const said = (textOf(fault?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, SAID_LENGTH_MAX);
   const status = response.ok ? numberOf(fault?.["status"]) ?? response.status : response.status;
-  if (status === 429) throw new RateLimitError("AniList asks to wait.", waitOf(response.headers.get("retry-after")));
+  const wait = response.headers.get("retry-after");
+  if (status === 429 || status === 503 && wait !== null) throw new RateLimitError("AniList asks to wait.", waitOf(wait));
   if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(said))
     throw new AuthError("AniList does not accept the sign-in any more: connect your account again.");
   if (status === 404) throw new NotFoundError("AniList has nothing by this identifier.");

@@ -293,11 +293,13 @@ t.test('what is not there, and what is no answer, is said as what it is', async 
     ...{ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) },
   })
   const fault = (status: number, message: string) => ({ errors: [{ message, status, locations: [{ line: 1, column: 2 }] }], data: null })
-  const cases: [said: ReturnType<typeof say>, code: string, message: RegExp][] = [
+  const cases: [said: ReturnType<typeof say>, code: string, message: RegExp, retryAfterSeconds?: number][] = [
     [say(404, fault(404, 'Not Found.')), 'not_found', /nothing by this identifier/],
     [say(200, fault(404, 'Not Found.')), 'not_found', /nothing by this identifier/],
-    [say(429, fault(429, 'Too Many Requests.'), { 'retry-after': '59' }), 'rate_limited', /asks to wait/],
-    [say(200, fault(429, 'Too Many Requests.')), 'rate_limited', /asks to wait/],
+    [say(429, fault(429, 'Too Many Requests.'), { 'retry-after': '59' }), 'rate_limited', /asks to wait/, 59],
+    [say(200, fault(429, 'Too Many Requests.')), 'rate_limited', /asks to wait/, 60],
+    [say(429, '', { 'retry-after': '999999999' }), 'rate_limited', /asks to wait/, 3_600],
+    [say(503, '', { 'retry-after': '120' }), 'rate_limited', /asks to wait/, 120],
     [say(500, fault(500, 'Internal Server Error')), 'upstream', /answered 500: Internal Server Error/],
     [say(503, '<html>Maintenance</html>'), 'upstream', /answered 503\./],
     [say(403, fault(403, 'The API has been temporarily disabled.')), 'upstream', /answered 403: The API has been temporarily disabled/],
@@ -314,8 +316,9 @@ t.test('what is not there, and what is no answer, is said as what it is', async 
   for (let from = 0; from < cases.length; from += 5) {
     const some = cases.slice(from, from + 5)
     const { get, host, id } = await openMetadata(t, { instead: (index) => some[index]?.[0] })
-    for (const [said, code, message] of some) {
-      const rejects = { code: code === 'not_found' ? code : 'unavailable', details: { code }, message }
+    for (const [said, code, message, retryAfterSeconds] of some) {
+      const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+      const rejects = { code: code === 'not_found' ? code : 'unavailable', details: { code }, message, ...wait }
       await t.rejects(get({ externalId: '1' }), rejects, `${said.status} ${said.body.slice(0, 60)}`)
     }
     t.equal((await host.get(id)).state, 'enabled', 'and none of it is the fault of the plugin')

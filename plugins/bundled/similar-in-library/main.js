@@ -46,7 +46,7 @@ var PERSON = FIELDS.indexOf("person");
 var FIELD_WEIGHTS = { word: 0.9, person: 1, genre: 0.9, tag: 1, language: 0.5 };
 var WORDS_KEPT = 40;
 var SHARE_MAX = 0.4;
-var SMALL = 10;
+var SMALL = 100;
 var UNKNOWN = 0.7;
 var TIMES_MAX = 255;
 function countSpread({ terms, starts, fieldOfName }) {

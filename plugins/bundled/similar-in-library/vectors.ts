@@ -15,8 +15,8 @@ const FIELD_WEIGHTS: Readonly<Record<Field, number>> = { word: 0.9, person: 1, g
 const WORDS_KEPT = 40
 /** A term in more of the library than this tells nothing apart. */
 const SHARE_MAX = 0.4
-/** In a library of a handful everything is frequent. */
-const SMALL = 10
+/** On a few shelves two tastes may be half of everything each, and what is frequent still tells them apart; how rare it is weighs it down anyhow. */
+const SMALL = 100
 /** What is not known of a series, as if it had a term that nobody shares: bare ones are like nothing instead of like each other. */
 const UNKNOWN = 0.7
 const TIMES_MAX = 255

@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { openComposition } from '#api/composition.ts'
+import { openServer } from '#api/server.ts'
+import { silentLog } from '#core/log.ts'
+import { getTask } from '#core/task/task-query.ts'
+import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+import { until } from '#test/support/reader-plugins.ts'
+import { ADMIN, testSettings } from '#test/support/server.ts'
+
+/**
+ * What tasks make for somebody from whom a series is kept tells nothing of it, though the server itself works on everything: exports,
+ * recommendations, and whole libraries that are matched.
+ */
+
+/** Stands in every text of the hidden series and its book, and nowhere else. */
+const SECRET = 'Zyxwvut'
+const WALKERS = [
+  { role: 'reader', mode: 'deny' },
+  { role: 'reader', mode: 'allow' },
+  { role: 'maintainer', mode: 'deny' },
+  { role: 'admin', mode: 'deny' },
+] as const
+
+t.setTimeout(120_000)
+
+t.test('what is made in the background tells nothing of what is hidden', { timeout: 120_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-background-'))
+  const { database } = await openTestDatabase(t, { poolMax: 10 })
+  const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
+  const server = openServer(services)
+  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await server.close({ deadlineMs: 500 })
+    await close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
+  await start()
+
+  const libraryId = await addLibrary(database, { path: join(folder, 'library') })
+  const [genre] = await database('genres').insert({ name: 'Space', name_key: 'space' }, 'id')
+  const tags = await database('sharing_tags').insert([{ name: 'for all' }, { name: 'kept away' }], 'id')
+  const addWorld = async (word: string, tagId: string) => {
+    const seriesId = await addSeries(database, { library_id: libraryId, title: `${word} Saga` })
+    const bookId = await addBook(database, { library_id: libraryId, series_id: seriesId, title: `${word} One`, page_count: 9 })
+    await database('series_genres').insert({ series_id: seriesId, genre_id: genre.id })
+    await database('series_metadata').insert({ series_id: seriesId, summary: `${word} rockets in orbit` })
+    await database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tagId })
+    return { seriesId, bookId }
+  }
+  const read = await addWorld('Open', tags[0].id)
+  const next = await addWorld('Unread', tags[0].id)
+  const hidden = await addWorld(SECRET, tags[1].id)
+  // What one plugin recommends to everybody is what is hidden.
+  await database('series_external_ids').insert({ series_id: hidden.seriesId, source: 'known', external_id: '1' })
+
+  const install = async (bytes: Buffer) => {
+    const { plugin, sha256 } = await services.plugins.install(bytes, { userId: null })
+    await services.plugins.consent(plugin.id, { sha256 })
+    return plugin
+  }
+  const knowing = await install(pluginOf(KNOWING, KNOWING_MANIFEST))
+  const similar = await install((await getBundledPlugin('similar-in-library')).bytes)
+
+  const openReader = (token: string) => {
+    const told: string[] = []
+    const ask = async (method: string, path: string, body?: object) => {
+      const answer = await fetch(`${url}/api/v1/${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      const text = await answer.text()
+      told.push(`${method} ${path} → ${answer.status} ${text}`)
+      return {
+        status: answer.status,
+        text,
+        json: (/json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null) as never,
+      }
+    }
+    const ended = (taskId: string) =>
+      until(async () => !['pending', 'processing'].includes((await getTask(database, taskId)).status), 'a task to end', 60_000)
+    /** Everything that tasks can make for a reader; answers all that was told. */
+    const askForAll = async () => {
+      for (const format of ['json', 'csv', 'md']) {
+        const wish = { format, exportType: 'both', libraryIds: [libraryId], fields: ['summary', 'genres'], bookFields: ['title'] }
+        const { status, json } = await ask('POST', 'user/exports/series', wish)
+        t.equal(status, 202, `an export as ${format}`)
+        const { id, taskId } = json as { id: string; taskId: string }
+        await ended(taskId)
+        t.match(await ask('GET', `user/exports/series/${id}`), { json: { status: 'completed' } })
+        t.match((await ask('GET', `user/exports/series/${id}/download`)).text, /Open Saga[\s\S]*Unread Saga/)
+      }
+      for (const { id } of [knowing, similar]) {
+        t.match(await ask('POST', `user/plugins/${id}/enable`), { status: 200 })
+        const { taskId } = (await ask('POST', `user/recommendations/refresh?pluginId=${id}`)).json as { taskId: string }
+        await ended(taskId)
+        t.match(await ask('GET', `user/recommendations?pluginId=${id}`), { status: 200, json: { cached: true } })
+        await ask('GET', `user/plugins/${id}/tasks`)
+        await ask('GET', `tasks/${taskId}`)
+      }
+      const matched = await ask('POST', `libraries/${libraryId}/metadata/auto-match/task`, { pluginId: knowing.id })
+      if (matched.status === 200) {
+        const [matching = ''] = (matched.json as { taskIds: string[] }).taskIds
+        await ended(matching)
+        const jobs = `libraries/${libraryId}/jobs`
+        const { id: jobId } = (await ask('POST', jobs, { config: { type: 'metadata_refresh', provider: knowing.id } })).json as {
+          id: string
+        }
+        const { taskId: refresh } = (await ask('POST', `${jobs}/${jobId}/run-now`)).json as { taskId: string }
+        await ended(refresh)
+        for (const path of [`tasks/${matching}`, `tasks/${refresh}`, jobs, `${jobs}/${jobId}`])
+          t.equal((await ask('GET', path)).status, 200, path)
+        await ask('POST', `${jobs}/${jobId}/dry-run`, { sampleSize: 20 })
+        await ask('DELETE', `${jobs}/${jobId}`)
+      } else t.equal(matched.status, 403)
+      for (const path of ['tasks', 'user/exports/series', 'user/plugins', `series/${read.seriesId}/metadata/applications`])
+        await ask('GET', path)
+      return told
+    }
+    return { ask, askForAll }
+  }
+
+  // How much there is tells too.
+  const telling = [SECRET, hidden.seriesId, hidden.bookId, '"processed":3', '3 looked at', '"totalEligible":3', '"rowCount":6']
+  for (const { role, mode } of WALKERS) {
+    const user = { username: `walker-${role}-${mode}`, email: `${role}-${mode}@example.org`, password: 'a long enough password', role }
+    const { id: userId } = await services.accounts.createUser(user, null)
+    const finished = { user_id: userId, current_page: 9, percentage: 1, completed: true, completed_at: new Date() }
+    for (const { bookId } of [read, hidden]) await database('read_progress').insert({ ...finished, book_id: bookId })
+    const grant = { user_id: userId, sharing_tag_id: mode === 'allow' ? tags[0].id : tags[1].id, access_mode: mode }
+    await database('user_sharing_grants').insert(grant)
+    const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
+    const told = await openReader(accessToken).askForAll()
+    for (const said of told) {
+      const shown = telling.filter((word) => said.includes(word))
+      t.same(shown, [], `${role} (${mode}) ${said.slice(0, 80)}`)
+    }
+    const recommended = told.find((said) => said.startsWith(`GET user/recommendations?pluginId=${similar.id}`)) ?? ''
+    t.match(recommended, new RegExp(next.seriesId), `${role} (${mode}) is told of what is like what they have read`)
+    t.match(recommended, /Open Saga/, 'with the reason')
+    t.notMatch(recommended, new RegExp(`"serviceSeriesId":"${read.seriesId}"`), 'and of nothing that they have read')
+    const counted = told.filter((said) => said.startsWith('GET user/exports/series/') && said.includes('"rowCount"'))
+    t.ok(counted.length === 3 && counted.every((said) => said.includes('"rowCount":4')), 'two series and their books')
+  }
+
+  t.test('it is seen by who may', async (t) => {
+    const told = await openReader(adminToken).askForAll()
+    for (const word of telling.filter((word) => word !== hidden.bookId))
+      t.ok(
+        told.some((said) => said.includes(word)),
+        `${word} is told`,
+      )
+    for (const path of [/^GET user\/exports\/series\/[^/]+\/download/, new RegExp(`^GET user/recommendations\\?pluginId=${knowing.id}`)])
+      t.ok(
+        told.some((said) => path.test(said) && (said.includes(SECRET) || said.includes(hidden.seriesId))),
+        String(path),
+      )
+  })
+})

@@ -74,6 +74,17 @@ function getCall(journal: PluginJournal, pluginId: string, callId: string): Reco
   return journal.findCall(pluginId, callId) ?? refuse('not_found', 'This call is not among the last ones of the plugin any more.')
 }
 
+/**
+ * A plugin, for whoever may know of everything that it was asked about: what it was given and what it wrote may name any series.
+ * @throws not_found, forbidden
+ */
+async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
+  const plugin = await services.plugins.get(pluginId)
+  if (caller === null || (await hasSharingGrants(services.database, caller.userId)))
+    refuse('forbidden', 'What plugins were asked and what they wrote may name series that are kept from you; ask somebody who may see all of them.')
+  return plugin
+}
+
 async function* eventsOf(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
   for await (const line of lines) {
     if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: shownLine(line) }
@@ -167,8 +178,9 @@ export const pluginWatchRoutes = [
       windowSeconds: Count,
       threshold: Type.Integer({ minimum: 0, description: 'So many within the window put it into quarantine.' }),
     }),
-    run: async ({ services }, { params, query }) => {
-      const { id } = await services.plugins.get(params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getKnown(call, params.pluginId)
       const [{ items, total }, windowFailures] = await Promise.all([
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
         countFailures(services.database, id, QUARANTINE),
@@ -205,8 +217,9 @@ export const pluginWatchRoutes = [
       missed: Type.Integer({ minimum: 0, description: 'Lines after the one that was named that are not kept any more.' }),
       lastId: Nullable(LineId, { description: 'Of the newest line; null when there never was one.' }),
     }),
-    run: async ({ services }, { params, query }) => {
-      const { id } = await services.plugins.get(params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getKnown(call, params.pluginId)
       const page = services.plugins.journal.logs(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
       return { ...page, lines: page.lines.map(shownLine) }
     },
@@ -221,8 +234,9 @@ export const pluginWatchRoutes = [
     params: PluginId,
     query: Type.Object(From),
     mediaTypes: ['text/event-stream'],
-    run: async ({ services }, { params, query }) => {
-      const { id } = await services.plugins.get(params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getKnown(call, params.pluginId)
       return {
         kind: 'events',
         follow: ({ lastEventId, signal }) => {
@@ -240,8 +254,9 @@ export const pluginWatchRoutes = [
     allow,
     params: PluginId,
     reply: Type.Object({ calls: Type.Array(CallSummary) }),
-    run: async ({ services }, { params }) => {
-      const { id } = await services.plugins.get(params.pluginId)
+    run: async (call, { params }) => {
+      const { services } = call
+      const { id } = await getKnown(call, params.pluginId)
       return { calls: services.plugins.journal.calls(id).map(shownCall) }
     },
   }),
@@ -253,8 +268,9 @@ export const pluginWatchRoutes = [
     allow,
     params: CallId,
     reply: CallDetail,
-    run: async ({ services }, { params }) => {
-      const { id } = await services.plugins.get(params.pluginId)
+    run: async (call, { params }) => {
+      const { services } = call
+      const { id } = await getKnown(call, params.pluginId)
       const found = getCall(services.plugins.journal, id, params.callId)
       return { ...shownCall(found), input: found.input, result: found.result }
     },
@@ -272,8 +288,9 @@ export const pluginWatchRoutes = [
       config: Type.Unknown({ description: 'As it is now, without secrets.' }),
       isInputCut: call.isInputCut,
     }),
-    run: async ({ services }, { params }) => {
-      const plugin = await services.plugins.get(params.pluginId)
+    run: async (call, { params }) => {
+      const { services } = call
+      const plugin = await getKnown(call, params.pluginId)
       const { method, input, isInputCut } = getCall(services.plugins.journal, plugin.id, params.callId)
       return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
     },

@@ -110,10 +110,13 @@ t.test('what is like what was read comes first, with the series that gave most t
 
 t.test('on a few shelves, half of them of one kind, taste is told apart too', async (t) => {
   const { of } = await openSandbox(t)
-  const shelf = kinds((number) => (number < 12 && number % 4 === 0 ? finished : {})).slice(0, 16)
+  const shelf = kinds((number) => (number < 12 && number % 4 === 0 ? finished : {})).filter((_, number) => number < 32 && number % 4 < 2)
   const [first, ...more] = await of(shelf, 3)
   t.match(first?.reason, /^Because you finished/)
-  t.ok(more.every(({ genres }) => genres?.[0] === first?.genres?.[0]), 'its kind first')
+  t.ok(
+    more.every(({ genres }) => genres?.[0] === first?.genres?.[0]),
+    'its kind first',
+  )
 })
 
 t.test('every form of reason is true', async (t) => {

@@ -121,6 +121,10 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
         await ask('POST', `${jobs}/${jobId}/dry-run`, { sampleSize: 20 })
         await ask('DELETE', `${jobs}/${jobId}`)
       } else t.equal(matched.status, 403)
+      // Administrators only: what plugins were asked.
+      const { calls = [] } = ((await ask('GET', `admin/plugins/${knowing.id}/calls`)).json ?? {}) as { calls?: { callId: string }[] }
+      for (const { callId } of calls) await ask('GET', `admin/plugins/${knowing.id}/calls/${callId}`)
+      for (const path of ['logs', 'failures', 'health']) await ask('GET', `admin/plugins/${knowing.id}/${path}`)
       for (const path of ['tasks', 'user/exports/series', 'user/plugins', `series/${read.seriesId}/metadata/applications`])
         await ask('GET', path)
       return told
@@ -147,6 +151,8 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
     t.match(recommended, new RegExp(next.seriesId), `${role} (${mode}) is told of what is like what they have read`)
     t.match(recommended, /Open Saga/, 'with the reason')
     t.notMatch(recommended, new RegExp(`"serviceSeriesId":"${read.seriesId}"`), 'and of nothing that they have read')
+    const watched = told.filter((said) => /^GET admin\/plugins\/[^/]+\/(calls|logs|failures) → 403/.test(said))
+    t.equal(watched.length, 3, 'what plugins were asked may name anything')
     const counted = told.filter((said) => said.startsWith('GET user/exports/series/') && said.includes('"rowCount"'))
     t.ok(counted.length === 3 && counted.every((said) => said.includes('"rowCount":4')), 'two series and their books')
   }
@@ -158,7 +164,11 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
         told.some((said) => said.includes(word)),
         `${word} is told`,
       )
-    for (const path of [/^GET user\/exports\/series\/[^/]+\/download/, new RegExp(`^GET user/recommendations\\?pluginId=${knowing.id}`)])
+    for (const path of [
+      /^GET admin\/plugins\/[^/]+\/calls\/./,
+      /^GET user\/exports\/series\/[^/]+\/download/,
+      new RegExp(`^GET user/recommendations\\?pluginId=${knowing.id}`),
+    ])
       t.ok(
         told.some((said) => path.test(said) && (said.includes(SECRET) || said.includes(hidden.seriesId))),
         String(path),

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Knex } from 'knex'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { openComposition } from '#api/composition.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
@@ -52,6 +52,9 @@ const REFUSED_BY_FORM: Record<string, string> = {
   'GET /api/v1/user/plugins/oauth/callback': 'nobody has begun to sign in',
   'POST /api/v1/read-lists/import': 'the one book that the list names is hidden, so nothing of it is here',
 }
+
+/** Thousands of requests. */
+t.setTimeout(240_000)
 
 test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-hidden-'))

@@ -1,13 +1,17 @@
 import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
 import type { ServerEvent } from '#api/http/event-stream.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/routes/shown-plugin-metrics.ts'
+import type { Services } from '#api/services.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import { countFailures, listFailures, listPluginFacts } from '#core/plugin/plugin-store.ts'
 import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/journal-lines.ts'
 import { harmless, hideSecrets, redact } from '#plugins/journal-text.ts'
 import { QUARANTINE } from '#plugins/plugin-health.ts'
+import type { InstalledPlugin } from '#plugins/plugin-host.ts'
 import type { PluginJournal, RecordedCall } from '#plugins/plugin-journal.ts'
 
 const tag = 'plugins'
@@ -81,7 +85,10 @@ function getCall(journal: PluginJournal, pluginId: string, callId: string): Reco
 async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
   const plugin = await services.plugins.get(pluginId)
   if (caller === null || (await hasSharingGrants(services.database, caller.userId)))
-    refuse('forbidden', 'What plugins were asked and what they wrote may name series that are kept from you; ask somebody who may see all of them.')
+    refuse(
+      'forbidden',
+      'What plugins were asked and what they wrote may name series that are kept from you; ask somebody who may see all of them.',
+    )
   return plugin
 }
 
@@ -178,9 +185,9 @@ export const pluginWatchRoutes = [
       windowSeconds: Count,
       threshold: Type.Integer({ minimum: 0, description: 'So many within the window put it into quarantine.' }),
     }),
-    run: async (call, { params, query }) => {
-      const { services } = call
-      const { id } = await getKnown(call, params.pluginId)
+    run: async (asked, { params, query }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
       const [{ items, total }, windowFailures] = await Promise.all([
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
         countFailures(services.database, id, QUARANTINE),
@@ -217,9 +224,9 @@ export const pluginWatchRoutes = [
       missed: Type.Integer({ minimum: 0, description: 'Lines after the one that was named that are not kept any more.' }),
       lastId: Nullable(LineId, { description: 'Of the newest line; null when there never was one.' }),
     }),
-    run: async (call, { params, query }) => {
-      const { services } = call
-      const { id } = await getKnown(call, params.pluginId)
+    run: async (asked, { params, query }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
       const page = services.plugins.journal.logs(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
       return { ...page, lines: page.lines.map(shownLine) }
     },
@@ -234,9 +241,9 @@ export const pluginWatchRoutes = [
     params: PluginId,
     query: Type.Object(From),
     mediaTypes: ['text/event-stream'],
-    run: async (call, { params, query }) => {
-      const { services } = call
-      const { id } = await getKnown(call, params.pluginId)
+    run: async (asked, { params, query }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
       return {
         kind: 'events',
         follow: ({ lastEventId, signal }) => {
@@ -254,9 +261,9 @@ export const pluginWatchRoutes = [
     allow,
     params: PluginId,
     reply: Type.Object({ calls: Type.Array(CallSummary) }),
-    run: async (call, { params }) => {
-      const { services } = call
-      const { id } = await getKnown(call, params.pluginId)
+    run: async (asked, { params }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
       return { calls: services.plugins.journal.calls(id).map(shownCall) }
     },
   }),
@@ -268,9 +275,9 @@ export const pluginWatchRoutes = [
     allow,
     params: CallId,
     reply: CallDetail,
-    run: async (call, { params }) => {
-      const { services } = call
-      const { id } = await getKnown(call, params.pluginId)
+    run: async (asked, { params }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
       const found = getCall(services.plugins.journal, id, params.callId)
       return { ...shownCall(found), input: found.input, result: found.result }
     },
@@ -288,9 +295,9 @@ export const pluginWatchRoutes = [
       config: Type.Unknown({ description: 'As it is now, without secrets.' }),
       isInputCut: call.isInputCut,
     }),
-    run: async (call, { params }) => {
-      const { services } = call
-      const plugin = await getKnown(call, params.pluginId)
+    run: async (asked, { params }) => {
+      const { services } = asked
+      const plugin = await getKnown(asked, params.pluginId)
       const { method, input, isInputCut } = getCall(services.plugins.journal, plugin.id, params.callId)
       return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
     },

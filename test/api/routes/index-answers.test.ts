@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { openComposition } from '#api/composition.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
@@ -142,6 +142,9 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
   return all.toSorted((a, b) => rank(a) - rank(b))
 }
 
+/** Hundreds of requests. */
+t.setTimeout(120_000)
+
 test('for every route it is known who has promised what of its answer', async (t) => {
   const reference = findInterfaceReference()
   if (!reference) return
@@ -238,6 +241,20 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   const reader = (await services.plugins.install(pluginOf(READER_PLUGIN, READER_MANIFEST), { userId: null })).plugin
   await services.plugins.consent(reader.id, { sha256: reader.sha256 })
   await services.plugins.edit(reader.id, { credentials: { clientId: 'carrel', clientSecret: 'secret' } })
+
+  const item = {
+    ...{ externalId: '1', title: 'A series', score: 0.5, reason: 'So.', basedOn: ['Saga'], summary: 'Words', genres: ['Space'] },
+    ...{
+      tags: [{ name: 'Ships', category: 'Theme', rank: 90 }],
+      externalUrl: 'https://example.org/1',
+      coverUrl: 'https://example.org/1.jpg',
+    },
+    ...{ status: 'ongoing', format: 'manga', countryOfOrigin: 'JP', startYear: 1999, rating: 90, popularity: 5, totalVolumeCount: 3 },
+    ...{ totalChapterCount: 12.5, inLibrary: true },
+  }
+  const { id: userId } = await database('users').first('id')
+  const list = { plugin_id: reader.id, user_id: userId, items: JSON.stringify([item]), generated_at: new Date() }
+  await database('recommendations').insert(list)
 
   const names: Known = {
     readerPluginId: reader.id,

@@ -110,7 +110,12 @@ t.test('what is like what was read comes first, with the series that gave most t
 
 t.test('on a few shelves, half of them of one kind, taste is told apart too', async (t) => {
   const { of } = await openSandbox(t)
-  const shelf = kinds((number) => (number < 12 && number % 4 === 0 ? finished : {})).filter((_, number) => number < 32 && number % 4 < 2)
+  const shelf = kinds((number) => ({
+    tags: [],
+    summary: '',
+    title: `Book ${number}`,
+    ...(number < 12 && number % 4 === 0 ? finished : {}),
+  })).filter((_, number) => number < 32 && number % 4 < 2)
   const [first, ...more] = await of(shelf, 3)
   t.match(first?.reason, /^Because you finished/)
   t.ok(

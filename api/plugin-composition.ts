@@ -57,15 +57,39 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
     download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
     onRevoked: () => plugins.applyRevocations(),
   })
+  let renewing: Promise<void> = Promise.resolve()
+
+  /** Encrypts anew what an older key was used for, so that nothing needs that key any more. */
+  async function renewCredentials(): Promise<void> {
+    try {
+      const { resealed, lost } = await plugins.credentials.rotate()
+      if (resealed > 0)
+        log.info(
+          { resealed },
+          'Credentials that plugins use were encrypted anew with the first key of CARREL_SECRET_KEY; the older ones are not needed for them any more',
+        )
+      if (lost > 0)
+        log.warn(
+          { lost },
+          'Credentials that plugins use were encrypted with a key that is not here: give that key too, behind the others, or enter them again',
+        )
+    } catch (error) {
+      log.error({ err: error }, 'Credentials that plugins use could not be encrypted anew; older keys are still needed')
+    }
+  }
+
   return {
     services: { plugins, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
     start() {
+      // In safe mode too: it runs no plugin.
+      renewing = renewCredentials()
       if (!enabled) return
       repositories.start()
       libraryJobs.start()
     },
     async close() {
       libraryJobs.close()
+      await renewing
       await repositories.close()
       await recommendations.close()
       plugins.close()

@@ -2,19 +2,19 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { type CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
-import { findPlugin, getCode, updatePlugin } from '#core/plugin/plugin-store.ts'
+import { findCode, findPlugin, updatePlugin } from '#core/plugin/plugin-store.ts'
 import { findUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Credentials } from '#plugins/credentials.ts'
 import type { Egress } from '#plugins/egress.ts'
 import type { Budget, Guest, Program } from '#plugins/guest.ts'
 import { GuestError } from '#plugins/guest-error.ts'
 import { openHostCalls } from '#plugins/host-calls.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import { harmless, hideSecrets, redact } from '#plugins/journal-text.ts'
 import { type Manifest, methodsOf } from '#plugins/manifest.ts'
 import type { Permissions } from '#plugins/permissions.ts'
 import { readConfig } from '#plugins/plugin-config.ts'
 import { failureCode, type PluginHealth } from '#plugins/plugin-health.ts'
-import type { InstalledPlugin } from '#plugins/plugin-host.ts'
 import type { CallRecord, PluginJournal } from '#plugins/plugin-journal.ts'
 import { budgetOf, pluginProgram, REFRESH, SETUP } from '#plugins/plugin-program.ts'
 import { readResult } from '#plugins/results.ts'
@@ -79,6 +79,8 @@ const INPUT_LENGTH_MAX = 4 * 1024 * 1024
 const LOGGED_LENGTH_MAX = 2_000
 interface Live {
   versionId: string
+  /** What it was set up with: another server may change it, and tells nobody here. */
+  configured: string
   guest: Guest
   ready: Promise<void>
   /** Calls that run or wait. */
@@ -138,25 +140,38 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
   watch.unref()
 
   async function getVerifiedCode(plugin: InstalledPlugin): Promise<string> {
-    const { code, codeSha256 } = await getCode(database, plugin.versionId)
+    const { code, codeSha256 } =
+      (await findCode(database, plugin.versionId)) ??
+      refuse('not_found', `${plugin.key} ${plugin.version} was taken away or replaced just now.`)
     if (createHash('sha256').update(code).digest('hex') === codeSha256) return code
-    await updatePlugin(database, plugin.id, { state: 'quarantined', stateReason: 'Its code has been changed since it was installed.' })
+    const stateReason = 'Its code has been changed since it was installed.'
+    await updatePlugin(database, plugin.id, { state: 'quarantined', stateReason }, { state: 'enabled', version_id: plugin.versionId })
     return refuse('conflict', `The code of ${plugin.key} has been changed since it was installed: it does not run.`)
   }
 
   async function open(setting: Setting): Promise<Live> {
     const { plugin, userId } = setting
     const key = `${plugin.id}/${userId ?? ''}`
+    const configured = JSON.stringify([setting.config, setting.userConfig])
+    const isSame = (one: Live) => one.versionId === plugin.versionId && one.configured === configured
     const known = live.get(key)
-    if (known && known.versionId === plugin.versionId) return known
+    if (known && isSame(known)) return known
     if (known) drop(key)
     const code = await getVerifiedCode(plugin)
     const other = live.get(key)
     // Somebody else was quicker while the code was read.
-    if (other && other.versionId === plugin.versionId) return other
+    if (other && isSame(other)) return other
+    if (other) drop(key)
     tidy()
     const guest = supervisor.open(programOf(plugin, code, plugin.granted as Permissions))
-    const opened: Live = { versionId: plugin.versionId, guest, ready: setUp(guest, setting), calls: 0, lastUsed: performance.now() }
+    const opened: Live = {
+      versionId: plugin.versionId,
+      configured,
+      guest,
+      ready: setUp(guest, setting),
+      calls: 0,
+      lastUsed: performance.now(),
+    }
     opened.ready.catch(() => {})
     live.set(key, opened)
     return opened

@@ -3,7 +3,7 @@ import { refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import { countFailures, recordFailure, recordSuccess, updatePlugin } from '#core/plugin/plugin-store.ts'
 import type { GuestError } from '#plugins/guest-error.ts'
-import type { InstalledPlugin } from '#plugins/plugin-host.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 
 /** Ways to end that only broken or hostile code has; so many within the time, and an administrator has to look. */
 export const QUARANTINE = { codes: ['memory', 'crash', 'cpu'], minutes: 10, failures: 3 }
@@ -119,10 +119,10 @@ export function openPluginHealth({ database, log }: { database: Knex; log: Log }
       }
       await store(plugin.id, breakers)
       if (QUARANTINE.codes.includes(code) && (await countFailures(database, plugin.id, QUARANTINE)) >= QUARANTINE.failures) {
-        await updatePlugin(database, plugin.id, {
-          state: 'quarantined',
-          stateReason: `It broke its sandbox ${QUARANTINE.failures} times within ${QUARANTINE.minutes} minutes, the last time so: ${message.slice(0, 500)}`,
-        })
+        const stateReason = `It broke its sandbox ${QUARANTINE.failures} times within ${QUARANTINE.minutes} minutes, the last time so: ${message.slice(0, 500)}`
+        // Whoever has stopped it meanwhile has said more, and another version has not done this.
+        const only = { state: 'enabled', version_id: plugin.versionId } as const
+        if (!(await updatePlugin(database, plugin.id, { state: 'quarantined', stateReason }, only))) return 'counted'
         log.warn({ plugin: plugin.key }, 'A plugin was put into quarantine')
         return 'quarantined'
       }

@@ -1,21 +1,12 @@
 import type { Knex } from 'knex'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
-import {
-  findPlugin,
-  listPlugins,
-  listVersions,
-  type Matching,
-  type PluginRow,
-  updatePlugin,
-  type VersionRow,
-} from '#core/plugin/plugin-store.ts'
+import { findPlugin, listPlugins, listVersions, type Matching, updatePlugin, type VersionRow } from '#core/plugin/plugin-store.ts'
 import { type AuthStatus, type Credentials, openCredentials } from '#plugins/credentials.ts'
 import type { Egress } from '#plugins/egress.ts'
 import { ruleOfAddress } from '#plugins/egress-rules.ts'
 import { GuestError } from '#plugins/guest-error.ts'
-import type { Manifest } from '#plugins/manifest.ts'
-import type { Permissions } from '#plugins/permissions.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls, pluginFault } from '#plugins/plugin-calls.ts'
 import { readConfig } from '#plugins/plugin-config.ts'
 import { openPluginHealth } from '#plugins/plugin-health.ts'
@@ -24,8 +15,6 @@ import { openPluginLifecycle, type PluginLifecycle } from '#plugins/plugin-lifec
 import { findRevocation } from '#plugins/repository/revocations.ts'
 import { openRenewal } from '#plugins/sign-in-renewal.ts'
 import type { Supervisor } from '#plugins/supervisor.ts'
-
-export type InstalledPlugin = PluginRow<Manifest, Permissions>
 
 /** What an administrator may change of a plugin; what is missing stays. */
 export interface PluginEdit {

@@ -7,7 +7,7 @@ import {
   addVersion,
   deleteFailures,
   deletePlugin,
-  deleteVersion,
+  deleteUnusedVersion,
   dropOldVersions,
   findPlugin,
   listPlugins,
@@ -19,6 +19,7 @@ import {
   type VersionRow,
 } from '#core/plugin/plugin-store.ts'
 import { GuestError } from '#plugins/guest-error.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import type { Manifest } from '#plugins/manifest.ts'
 import { readPackage } from '#plugins/package/plugin-package.ts'
 import { checkUpgrade, compareVersions } from '#plugins/package/upgrade.ts'
@@ -26,7 +27,6 @@ import { permissionGrowth, permissionsOf } from '#plugins/permissions.ts'
 import type { PluginCalls } from '#plugins/plugin-calls.ts'
 import { readConfig } from '#plugins/plugin-config.ts'
 import { failureCode, isFault, type PluginHealth } from '#plugins/plugin-health.ts'
-import type { InstalledPlugin } from '#plugins/plugin-host.ts'
 
 export interface Installation {
   plugin: InstalledPlugin
@@ -132,14 +132,19 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
     }
   }
 
-  /** Makes a version the one that runs; nothing of it shows before it is done. */
-  async function switchTo(before: InstalledPlugin, version: VersionRow, change: PluginChange): Promise<InstalledPlugin> {
+  /** Makes a version the one that runs; nothing of it shows before it is done. @param from states that it may be done in; any unless said */
+  async function switchTo(
+    before: InstalledPlugin,
+    version: VersionRow,
+    change: PluginChange,
+    from: readonly PluginState[] | null = null,
+  ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     if (replaces && compareVersions(version.version, before.version) > 0) await prepare(before, after)
     await database.transaction(async (trx) => {
       const row = await lockPlugin(trx, before.key)
-      if (row === null || row.version_id !== before.runningVersionId)
+      if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
         refuse('conflict', `${before.key} has been changed meanwhile; look at it again.`)
       await updatePlugin(trx, before.id, {
         versionId: version.id,
@@ -187,7 +192,7 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
           if (version) await switchTo(before, version, {})
         } catch (error) {
           // What could not take over is not kept: it would only stand in the way of the next try.
-          if (error instanceof CarrelError) await deleteVersion(database, versionId)
+          if (error instanceof CarrelError) await deleteUnusedVersion(database, versionId)
           throw error
         }
       }
@@ -273,7 +278,9 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
       proved.delete(plugin.versionId)
       const stateReason = `${plugin.version} failed as soon as it ran (${reason.slice(0, 500)}); ${version.version} runs again.`
       try {
-        await switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 })
+        // Never one that somebody has stopped while its last call ran.
+        const from = ['enabled', 'quarantined'] as const
+        await switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
       } catch (error) {
         // Somebody was quicker, and knows why.
         if (error instanceof CarrelError) return false
@@ -289,7 +296,7 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
       proved.set(plugin.versionId, count)
       if (count < plugin.probationCalls) return
       proved.delete(plugin.versionId)
-      await updatePlugin(database, plugin.id, { probationCalls: 0 })
+      await updatePlugin(database, plugin.id, { probationCalls: 0 }, { version_id: plugin.versionId })
     },
   }
 }

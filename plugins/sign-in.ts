@@ -4,7 +4,8 @@ import { refuse } from '#core/errors.ts'
 import { addSignIn, takeSignIn } from '#core/plugin/sign-in-store.ts'
 import type { PluginReader } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress.ts'
-import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
+import type { PluginHost } from '#plugins/plugin-host.ts'
 import { requestTokens, TokenError } from '#plugins/sign-in-tokens.ts'
 
 /** A sign-in that came to nothing; `message` is for the reader who sees it in a browser. */

@@ -12,8 +12,9 @@ import { findLiveRefresh, forgetFailures } from '#core/recommendation/recommenda
 import type { TaskQueue } from '#core/task/task.ts'
 import type { AuthStatus } from '#plugins/credentials.ts'
 import type { Egress } from '#plugins/egress.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import { readConfig } from '#plugins/plugin-config.ts'
-import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
+import type { PluginHost } from '#plugins/plugin-host.ts'
 import { openSignIns, type SignInAnswer, type SignIns } from '#plugins/sign-in.ts'
 
 /** A plugin as a reader has it. */

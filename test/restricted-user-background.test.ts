@@ -121,7 +121,9 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
         await ask('POST', `${jobs}/${jobId}/dry-run`, { sampleSize: 20 })
         await ask('DELETE', `${jobs}/${jobId}`)
       } else t.equal(matched.status, 403)
-      // Administrators only: what plugins were asked.
+      // Administrators only: what plugins were asked, by whomever.
+      const search = { method: 'metadata.series.search', input: { query: `${SECRET} Saga`, limit: 5 }, userId: null }
+      await services.plugins.call({ pluginId: knowing.id, ...search })
       const { calls = [] } = ((await ask('GET', `admin/plugins/${knowing.id}/calls`)).json ?? {}) as { calls?: { callId: string }[] }
       for (const { callId } of calls) await ask('GET', `admin/plugins/${knowing.id}/calls/${callId}`)
       for (const path of ['logs', 'failures', 'health']) await ask('GET', `admin/plugins/${knowing.id}/${path}`)

@@ -6,8 +6,9 @@ import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import type { Permissions } from '#plugins/permissions.ts'
-import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
+import type { PluginHost } from '#plugins/plugin-host.ts'
 
 /** Opens what the commands need; a running server sees every change with its next call of the plugin. */
 async function withPlugins(input: CommandInput, work: (host: PluginHost) => Promise<number>): Promise<number> {

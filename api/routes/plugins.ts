@@ -9,10 +9,11 @@ import type { Matching } from '#core/plugin/plugin-store.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_LOCKS } from '#core/series/metadata.ts'
 import { compileCondition } from '#core/template/condition.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import type { Manifest } from '#plugins/manifest.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
 import { permissionsOf } from '#plugins/permissions.ts'
-import type { InstalledPlugin, PluginHost } from '#plugins/plugin-host.ts'
+import type { PluginHost } from '#plugins/plugin-host.ts'
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const

@@ -144,7 +144,7 @@ export async function undoApplication(
     if (undone.length > 0) await storeHoldings(trx, kind, new Map([[recordId, { values, sources, locks: holding.locks }]]))
     for (const [field, { before, after }] of Object.entries(changes.facts)) {
       const name = field as FactName
-      const reason = objection(holding, field, isDeepStrictEqual(facts[name], after))
+      const reason = objection(holding, field, isDeepStrictEqual(inOrder(facts[name]), inOrder(after)))
       if (reason === null) {
         await writeFact(trx, kind, { id: recordId, name, before: facts[name], after: before as Facts[FactName] })
         undone.push(field)
@@ -154,6 +154,9 @@ export async function undoApplication(
     return { application, undone, left }
   })
 }
+
+/** Titles that were added together have no order among them. */
+const inOrder = (fact: unknown): unknown => (Array.isArray(fact) ? fact.map((one) => JSON.stringify(one)).sort() : fact)
 
 /** Why a field is left as it is; null when it may be put back. */
 function objection({ locks }: Holding, field: string, isAsApplied: boolean): string | null {

@@ -80,8 +80,10 @@ export async function findPlugin<Row extends PluginRow>(database: Knex, id: stri
   return rows[0] ?? null
 }
 
-/** Takes the row of a plugin by its key, so that two installations wait for each other; null when there is none. */
+/** Takes the row of a plugin by its key, so that two installations wait for each other, the first of all too; null when there is none. */
 export async function lockPlugin(trx: Knex, key: string): Promise<{ id: string; state: PluginState; version_id: string | null } | null> {
+  // There is no row to take before the first.
+  await trx.raw(`SELECT pg_advisory_xact_lock(hashtextextended('plugin ' || ?, 0))`, [key])
   return (await trx('plugins').where({ key }).forUpdate().first('id', 'state', 'version_id')) ?? null
 }
 
@@ -106,8 +108,15 @@ export async function addVersion(trx: Knex, version: NewVersion): Promise<{ plug
   return { pluginId: plugin.id, versionId: added.id }
 }
 
-export async function deleteVersion(database: Knex, versionId: string): Promise<void> {
-  await database('plugin_versions').where('id', versionId).delete()
+/** Takes a version away, unless it runs or could be gone back to. */
+export async function deleteUnusedVersion(database: Knex, versionId: string): Promise<void> {
+  await database.transaction(async (trx) => {
+    const plugin = trx('plugin_versions').where('id', versionId).select('plugin_id')
+    // Whoever lets it run holds this row until it does.
+    const [row] = await trx('plugins').whereIn('id', plugin).forUpdate().select('version_id', 'previous_version_id')
+    if (row?.version_id === versionId || row?.previous_version_id === versionId) return
+    await trx('plugin_versions').where('id', versionId).delete()
+  })
 }
 
 export interface VersionRow {
@@ -127,9 +136,9 @@ export async function listVersions(database: Knex, pluginId: string): Promise<Ve
     .select('id', 'version', 'sha256', 'manifest', 'signed_by AS signedBy', 'installed_at AS installedAt')
 }
 
-/** The bundle of a version, and the hash that it had when it was installed. */
-export async function getCode(database: Knex, versionId: string): Promise<{ code: string; codeSha256: string }> {
-  return await database('plugin_versions').where('id', versionId).first('code', 'code_sha256 AS codeSha256')
+/** The bundle of a version, and the hash that it had when it was installed; null when it is gone. */
+export async function findCode(database: Knex, versionId: string): Promise<{ code: string; codeSha256: string } | null> {
+  return (await database('plugin_versions').where('id', versionId).first('code', 'code_sha256 AS codeSha256')) ?? null
 }
 
 /** What a plugin's row may be changed to; what is missing stays. */
@@ -149,14 +158,21 @@ export interface PluginChange {
 
 const AS_JSON: readonly (keyof PluginChange)[] = ['granted', 'config', 'matching', 'breaker']
 
-export async function updatePlugin(database: Knex, id: string, change: PluginChange): Promise<void> {
+/** @param only as it has to be for that: others may have changed it since it was looked at. Answers whether it was so */
+export async function updatePlugin(
+  database: Knex,
+  id: string,
+  change: PluginChange,
+  only: { state?: PluginState; version_id?: string } = {},
+): Promise<boolean> {
   const columns = Object.entries(change).map(([name, value]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     AS_JSON.includes(name as keyof PluginChange) && value !== null ? JSON.stringify(value) : value,
   ])
-  await database('plugins')
-    .where({ id })
+  const changed = await database('plugins')
+    .where({ ...only, id })
     .update({ ...Object.fromEntries(columns), updated_at: database.fn.now() })
+  return changed > 0
 }
 
 export async function recordSuccess(database: Knex, id: string): Promise<void> {

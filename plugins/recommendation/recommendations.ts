@@ -12,7 +12,7 @@ import {
   releaseRefresh,
   type StoredRecommendations,
 } from '#core/recommendation/recommendation-store.ts'
-import type { InstalledPlugin } from '#plugins/plugin-host.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
 import {
   externalSeriesOf,

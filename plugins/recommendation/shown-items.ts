@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { type ExternalSeries, externalKey } from '#core/recommendation/external-series-query.ts'
-import type { InstalledPlugin } from '#plugins/plugin-host.ts'
+import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import type { RESULT_SCHEMAS } from '#plugins/results.ts'
 
 /** An item as a plugin gave it, checked. */

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { Knex } from 'knex'
 import t from 'tap'
 import { addRepository, addRevocations } from '#core/plugin/plugin-repository-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -150,6 +152,101 @@ t.test('what was revoked does not run, is not installed and not gone back to', a
   await t.rejects(host.install(pluginOf(saying('x'), { version: '2.0.1' }), { userId: null }), { code: 'conflict', message: /It steals/ })
 })
 
+/** Until so many statements wait for somebody's lock. */
+async function waiting(database: Knex, statements: number) {
+  for (const until = Date.now() + 20_000; ; await sleep(20)) {
+    const { rows } = await database.raw(
+      `SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    )
+    if (rows[0].count >= statements) return
+    if (Date.now() > until) throw new Error('Nobody waits.')
+  }
+}
+
+t.test('of two first installations at once the second is an update of the first', async (t) => {
+  const { host, database } = await openTestHost(t)
+  const [ours, theirs] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
+  for (const [others, message] of [
+    [pluginOf(saying('one'), {}, [ours]), /here already/],
+    [pluginOf(saying('two'), { version: '2.0.0' }, [theirs]), /not signed by/],
+  ] as const) {
+    const holder = await database.transaction()
+    await holder.raw('LOCK TABLE plugins IN SHARE MODE')
+    const both = Promise.allSettled([
+      host.install(pluginOf(saying('one'), {}, [ours]), { userId: null }),
+      host.install(others, { userId: null }),
+    ])
+    await waiting(database, 2)
+    await holder.rollback()
+    const [refused, ...more] = (await both).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    t.same(more, [], 'one of them is there')
+    t.match(refused, { code: 'conflict' })
+    if (message.test('here already')) t.match(refused, { message })
+    t.equal((await host.list()).length, 1)
+    await host.uninstall((await host.list())[0]?.id as string)
+  }
+})
+
+t.test('an update that somebody else has agreed to meanwhile is not thrown away', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const update = host.install(pluginOf(saying('two', 'async setup(ctx) { await ctx.sleep(500) },'), { version: '2.0.0' }), { userId: null })
+  update.catch(() => {})
+  while ((await host.versions(id)).length < 2) await sleep(10)
+  const second = (await host.versions(id)).find(({ version }) => version === '2.0.0')?.id ?? ''
+  // As another server does it.
+  await database('plugins').where({ id }).update({ version_id: second })
+  await t.rejects(update, { code: 'conflict', message: /changed meanwhile/ })
+  t.match(await host.get(id), { version: '2.0.0', runningVersionId: second })
+})
+
+t.test('a plugin that another server has stopped is not started by its last failure', async (t) => {
+  const late = saying('two').replace(`throw new Error('no good')`, `{ await ctx.sleep(300); throw new Error('no good') }`)
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  await host.install(pluginOf(late, { version: '2.0.0' }), { userId: null })
+  for (let times = 0; times < 4; times++) await t.rejects(ask('bad'))
+  const last = ask('bad')
+  last.catch(() => {})
+  await sleep(100)
+  await other.setEnabled(id, false)
+  await t.rejects(last, { code: 'unavailable' })
+  t.match(await host.get(id), { state: 'disabled' })
+})
+
+t.test('what breaks its sandbox while another server stops it stays stopped', async (t) => {
+  const bomb = saying('one').replace(`throw new Error('no good')`, '{ await ctx.sleep(300); for (;;); }')
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(bomb, { limits: { cpuMs: 100 } })
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  for (let times = 0; times < 2; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
+  const last = ask('bad')
+  last.catch(() => {})
+  await sleep(100)
+  await other.setEnabled(id, false)
+  await t.rejects(last, { code: 'unavailable' })
+  t.match(await host.get(id), { state: 'disabled' })
+})
+
+t.test('answers of the version before prove nothing of the one that took its place', async (t) => {
+  const slow = saying('two').replace('const before', `if (query === 'slow') await ctx.sleep(2_500)\n    const before`)
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  await host.install(pluginOf(slow, { version: '2.0.0' }), { userId: null })
+  for (let times = 0; times < 49; times++) await ask('a')
+  const last = ask('slow')
+  last.catch(() => {})
+  await sleep(50)
+  await other.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
+  t.match(await last, /^two/)
+  t.match(await host.get(id), { version: '3.0.0', probationCalls: 50 })
+})
+
 t.test('safe mode: everything can be looked at and nothing runs', async (t) => {
   const { run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
@@ -161,7 +258,6 @@ t.test('safe mode: everything can be looked at and nothing runs', async (t) => {
 })
 
 t.test('an update by somebody else is taken when an administrator says so', async (t) => {
-  const { generateKeyPairSync } = await import('node:crypto')
   const { host } = await openTestHost(t)
   const [first, second] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
   const { plugin, sha256 } = await host.install(pluginOf(saying('one'), {}, [first]), { userId: null })

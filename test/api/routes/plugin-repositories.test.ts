@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Route } from '#api/http/endpoint.ts'
+import { pluginActionRoutes } from '#api/routes/plugin-actions.ts'
 import { pluginRepositoryRoutes } from '#api/routes/plugin-repositories.ts'
 import { pluginRoutes } from '#api/routes/plugins.ts'
 import type { Services } from '#api/services.ts'
@@ -26,7 +27,7 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
   const repository = await openRepositoryServer(t, files)
   const supervisor = openSupervisor({ log: silentLog })
   const server = await openTestServer(t, {
-    routes: [...pluginRoutes, ...pluginRepositoryRoutes] as unknown as Route<Services>[],
+    routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginRepositoryRoutes] as unknown as Route<Services>[],
     services: ({ database }) => {
       const plugins = openPluginHost({ database, supervisor, egress: openEgress(repository.way), log: silentLog, secrets: SECRETS })
       const repositories = openRepositories({

@@ -3,6 +3,7 @@ import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress.ts'
 import { openPluginHost } from '#plugins/plugin-host.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
+import { openTemplates } from '#plugins/template/templates.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -15,6 +16,7 @@ async function openAdmin(t: Test) {
   const server = await openTestServer(t, {
     services: ({ database }) => ({
       plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
+      templates: openTemplates(supervisor),
     }),
   })
   t.teardown(() => supervisor.close())
@@ -83,18 +85,42 @@ t.test('the life of a plugin over HTTP', async (t) => {
   await ask('POST', `/admin/plugins/${id}/consent`, { sha256: first.json.sha256 })
   t.match(await ask('POST', `/plugins/${id}/execute`, search), { json: { result: { results: [{ title: 'one dune' }] } } }, 'and back')
 
-  t.equal(
-    (
-      await ask('POST', `/plugins/${id}/execute`, {
-        action: { metadata: { action: 'get', contentType: 'series', params: { externalId: '1' } } },
-      })
-    ).status,
-    503,
+  const failing = { action: { metadata: { action: 'get', contentType: 'series', params: { externalId: '1' } } } }
+  t.match(
+    await ask('POST', `/plugins/${id}/execute`, failing),
+    { status: 200, json: { success: false, error: /could not do this \(thrown\): no/, callId: null } },
+    'what a plugin does wrong is no error of the request',
   )
+  t.match(await ask('POST', `/plugins/${id}/execute`, { action: 'ping' }), { status: 200, json: { success: true, error: null } })
   t.match(await ask('GET', `/admin/plugins/${id}/failures`), {
     json: { total: 1, failures: [{ method: 'metadata.series.get', errorCode: 'thrown', errorMessage: 'no' }] },
   })
-  t.match(await ask('PATCH', `/admin/plugins/${id}`, { config: { a: 1 } }), { status: 200, json: { config: { a: 1 } } })
+  t.match(await ask('PATCH', `/admin/plugins/${id}`, { config: { a: 1 } }), { status: 422, json: { message: /no such member/ } })
+  t.match(await ask('PATCH', `/admin/plugins/${id}`, { credentials: { token: 'x' } }), {
+    status: 422,
+    json: { message: /no such credential/ },
+  })
+  const matching = {
+    metadataTargets: ['summary', 'genres'],
+    searchPreprocessingRules: [{ pattern: ' v\\d+$', replacement: '' }],
+    priority: 5,
+  }
+  t.match(await ask('PATCH', `/admin/plugins/${id}`, matching), { status: 200, json: matching })
+  for (const wrong of [
+    { metadataTargets: ['passwords'] },
+    { searchPreprocessingRules: [{ pattern: '(', replacement: '' }] },
+    { searchQueryTemplate: '{{#each' },
+    { autoMatchConditions: { mode: 'none' } },
+    { privateHosts: true },
+  ])
+    t.equal((await ask('PATCH', `/admin/plugins/${id}`, wrong)).status, 422, JSON.stringify(wrong))
+  t.match(
+    await ask('GET', `/admin/plugins/${id}`),
+    { json: { ...matching, useExistingExternalId: true, failureCount: 1 } },
+    'what is wrong changes nothing',
+  )
+  await ask('POST', `/admin/plugins/${id}/consent`, { sha256: second.json.sha256 })
+  t.match(await ask('POST', `/admin/plugins/${id}/rollback`, {}), { status: 200, json: { plugin: { version: '1.0.0' } } })
   t.match(await ask('POST', `/admin/plugins/${id}/disable`, {}), { json: { plugin: { state: 'disabled', enabled: false } } })
   t.equal((await ask('POST', `/plugins/${id}/execute`, search)).status, 409)
   t.match(await ask('GET', '/admin/plugins'), { json: { total: 1, plugins: [{ id, name: 'org.example.echo' }] } })

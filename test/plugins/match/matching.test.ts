@@ -10,7 +10,7 @@ import { openTemplates } from '#plugins/template/templates.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
-import { openLoopback } from '#test/support/plugins.ts'
+import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(120_000)
 
@@ -131,6 +131,20 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
   t.match(left.facts, { tags: [], alternateTitles: [], externalIds: {}, externalLinks: {}, externalRatings: {} })
   t.equal(left.hasChosenCover, false, 'the cover goes too')
   await t.rejects(matching.undo(applied.applicationId as string), { code: 'conflict' })
+})
+
+t.test('several titles that one application added go with it', async (t) => {
+  const { database, host, matching, pluginId, target, caller } = await openMatcher(t)
+  const many = Array.from({ length: 12 }, (_, index) => ({ title: `Berserk ${index}`, language: 'ja' }))
+  const titles = `if (externalId === 'n1') return { ...work, alternateTitles: ${JSON.stringify(many)} }`
+  const { plugin } = await host.install(pluginOf(PROVIDER(titles), { ...MANIFEST, version: '2.0.0' }), { userId: null })
+  t.equal(plugin.version, '2.0.0')
+  const series = await target('Nana')
+  const how = { pluginId, externalId: 'n1', fields: ['alternateTitles'], dryRun: false, userId: caller.userId }
+  const { applicationId } = await matching.apply(series, how)
+  t.equal((await readFacts(database, 'series', series.id)).facts.alternateTitles.length, 12)
+  t.match(await matching.undo(applicationId as string), { undone: ['alternateTitles'], left: [] })
+  t.same((await readFacts(database, 'series', series.id)).facts.alternateTitles, [])
 })
 
 t.test('only what was chosen, only what the provider is used for, and nothing in a dry run', async (t) => {

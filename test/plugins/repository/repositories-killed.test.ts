@@ -8,8 +8,10 @@ import { silentLog } from '#core/log.ts'
 import { publicKeyText } from '#plugins/package/plugin-package.ts'
 import { openRepositories } from '#plugins/repository/repositories.ts'
 import { findRevocation } from '#plugins/repository/revocations.ts'
+import { addRevocations } from '#core/plugin/plugin-repository-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { entryOf, type Files, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
+import { add, openTestRepositories } from '#test/support/plugin-repositories.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
 const key = newKey()
@@ -77,6 +79,21 @@ t.test('killed between the index and its signature', async (t) => {
   await intact()
   files['/carrel/index.json.sig'] = signature
   t.match(await repositories.refresh(added.id), { sequence: 2, plugins: 0, error: null })
+})
+
+t.test('killed between what is revoked and the end of what runs of it', async (t) => {
+  const { database, repositories, revoked } = await openTestRepositories(t, { timing: { firstMs: 60_000, everyMs: 60_000 } })
+  const { id } = await add(repositories)
+  const { plugin } = await repositories.install({ repositoryId: id, pluginId: echo.key, userId: null })
+  const version_id = (await database('plugin_versions').where('plugin_id', plugin.id).first('id')).id
+  await database('plugins').update({ version_id })
+  // As the index has left it that was the last thing a server kept.
+  await addRevocations(database, id, [{ sha256: null, pluginKey: echo.key, versionRange: null, reason: 'It leaks' }])
+  t.match(await repositories.refresh(id), { error: null })
+  t.same(revoked, [], 'the index brings nothing new')
+  repositories.start()
+  for (let times = 0; times < 100 && revoked.length === 0; times++) await sleep(20)
+  t.match(revoked, [[{ key: echo.key, running: true, reason: 'It leaks' }]], 'a server that starts looks at what runs')
 })
 
 t.test('killed between the index and what it revokes', async (t) => {

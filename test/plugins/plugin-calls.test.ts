@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { enableUserPlugin } from '#core/plugin/user-plugin-store.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
+
+t.setTimeout(60_000)
+
+/** Keeps what it was set up with, as plugins do that prepare something once. */
+const KEEPING = `let kept
+export default {
+  setup(ctx) { kept = ctx.config.word + ' ' + (ctx.userConfig.word ?? '') },
+  metadata: { series: { search: (_, ctx) => ({ results: [{ externalId: '1', title: kept }] }), get: () => ({ externalId: '1' }) } } }`
+const word = (fallback: string) => ({ type: 'object', properties: { word: { type: 'string', default: fallback } } })
+const search = { method: 'metadata.series.search', input: { query: '', limit: 1 } }
+const titleOf = ({ result }: { result: unknown }) => (result as { results: { title: string }[] }).results[0]?.title
+
+t.test('what another server has configured holds here from the next call on', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id: pluginId } = await run(KEEPING, { config: word('one'), userConfig: word('a') })
+  const { userId } = await addCaller(database)
+  await enableUserPlugin(database, { pluginId, userId })
+  const { host: other } = await openHostOn(t, database)
+  t.equal(titleOf(await host.call({ ...search, pluginId, userId: null })), 'one ')
+  t.equal(titleOf(await host.call({ ...search, pluginId, userId })), 'one a')
+  await other.edit(pluginId, { config: { word: 'two' } })
+  t.equal(titleOf(await host.call({ ...search, pluginId, userId: null })), 'two ')
+  await database('user_plugins').update({ config: JSON.stringify({ word: 'b' }) })
+  t.equal(titleOf(await host.call({ ...search, pluginId, userId })), 'two b')
+})
+
+t.test('a plugin that goes while it is called is one that is not there', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id: pluginId } = await run(KEEPING, { config: word('one'), userConfig: word('a') })
+  const { userId } = await addCaller(database)
+  const holder = await database.transaction()
+  await holder.raw('LOCK TABLE user_plugins IN ACCESS EXCLUSIVE MODE')
+  const call = host.call({ ...search, pluginId, userId })
+  call.catch(() => {})
+  await sleep(200)
+  await holder('plugins').where({ id: pluginId }).delete()
+  await holder.commit()
+  await t.rejects(call, { code: 'not_found' })
+})

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { bodyOf, OAUTH, openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
+
+t.setTimeout(60_000)
+
+const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
+
+t.test('whoever disconnects while a service is asked for tokens is not connected again', async (t) => {
+  let meanwhile = async () => {}
+  const { install, host, signUp, as, services } = await openReaderServer(t, async (request, response) => {
+    await bodyOf(request)
+    await meanwhile()
+    sendJson(response, { access_token: 'too-late', refresh_token: 'too-late-as-well' })
+  })
+  const id = await install({ auth: OAUTH })
+  await host.edit(id, { credentials: CLIENT })
+  const { id: userId, token } = await signUp({ username: 'rita' })
+  const rita = as(token)
+  await rita('POST', `plugins/${id}/enable`)
+  const begin = async () => {
+    const url = await services.userPlugins.beginSignIn(userId, id, 'https://books.example.org/back')
+    return new URL(url).searchParams.get('state') as string
+  }
+  const finish = (state: string) => services.userPlugins.finishSignIn({ state, code: 'a code', error: undefined, userId })
+
+  meanwhile = async () => void (await rita('DELETE', `plugins/${id}`))
+  await t.rejects(finish(await begin()), { name: 'SignInError', message: /Nothing was connected/ })
+  t.same(await host.credentials.reveal({ pluginId: id, userId }), {}, 'all that it had of the reader is gone, and stays so')
+
+  await rita('POST', `plugins/${id}/enable`)
+  meanwhile = async () => {}
+  t.match(await finish(await begin()), { name: 'Taste' })
+  t.match(await host.credentials.reveal({ pluginId: id, userId }), { accessToken: 'too-late' })
+
+  const held = await begin()
+  meanwhile = async () => {
+    await host.uninstall(id)
+  }
+  await t.rejects(finish(held), { name: 'SignInError' }, 'as when the plugin is gone')
+})

@@ -259,7 +259,8 @@ export const SETTINGS = [
     env: 'CARREL_SECRET_KEY',
     kind: { type: 'text' },
     fallbackText: 'made at first start, in the data folder',
-    about: 'Key of at least 32 bytes for the credentials that plugins use. Several, separated by spaces: the first encrypts, all decrypt.',
+    about:
+      'Key of at least 32 bytes for the credentials that plugins use. Several, separated by spaces: the first encrypts, all decrypt. What the others encrypted is encrypted anew at the start.',
     secret: true,
   },
 ] as const satisfies readonly Setting[]

@@ -1,6 +1,10 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
+import { commands } from '#api/cli/commands.ts'
 import { freshPages } from '#api/readme-write.ts'
-import { SETTINGS } from '#core/setting/setting-table.ts'
+import { listFlags, SETTINGS } from '#core/setting/setting-table.ts'
+import { root } from '#test/support/carrel-process.ts'
 
 t.test('generated pages are those of the code', async (t) => {
   const pages = freshPages()
@@ -11,4 +15,41 @@ t.test('generated pages are those of the code', async (t) => {
       ?.trim()
       .split('\n') ?? []
   t.equal(rows.length, SETTINGS.length + 2, 'one row for each setting, below the two of the head')
+})
+
+/** Links of GitHub into a page. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found)
+
+t.test('what pages name is there: other pages, files, flags, scripts and commands', async (t) => {
+  const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const flags = [...listFlags(), ...commands.flatMap(({ flags }) => flags.map(({ name }) => name)), 'help']
+  for (const page of ['README.md', ...globSync('docs/*.md', { cwd: root })]) {
+    const text = readFileSync(path.join(root, page), 'utf8')
+    const missing: string[] = []
+    const prose = text.replace(/^```[\s\S]*?^```$/gm, '').replace(/`[^`\n]*`/g, 'code')
+    for (const link of all(prose, /\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? path.join(root, page) : path.resolve(root, path.dirname(page), file)
+      const isThere =
+        existsSync(target) &&
+        (anchor === undefined ||
+          all(readFileSync(target, 'utf8'), /^#+ (.+)$/gm)
+            .map(anchorOf)
+            .includes(anchor))
+      if (!isThere) missing.push(link)
+    }
+    for (const file of all(text, /`((?:api|core|workers|plugins|plugin-sdk|migrations|test|bench)\/[\w./*-]*)`/g))
+      if (globSync(file, { cwd: root }).length === 0) missing.push(file)
+    for (const script of all(text, /npm run ([a-z][\w:-]*)/g)) if (scripts[script] === undefined) missing.push(`npm run ${script}`)
+    for (const words of all(text, /npm run carrel -- ([a-z][a-z -]*[a-z])/g))
+      if (!commands.some(({ name }) => `${words} `.startsWith(`${name} `))) missing.push(`carrel ${words}`)
+    if (page === 'README.md' || /plugins\.md$|recommendations\.md$|security\.md$/.test(page))
+      for (const flag of all(text, /`--([a-z][a-z-]*)/g)) if (!flags.includes(flag)) missing.push(`--${flag}`)
+    t.same(missing, [], page)
+  }
 })

@@ -23,9 +23,17 @@ export interface BoundCredential {
 export interface Credentials {
   /**
    * Replaces what is kept; an empty record forgets it.
+   * @param isWanted asked in the same transaction: somebody may have said otherwise since it was begun
+   * @returns false where it was not wanted any more, or the plugin is gone
    * @throws invalid_value for fields that the plugin's kind of sign-in does not have
    */
-  set(owner: CredentialOwner, auth: Manifest['auth'], fields: Readonly<Record<string, string>>, expiresAt?: Date | null): Promise<void>
+  set(
+    owner: CredentialOwner,
+    auth: Manifest['auth'],
+    fields: Readonly<Record<string, string>>,
+    expiresAt?: Date | null,
+    isWanted?: (trx: Knex) => Promise<boolean>,
+  ): Promise<boolean>
   /** The names of what is kept, and when it ends; never what it is. */
   state(owner: CredentialOwner): Promise<{ fields: string[]; expiresAt: Date | null; updatedAt: Date | null }>
   status(owner: CredentialOwner, auth: Manifest['auth']): Promise<AuthStatus>
@@ -67,7 +75,7 @@ export function openCredentials(database: Knex, secrets: readonly string[]): Cre
 
   return {
     reveal,
-    async set(owner, auth, fields, expiresAt = null) {
+    async set(owner, auth, fields, expiresAt = null, isWanted) {
       const known = FIELDS[auth?.type ?? 'none']
       for (const [field, text] of Object.entries(fields)) {
         const wrong = (message: string): never =>
@@ -76,13 +84,14 @@ export function openCredentials(database: Knex, secrets: readonly string[]): Cre
         if (text === '' || text.length > FIELD_LENGTH_MAX) wrong(`A credential is a text of 1 to ${FIELD_LENGTH_MAX} characters.`)
         if (!HEADER_VALUE.test(text)) wrong('A credential holds no line breaks and nothing that a header cannot carry.')
       }
-      await replaceCredentials(
+      return await replaceCredentials(
         database,
         owner,
         Object.entries(fields).map(([field, text]) => ({
           ...{ field, keyId: box.keyId, sealed: box.seal(text, belongsTo(owner, field)) },
           expiresAt: field === 'accessToken' ? expiresAt : null,
         })),
+        isWanted,
       )
     },
     async state(owner) {

@@ -1,4 +1,5 @@
 import { GuestError } from './guest-error.ts'
+import type { Inspector } from './inspection.ts'
 import { type Call, type Inhabitant, openTenancy, SETUP, type Tenancy } from './tenancy.ts'
 
 /** What runs in one isolate. */
@@ -24,6 +25,8 @@ export interface Program {
   restMs: number
   /** For plugins: what they may define and ask for. */
   plugin?: PluginLimits
+  /** Lets its author debug it; see there. Such a program is `alone`: an isolate with a debugger in it may take its process along. */
+  inspect?: Inspector
 }
 
 export interface PluginLimits {

@@ -58,19 +58,24 @@ export interface PluginHealth {
 }
 
 export function openPluginHealth({ database, log }: { database: Knex; log: Log }): PluginHealth {
-  const known = new Map<string, Map<string, Breaker>>()
+  /** With the time, by the clock of the database, that each is known to hold from. */
+  const known = new Map<string, { breakers: Map<string, Breaker>; at: number }>()
   const writtenAt = new Map<string, number>()
 
   const breakersOf = (plugin: InstalledPlugin): Map<string, Breaker> => {
-    let breakers = known.get(plugin.id)
-    if (breakers === undefined) {
-      breakers = readBreakers(plugin.breaker)
-      known.set(plugin.id, breakers)
-    }
+    const before = known.get(plugin.id)
+    // Somebody has told another server to forget it, or to run another version.
+    const isForgotten = plugin.breaker === null && before !== undefined && plugin.updatedAt.getTime() > before.at
+    if (before !== undefined && !isForgotten) return before.breakers
+    const breakers = readBreakers(plugin.breaker)
+    known.set(plugin.id, { breakers, at: plugin.updatedAt.getTime() })
     return breakers
   }
-  const store = (pluginId: string, breakers: Map<string, Breaker>) =>
-    updatePlugin(database, pluginId, { breaker: breakers.size === 0 ? null : Object.fromEntries(breakers) })
+  const store = async (pluginId: string, breakers: Map<string, Breaker>) => {
+    const at = await updatePlugin(database, pluginId, { breaker: breakers.size === 0 ? null : Object.fromEntries(breakers) })
+    const now = known.get(pluginId)
+    if (at !== null && now?.breakers === breakers) now.at = Math.max(now.at, at.getTime())
+  }
 
   return {
     check(plugin, method) {

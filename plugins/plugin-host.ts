@@ -22,6 +22,8 @@ export interface PluginEdit {
   /** Hosts of the configuration may lie in the house's own network. */
   privateHosts?: boolean | undefined
   matching?: Matching | undefined
+  /** Members of it that take the place of those before; two who change different ones do not lose any. */
+  matchingMembers?: Matching | undefined
   /** Of the server; an empty record forgets them. */
   credentials?: Record<string, string> | undefined
 }
@@ -107,7 +109,7 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       journal.forget(id)
     },
 
-    async edit(id, { config, privateHosts, matching, credentials: fields }) {
+    async edit(id, { config, privateHosts, matching, matchingMembers, credentials: fields }) {
       const before = await get(id)
       const { manifest } = before
       if (config !== undefined) {
@@ -125,6 +127,7 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
         ...(config !== undefined && { config }),
         ...(privateHosts !== undefined && { privateHosts }),
         ...(matching !== undefined && { matching }),
+        ...(matchingMembers !== undefined && { matchingMembers }),
       })
       calls.end(id)
       return await get(id)

@@ -46,16 +46,23 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
     const own = owner.userId === null ? server : await credentials.reveal(owner)
     const { clientId, clientSecret } = server
     const { refreshToken } = own
-    if (plugin === null || clientId === undefined || refreshToken === undefined) return
+    if (plugin === null || clientId === undefined || refreshToken === undefined) {
+      // Nobody waits for what cannot be done.
+      await postponeRenewal(database, owner, 0)
+      return
+    }
     try {
       const tokens = await requestTokens(egress, {
         ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
         grant: { grant_type: 'refresh_token', refresh_token: refreshToken },
       })
-      // Whoever has disconnected meanwhile stays so.
-      if (!(await holdsRenewal(database, owner))) return
       const fields = { ...own, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken }
-      await credentials.set(owner, { type: 'oauth2', scope: 'user', oauth2 }, fields, tokens.expiresAt)
+      const auth = { type: 'oauth2', scope: 'user', oauth2 } as const
+      // Whoever has disconnected meanwhile stays so.
+      if (!(await credentials.set(owner, auth, fields, tokens.expiresAt, (trx) => holdsRenewal(trx, owner)))) return
+      const seconds = tokens.expiresAt === null ? 0 : (tokens.expiresAt.getTime() - Date.now()) / 1000
+      // One that is never good for long would be renewed again before each use.
+      if (seconds > 0 && seconds < 2 * RENEW_SECONDS) await postponeRenewal(database, owner, Math.floor(seconds / 2))
     } catch (error) {
       const code = error instanceof TokenError ? error.code : 'unreachable'
       await postponeRenewal(database, owner, RETRY_SECONDS[code])

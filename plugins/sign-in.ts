@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
 import { addSignIn, takeSignIn } from '#core/plugin/sign-in-store.ts'
-import type { PluginReader } from '#core/plugin/user-plugin-store.ts'
+import { holdsUserPlugin, type PluginReader } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress.ts'
 import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import type { PluginHost } from '#plugins/plugin-host.ts'
@@ -130,7 +130,10 @@ export function openSignIns(parts: { database: Knex; egress: Egress; plugins: Pi
             ...(oauth2.pkce !== false && { code_verifier: verifier }),
           },
         })
-        await credentials.set(reader, auth, { accessToken, ...(refreshToken !== null && { refreshToken }) }, expiresAt)
+        const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
+        // Whoever has taken it away while the service was asked stays without.
+        if (!(await credentials.set(reader, auth, tokens, expiresAt, (trx) => holdsUserPlugin(trx, reader))))
+          throw new SignInError(`${name} was taken away meanwhile. Nothing was connected.`)
       } catch (failure) {
         if (failure instanceof TokenError) throw new SignInError(`${name} was not connected: ${failure.message}`)
         throw failure

@@ -149,6 +149,7 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       return isAnswer
     }
     if (kind === 'host' || kind === 'log' || kind === 'progress') return inhabitant.onRequest(kind, id, body)
+    if (kind === 'inspect') return inhabitant.onInspect(body)
     if (kind !== 'ended') return false
     house.guests.delete(sandbox as number)
     if (stuck === true) {

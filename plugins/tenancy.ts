@@ -1,5 +1,6 @@
 import type { Answer, Budget, CallOptions, Program } from './guest.ts'
 import { GuestError, guestErrorCode } from './guest-error.ts'
+import type { InspectedIsolate, Inspector } from './inspection.ts'
 
 /** A runner, as one of the isolates in it sees it. */
 export interface Home {
@@ -17,6 +18,8 @@ export interface Inhabitant {
   onLoaded(defined: unknown): boolean
   onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
   onRequest(kind: 'host' | 'log' | 'progress', id: unknown, body: string): boolean
+  /** What the debugger of an isolate says, where there is one. */
+  onInspect(body: string): boolean
   /** @param again it was not to blame: what it was at is done once more */
   onEnded(error: GuestError, again: boolean): void
   /** It is to live somewhere else from its next call on. */
@@ -73,7 +76,7 @@ export interface Landlord {
 }
 
 interface Running extends Call {
-  deadline: NodeJS.Timeout
+  deadline: NodeJS.Timeout | undefined
   ended: AbortController
   requests: number
   inFlight: number
@@ -112,6 +115,9 @@ export function openTenancy(
   let defined: readonly string[] | null = null
   let isReady = false
   let isUnwanted = false
+  /** Somebody debugs: until that is over, nothing is late. */
+  let isDebugged = false
+  let debugging: ReturnType<Inspector['onIsolate']> | null = null
   let ended = false
   let calls = 0
   const since = performance.now()
@@ -120,7 +126,6 @@ export function openTenancy(
     isBusy: () => running.size > 0 || !isReady,
     onHome(found) {
       home = found
-      startDeadline = setTimeout(() => found.condemn(), START_MS_MAX)
       const limits = {
         memoryMbMax: program.memoryMbMax,
         loadCpuMs: program.load.cpuMs,
@@ -128,9 +133,12 @@ export function openTenancy(
         resultLength: program.resultLengthMax,
         requestLength: REQUEST_LENGTH_MAX,
         isPlugin: program.plugin !== undefined,
+        ...(program.inspect && { isInspected: true }),
         ...plugin,
       }
       found.send({ kind: 'load', sandbox, limits }, sources)
+      debugging = program.inspect?.onIsolate(inspectedBy(found)) ?? null
+      wind()
     },
     onLoaded(names) {
       if (ended || defined !== null) return false
@@ -177,11 +185,52 @@ export function openTenancy(
       void answer(call, id, wanted, payload)
       return true
     },
+    onInspect(body) {
+      debugging?.onMessage(body)
+      return debugging !== null
+    },
     onEnded: (error, again) => end(error, again),
     onUnwanted() {
       isUnwanted = true
       if (isReady && running.size === 0) end(closed(), true)
     },
+  }
+
+  /** Sets all deadlines, or takes them away. */
+  function wind(): void {
+    clearTimeout(startDeadline)
+    if (defined === null && !isDebugged) startDeadline = setTimeout(() => home?.condemn(), START_MS_MAX)
+    for (const [id, call] of running) setDeadline(id, call)
+  }
+
+  function setDeadline(id: number, call: Running): void {
+    clearTimeout(call.deadline)
+    if (!isDebugged) call.deadline = setTimeout(overdue, call.budget.wallMs + GRACE_MS, id, call)
+  }
+
+  function overdue(id: number, call: Running): void {
+    // After what has come already was read: this process may have been busy itself.
+    setImmediate(() => {
+      if (!running.has(id) || isDebugged) return
+      // Its time is used up, whoever was to blame.
+      call.isRepeated = true
+      home?.condemn()
+    })
+  }
+
+  const inspectedBy = (at: Home): InspectedIsolate => {
+    const debug = (isOn: boolean) => {
+      if (ended || isDebugged === isOn) return
+      isDebugged = isOn
+      at.send({ kind: 'inspect', sandbox, act: isOn ? 'attach' : 'detach' })
+      wind()
+    }
+    return {
+      attach: () => debug(true),
+      detach: () => debug(false),
+      send: (text) => at.send({ kind: 'inspect', sandbox, act: 'send' }, text),
+      begin: () => at.send({ kind: 'inspect', sandbox, act: 'begin' }),
+    }
   }
 
   const readRequest = (body: string): Record<string, unknown> => (body.length > REQUEST_LENGTH_MAX ? {} : readRecord(body))
@@ -225,17 +274,9 @@ export function openTenancy(
       requests: 0,
       inFlight: 0,
       said: 0,
-      deadline: setTimeout(overdue, call.budget.wallMs + GRACE_MS),
+      deadline: undefined,
     }
-    function overdue() {
-      // After what has come already was read: this process may have been busy itself.
-      setImmediate(() => {
-        if (!running.has(id)) return
-        // Its time is used up, whoever was to blame.
-        one.isRepeated = true
-        at.condemn()
-      })
-    }
+    setDeadline(id, one)
     running.set(id, one)
     calls += 1
     at.send({ kind: 'call', sandbox, id, name: call.name, budget: call.budget, more: call.options.more }, call.text)
@@ -250,6 +291,7 @@ export function openTenancy(
     isReady = false
     clearTimeout(startDeadline)
     stopSeeking()
+    debugging?.onEnded()
     if (home) {
       home.leave()
       home.send({ kind: 'close', sandbox })

@@ -4,6 +4,7 @@ import {
   deleteUserPlugin,
   enableUserPlugin,
   findUserPlugin,
+  holdsUserPlugin,
   listUserPlugins,
   type UserPlugin,
   updateUserPlugin,
@@ -161,7 +162,9 @@ export function openUserPlugins(parts: {
       // What a service knows this server by is not a reader's to say.
       const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
       const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
-      await plugins.credentials.set({ pluginId, userId }, auth, { ...more, ...(accessToken !== undefined && { [main]: accessToken }) })
+      const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
+      const reader = { pluginId, userId }
+      if (!(await plugins.credentials.set(reader, auth, fields, null, (trx) => holdsUserPlugin(trx, reader)))) none(pluginId)
       await updateUserPlugin(database, { userId, pluginId }, { authFailedAt: null })
       await renewed({ userId, pluginId })
       return await get(userId, pluginId)

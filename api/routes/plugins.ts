@@ -142,11 +142,10 @@ export const pluginRoutes = [
       const { config, privateHosts, credentials } = body
       const given: Matching = Object.fromEntries(MATCHING_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])))
       await checkMatching(services, given)
-      const { matching } = await services.plugins.get(params.pluginId)
       const plugin = await services.plugins.edit(params.pluginId, {
         ...{ config, privateHosts },
         credentials: credentials === null ? {} : credentials,
-        ...(Object.keys(given).length > 0 && { matching: { ...matching, ...given } }),
+        ...(Object.keys(given).length > 0 && { matchingMembers: given }),
       })
       return await showPlugin(services, plugin)
     },

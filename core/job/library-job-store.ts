@@ -77,11 +77,16 @@ export async function addJob(
   })
 }
 
-export async function updateJob(database: Knex, id: string, change: JobChange): Promise<LibraryJob | null> {
-  const [row] = await database('library_jobs')
-    .where({ id })
-    .update({ ...columnsOf(change), updated_at: database.fn.now() }, '*')
-  return row ? jobOf(row) : null
+/** @param change from the job as it is when nobody else can change it; what it throws leaves it so. Null where there is none */
+export async function updateJob(database: Knex, id: string, change: (job: LibraryJob) => JobChange): Promise<LibraryJob | null> {
+  return await database.transaction(async (trx) => {
+    const before = await trx('library_jobs').where({ id }).forUpdate().first()
+    if (!before) return null
+    const [row] = await trx('library_jobs')
+      .where({ id })
+      .update({ ...columnsOf(change(jobOf(before))), updated_at: trx.fn.now() }, '*')
+    return jobOf(row)
+  })
 }
 
 export async function deleteJob(database: Knex, id: string): Promise<void> {
@@ -102,6 +107,17 @@ export async function advanceJob(database: Knex, job: LibraryJob, nextRunAt: Dat
       .whereRaw('next_run_at = CAST(? AS timestamptz)', [job.nextRunAt])
       .update({ next_run_at: nextRunAt })) > 0
   )
+}
+
+/** Ends a run that nobody works on any more, unless somebody has said meanwhile how it ended. */
+export async function settleRun(
+  database: Knex,
+  { id, taskId }: Pick<LibraryJob, 'id' | 'taskId'>,
+  end: { status: 'failed' | 'cancelled'; message: string },
+): Promise<void> {
+  await database('library_jobs')
+    .where({ id, task_id: taskId, last_run_status: 'running' })
+    .update({ last_run_status: end.status, last_run_message: end.message })
 }
 
 export async function recordRun(

@@ -70,7 +70,7 @@ export const LibraryJob = Type.Object(
 export type LibraryJob = Static<typeof LibraryJob>
 
 /** Oftener than this a service would be asked for the same things again and again. */
-const EVERY_MS_MIN = 15 * 60_000
+const MINUTES_APART_MIN = 15
 
 /**
  * When a job runs next.
@@ -85,13 +85,23 @@ export function nextRun(cron: string | null, timezone: string, after: Date): Dat
   if (cron.trim().split(/\s+/).length !== 5) wrong('/cronSchedule', 'a timetable has five fields: minute, hour, day, month and weekday.')
   try {
     const times = CronExpressionParser.parse(cron, { currentDate: after, tz: timezone })
-    const [first, second] = [times.next().toDate(), times.next().toDate()]
-    if (second.getTime() - first.getTime() < EVERY_MS_MIN) wrong('/cronSchedule', 'a job runs every 15 minutes at most.')
-    return first
+    const { minute, hour } = times.fields
+    const isNumber = (value: unknown): value is number => typeof value === 'number'
+    if (minutesApart(minute.values.filter(isNumber), hour.values.filter(isNumber)) < MINUTES_APART_MIN)
+      wrong('/cronSchedule', `a job runs every ${MINUTES_APART_MIN} minutes at most.`)
+    return times.next().toDate()
   } catch (error) {
     if (error instanceof Error && error.name === 'CarrelError') throw error
     return wrong('/cronSchedule', `it is no timetable: ${(error as Error).message}.`)
   }
+}
+
+/** Between two times of a day that lie next to each other: the same whenever somebody looks, so that what was taken once is always taken. */
+function minutesApart(minutes: readonly number[], hours: readonly number[]): number {
+  const within = minutes.slice(1).map((minute, index) => minute - (minutes[index] as number))
+  const isNextToOther = hours.some((hour) => hours.includes((hour + 1) % 24))
+  const [first = 0] = minutes
+  return Math.min(60, ...within, ...(isNextToOther ? [60 - (minutes.at(-1) ?? 0) + first] : []))
 }
 
 function isTimezone(name: string): boolean {

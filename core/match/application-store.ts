@@ -91,9 +91,19 @@ export async function recordUndone(trx: Knex, id: string): Promise<void> {
   await trx('metadata_applications').where({ id }).update({ undone_at: trx.fn.now() })
 }
 
-/** Adds the cover to what an application changed: it is fetched after the rest is done. */
-export async function recordCover(database: Knex, id: string, coverId: string): Promise<void> {
-  await database('metadata_applications')
-    .where({ id })
+/** Adds the cover to what an application changed: it is fetched after the rest is done. False where all was undone meanwhile. */
+export async function recordCover(database: Knex, id: string, coverId: string): Promise<boolean> {
+  const changed = await database('metadata_applications')
+    .where({ id, undone_at: null })
     .update({ changes: database.raw(`jsonb_set(changes, '{coverId}', to_jsonb(CAST(? AS text)))`, [coverId]) })
+  return changed > 0
+}
+
+/** Forgets an application that came to nothing, its cover being all there was to it. True where there is none any more. */
+export async function forgetIfEmpty(database: Knex, id: string): Promise<boolean> {
+  const gone = await database('metadata_applications')
+    .where({ id })
+    .whereRaw(`changes -> 'values' = '{}' AND changes -> 'facts' = '{}' AND changes -> 'coverId' = 'null'`)
+    .delete()
+  return gone > 0
 }

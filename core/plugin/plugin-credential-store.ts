@@ -23,23 +23,30 @@ export async function listCredentials(database: Knex, owner: CredentialOwner): P
     .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
 }
 
-/** Puts what is given in the place of everything that was there. */
+/**
+ * Puts what is given in the place of everything that was there.
+ * @param isWanted asked in the same transaction; nothing is changed where it says no
+ * @returns false then, and where the plugin is gone
+ */
 export async function replaceCredentials(
   database: Knex,
   owner: CredentialOwner,
   fields: readonly Omit<SealedCredential, 'updatedAt'>[],
-): Promise<void> {
-  await database.transaction(async (trx) => {
+  isWanted: (trx: Knex) => Promise<boolean> = async () => true,
+): Promise<boolean> {
+  return await database.transaction(async (trx) => {
     // Two that replace the same wait for each other; the plugin may be gone by then.
-    if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return
+    if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return false
+    if (!(await isWanted(trx))) return false
     await of(trx, owner).delete()
-    if (fields.length === 0) return
+    if (fields.length === 0) return true
     await trx('plugin_credentials').insert(
       fields.map(({ field, keyId, sealed, expiresAt }) => ({
         ...{ plugin_id: owner.pluginId, user_id: owner.userId, field, key_id: keyId, sealed },
         expires_at: expiresAt,
       })),
     )
+    return true
   })
 }
 

@@ -151,6 +151,8 @@ export interface PluginChange {
   config?: unknown
   privateHosts?: boolean
   matching?: Matching
+  /** Members of it; the others stay. */
+  matchingMembers?: Matching
   dataVersion?: number
   probationCalls?: number
   breaker?: unknown
@@ -158,21 +160,27 @@ export interface PluginChange {
 
 const AS_JSON: readonly (keyof PluginChange)[] = ['granted', 'config', 'matching', 'breaker']
 
-/** @param only as it has to be for that: others may have changed it since it was looked at. Answers whether it was so */
+/** @param only as it has to be for that: others may have changed it since it was looked at. Answers when it was changed; null where it was not so */
 export async function updatePlugin(
   database: Knex,
   id: string,
   change: PluginChange,
   only: { state?: PluginState; version_id?: string } = {},
-): Promise<boolean> {
-  const columns = Object.entries(change).map(([name, value]) => [
+): Promise<Date | null> {
+  const { matchingMembers, ...rest } = change
+  const columns = Object.entries(rest).map(([name, value]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     AS_JSON.includes(name as keyof PluginChange) && value !== null ? JSON.stringify(value) : value,
   ])
-  const changed = await database('plugins')
+  const [changed] = await database('plugins')
     .where({ ...only, id })
-    .update({ ...Object.fromEntries(columns), updated_at: database.fn.now() })
-  return changed > 0
+    .update({
+      ...Object.fromEntries(columns),
+      ...(matchingMembers && { matching: database.raw('matching || CAST(? AS jsonb)', [JSON.stringify(matchingMembers)]) }),
+      updated_at: database.fn.now(),
+    })
+    .returning(['updated_at'])
+  return changed?.updated_at ?? null
 }
 
 export async function recordSuccess(database: Knex, id: string): Promise<void> {

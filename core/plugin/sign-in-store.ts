@@ -88,7 +88,7 @@ export async function postponeRenewal(database: Knex, owner: CredentialOwner, se
   await refreshTokenOf(database, owner).update({ renewing_until: database.raw('now() + make_interval(secs => ?)', [seconds]) })
 }
 
-/** Whether the claim is still there: the reader may have taken the credentials away meanwhile, or given others. */
-export async function holdsRenewal(database: Knex, owner: CredentialOwner): Promise<boolean> {
-  return (await refreshTokenOf(database, owner).whereRaw('renewing_until > now()').first('field')) !== undefined
+/** Whether the claim is still there: the reader may have taken the credentials away meanwhile, or given others. None does before the transaction ends. */
+export async function holdsRenewal(trx: Knex, owner: CredentialOwner): Promise<boolean> {
+  return (await refreshTokenOf(trx, owner).whereRaw('renewing_until > now()').forUpdate().first('field')) !== undefined
 }

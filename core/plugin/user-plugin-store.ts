@@ -48,6 +48,11 @@ export async function findUserPlugin(database: Knex, reader: PluginReader): Prom
   return (await of(database, reader).first(...COLUMNS)) ?? null
 }
 
+/** Whether the reader has it; it cannot be taken away before the transaction ends. */
+export async function holdsUserPlugin(trx: Knex, reader: PluginReader): Promise<boolean> {
+  return (await of(trx, reader).forShare().first('id')) !== undefined
+}
+
 /** All that a reader has ever switched on and not taken away. */
 export async function listUserPlugins(database: Knex, userId: string): Promise<UserPlugin[]> {
   return await database('user_plugins').where('user_id', userId).orderBy('created_at').orderBy('id').select(COLUMNS)

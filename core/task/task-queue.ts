@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Knex } from 'knex'
 import { PgBoss } from 'pg-boss'
 import type { Log } from '#core/log.ts'
-import { FinalFailure, TASK_PRIORITY, type TaskHandler, type TaskQueue, type TaskType } from '#core/task/task.ts'
+import { FinalFailure, TASK_PRIORITY, type TaskHandler, type TaskQueue, type TaskType, taskErrorMessage } from '#core/task/task.ts'
 import { outputOf, type Payload, payloadOf, sendOptions } from '#core/task/task-payload.ts'
 import {
   bossDatabase,
@@ -208,7 +208,7 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
     const final = error instanceof FinalFailure
     if (final) await spendTries(database, type, claim)
     else log.warn({ err: error, taskId: claim.id, taskType: type, attempt: claim.retryCount + 1 }, 'A task failed')
-    await boss.fail(type, [claim], { message: error instanceof Error ? error.message : String(error) })
+    await boss.fail(type, [claim], { message: taskErrorMessage(error) })
   }
 
   function hear(signal: Signal): void {

@@ -57,6 +57,12 @@ export class FinalFailure extends Error {
   }
 }
 
+/** What people are told of an error. A statement of the database holds whatever somebody has, and is for the log alone. */
+export function taskErrorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return 'severity' in error ? 'The database refused it; the log of the server says why.' : error.message
+}
+
 /** Does the work; what it returns is the task's result (JSON). Throwing means another try with back-off, until the tries are used up. */
 export type TaskHandler = (run: TaskRun) => Promise<unknown>
 

@@ -1,12 +1,22 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
-import { refuse } from '#core/errors.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/job/library-job.ts'
-import { addJob, advanceJob, deleteJob, findJob, listDueJobs, listJobs, recordRun, updateJob } from '#core/job/library-job-store.ts'
+import {
+  addJob,
+  advanceJob,
+  deleteJob,
+  findJob,
+  listDueJobs,
+  listJobs,
+  recordRun,
+  settleRun,
+  updateJob,
+} from '#core/job/library-job-store.ts'
 import type { Log } from '#core/log.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/match/target-query.ts'
-import { FinalFailure, type TaskQueue } from '#core/task/task.ts'
+import { FinalFailure, type TaskQueue, taskErrorMessage } from '#core/task/task.ts'
 import { getTask, type TaskStatus } from '#core/task/task-query.ts'
 import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
 import { methodsOf } from '#plugins/manifest.ts'
@@ -87,6 +97,19 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
   const { database, tasks, plugins, matching, matchTasks, log } = parts
   let timer: NodeJS.Timeout | undefined
 
+  /** A run whose task has ended without a word, as where a server was killed at its last try, is over. */
+  async function settled(job: LibraryJob): Promise<LibraryJob> {
+    if (job.lastRunStatus !== 'running' || job.taskId === null) return job
+    const status = await statusOf(job.taskId)
+    if (status === 'pending' || status === 'processing') return job
+    const end =
+      status === 'cancelled'
+        ? ({ status, message: 'The task was cancelled.' } as const)
+        : ({ status: 'failed', message: 'The server stopped while it ran.' } as const)
+    await settleRun(database, job, end)
+    return (await findJob(database, job.id)) ?? job
+  }
+
   async function get(libraryId: string, jobId: string): Promise<LibraryJob> {
     const job = await findJob(database, jobId)
     return job !== null && job.libraryId === libraryId.toLowerCase()
@@ -118,11 +141,27 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
 
   const enqueue = ({ id, libraryId }: LibraryJob) => tasks.add({ type: 'library_job', libraryId, params: { jobId: id }, dedupeKey: id })
 
+  /** What can be no timetable any more was one when it was entered. */
+  const nextOf = ({ cronSchedule, timezone }: LibraryJob): Date | null | CarrelError => {
+    try {
+      return nextRun(cronSchedule, timezone, new Date())
+    } catch (error) {
+      if (error instanceof CarrelError) return error
+      throw error
+    }
+  }
+
   async function runDue(): Promise<void> {
     for (const job of await listDueJobs(database)) {
+      const next = nextOf(job)
+      if (next instanceof CarrelError) {
+        // It would be due for ever, and all behind it with it.
+        if (await advanceJob(database, job, null)) await recordRun(database, job.id, { status: 'failed', message: next.message })
+        continue
+      }
       // Into the queue first: killed in between, the job is found due again, and a task that waits already is the same one.
       const { taskId } = await enqueue(job)
-      if (await advanceJob(database, job, nextRun(job.cronSchedule, job.timezone, new Date())))
+      if (await advanceJob(database, job, next))
         log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was put in line`)
     }
   }
@@ -147,7 +186,7 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       return { message, ...tallies }
     } catch (error) {
       // A server that stops gives the task back, and the next one goes on with it.
-      if (!run.signal.aborted) await recordRun(database, job.id, { status: 'failed', message: (error as Error).message })
+      if (!run.signal.aborted) await recordRun(database, job.id, { status: 'failed', message: taskErrorMessage(error) })
       else if ((await statusOf(run.id)) === 'cancelled')
         await recordRun(database, job.id, { status: 'cancelled', message: 'The task was cancelled.' })
       throw error
@@ -169,8 +208,8 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
 
   return {
     runDue,
-    get: async (libraryId, jobId, by) => await oneToldTo(by, await get(libraryId, jobId)),
-    list: async (libraryId, by) => await toldTo(by, await listJobs(database, libraryId)),
+    get: async (libraryId, jobId, by) => await oneToldTo(by, await settled(await get(libraryId, jobId))),
+    list: async (libraryId, by) => await toldTo(by, await Promise.all((await listJobs(database, libraryId)).map(settled))),
 
     async add(libraryId, { name, enabled = true, cronSchedule = null, timezone, config }) {
       fieldsOf(config)
@@ -191,13 +230,15 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
     async edit(libraryId, jobId, wish, by) {
       const job = await get(libraryId, jobId)
       if (wish.config !== undefined) fieldsOf(wish.config)
-      const cron = wish.cronSchedule === undefined ? job.cronSchedule : wish.cronSchedule
-      const timezone = wish.timezone ?? job.timezone
-      const changed = await updateJob(database, job.id, {
-        ...(wish.name && { name: wish.name }),
-        ...(wish.enabled !== undefined && { enabled: wish.enabled }),
-        ...(wish.config !== undefined && { config: wish.config }),
-        ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
+      const changed = await updateJob(database, job.id, (before) => {
+        const cron = wish.cronSchedule === undefined ? before.cronSchedule : wish.cronSchedule
+        const timezone = wish.timezone ?? before.timezone
+        return {
+          ...(wish.name && { name: wish.name }),
+          ...(wish.enabled !== undefined && { enabled: wish.enabled }),
+          ...(wish.config !== undefined && { config: wish.config }),
+          ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
+        }
       })
       return await oneToldTo(by, changed ?? refuse('not_found', `There is no job ${jobId} of this library.`))
     },

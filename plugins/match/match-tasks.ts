@@ -59,7 +59,9 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
   async function patiently(target: Target, how: AutoMatch, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<Matched> {
     for (let waits = 0; ; waits++) {
       const matched = await matching.autoMatch(target, how)
-      if (matched.retryAfterSeconds === null || waits >= WAITS_MAX) return matched
+      if (matched.retryAfterSeconds === null) return matched
+      // Nor about the next record, and nobody else gets a turn meanwhile.
+      if (waits >= WAITS_MAX) throw new FinalFailure(matched.message)
       await sleep(Math.min(matched.retryAfterSeconds, WAIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
     }
   }

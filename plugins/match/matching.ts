@@ -3,7 +3,7 @@ import { dropCover, keepCover } from '#core/cover/choose-cover.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
-import { type Application, listApplications, recordCover } from '#core/match/application-store.ts'
+import { type Application, forgetIfEmpty, listApplications, recordCover } from '#core/match/application-store.ts'
 import { applyProposal, previewOn, type Target, undoApplication } from '#core/match/apply-proposal.ts'
 import { type Choice, type FieldPreview, type Proposal, proposable } from '#core/match/proposal.ts'
 import { findTargetLibrary } from '#core/match/target-query.ts'
@@ -132,8 +132,9 @@ export function openMatching(parts: MatchingParts): Matching {
     try {
       const { bytes } = await downloadCover(parts.downloads, { url, caller: plugin.key, signal })
       const { id } = await keepCover(parts, { owner: target, bytes, source: `plugin:${plugin.key}` })
-      await recordCover(database, applicationId, id)
-      return null
+      if (await recordCover(database, applicationId, id)) return null
+      await dropCover(parts, { owner: target, coverId: id })
+      return 'All of this was undone before the cover came.'
     } catch (error) {
       if (!(error instanceof CoverError || error instanceof CarrelError)) throw error
       log.warn({ plugin: plugin.key, code: error.code, target }, `A cover could not be had: ${error.message}`)
@@ -153,11 +154,13 @@ export function openMatching(parts: MatchingParts): Matching {
       const fields = await previewOn(database, target, proposal, how.choice)
       return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl }
     }
-    const { fields, applicationId } = await applyProposal(database, target, proposal, { choice: how.choice, origin })
+    const { fields, applicationId: id } = await applyProposal(database, target, proposal, { choice: how.choice, origin })
+    let applicationId = id
     const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
     if (cover && applicationId !== null && proposal.coverUrl !== null) {
       const problem = await bringCover(target, plugin, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
       if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
+      if (problem !== null && (await forgetIfEmpty(database, applicationId))) applicationId = null
     }
     const count = fields.filter(({ status }) => status === 'will_apply').length
     const message =

@@ -311,3 +311,16 @@ t.test('killed at any moment of an update or a step back, one whole version is t
   }
   t.ok(seen.size > 1, `${[...seen].join(', ')} were found`)
 })
+
+t.test('failures that one server was told to forget are forgotten by all', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  for (let times = 0; times < 5; times++) await t.rejects(ask('bad'))
+  await t.rejects(ask('a'), { message: /left alone/ })
+  await other.reset(id)
+  t.match(await ask('a'), /^one/)
+  for (let times = 0; times < 4; times++) await t.rejects(ask('bad'), { message: /no good/ })
+  t.match(await ask('b'), /^one/, 'and are counted anew from there')
+})

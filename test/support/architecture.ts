@@ -47,6 +47,8 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'passport-custom': /^api\//,
   'passport-http': /^api\//,
   'passport-headerapikey': /^api\//,
+  // Nor this.
+  ws: /^plugins\/tool\/inspector\.ts$/,
   'isolated-vm': /^plugins\/runner\/sandbox\.mjs$/,
   re2js: /^core\/(library\/title-rules|template\/condition)\.ts$/,
 }

@@ -134,3 +134,19 @@ t.test('the life of a plugin over HTTP', async (t) => {
   t.equal((await ask('DELETE', `/admin/plugins/${id}`)).status, 204)
   t.equal((await ask('DELETE', `/admin/plugins/${id}`)).status, 404)
 })
+
+t.test('two who change different settings of a plugin at once both have their way', async (t) => {
+  const { ask, install } = await openAdmin(t)
+  const { id } = (await install(pluginOf(MAIN('one')))).json.plugin
+  for (const priority of [1, 2, 3, 4, 5]) {
+    await Promise.all([
+      ask('PATCH', `/admin/plugins/${id}`, { priority }),
+      ask('PATCH', `/admin/plugins/${id}`, { useExistingExternalId: priority % 2 === 0 }),
+      ask('PATCH', `/admin/plugins/${id}`, { metadataTargets: priority % 2 === 0 ? ['year'] : null }),
+    ])
+    t.match((await ask('GET', `/admin/plugins/${id}`)).json, {
+      ...{ priority, useExistingExternalId: priority % 2 === 0 },
+      metadataTargets: priority % 2 === 0 ? ['year'] : null,
+    })
+  }
+})

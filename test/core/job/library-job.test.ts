@@ -23,6 +23,17 @@ t.test('timetables of five fields, in a time zone, through changes of the clock'
   t.throws(() => nextRun('0 3 * * *', 'Mars/Olympus', new Date()), { code: 'invalid_value', details: [{ path: '/timezone' }] })
 })
 
+t.test('how often a job runs does not depend on when somebody looks', async (t) => {
+  const refused = { code: 'invalid_value', message: /15 minutes/ }
+  for (const at of ['2026-05-04T03:58:30Z', '2026-05-04T03:02:00Z', '2026-05-04T10:00:00Z', '2026-05-04T23:59:00Z']) {
+    const now = new Date(at)
+    for (const often of ['0-59 3 * * *', '0,5 3 * * *', '*/10 3 1 1 *', '0,50 3,4 * * *', '50,0 23,0 * * *', '* * * * *', '0,59 * * * 1'])
+      t.throws(() => nextRun(often, 'UTC', now), refused, `${often} at ${at}`)
+    for (const fine of ['0 3 * * *', '*/15 * * * *', '0,30 3 * * *', '0,50 3,5 * * *', '0 0 29 2 *'])
+      t.ok((nextRun(fine, 'UTC', now) as Date) > now, `${fine} at ${at}`)
+  }
+})
+
 t.test('groups hold fields that can be proposed, and all of them together everything', async (t) => {
   const all = new Set([...proposable('series'), ...proposable('book')])
   for (const { id, fields } of FIELD_GROUPS) for (const field of fields) t.ok(all.has(field), `${id}: ${field}`)

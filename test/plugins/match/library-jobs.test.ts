@@ -12,7 +12,7 @@ import { openSupervisor } from '#plugins/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
-import { openLoopback } from '#test/support/plugins.ts'
+import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(120_000)
 
@@ -149,4 +149,86 @@ t.test('run now, never twice at once; jobs of other libraries are none', async (
   await t.rejects(jobs.edit(libraryId, job.id, { cronSchedule: 'never' }, caller), { code: 'invalid_value' })
   await jobs.remove(libraryId, job.id)
   t.same(await jobs.list(libraryId, caller), [])
+})
+
+t.test('two who change different things of a job at once both have their way', async (t) => {
+  const { jobs, libraryId, pluginId, caller } = await openJobs(t)
+  const { id } = await jobs.add(libraryId, { cronSchedule: '0 3 * * *', config: { type: 'metadata_refresh', provider: pluginId } })
+  for (const [at, hour] of [4, 5, 6, 7, 8].entries()) {
+    await Promise.all([
+      jobs.edit(libraryId, id, { cronSchedule: `0 ${hour} * * *` }, caller),
+      jobs.edit(libraryId, id, { name: `Name ${at}` }, caller),
+      jobs.edit(libraryId, id, { timezone: hour % 2 ? 'UTC' : 'Asia/Tokyo' }, caller),
+    ])
+    const { name, cronSchedule, timezone } = await jobs.get(libraryId, id, caller)
+    t.same([name, cronSchedule, timezone], [`Name ${at}`, `0 ${hour} * * *`, hour % 2 ? 'UTC' : 'Asia/Tokyo'])
+  }
+})
+
+t.test('what the database says is not told to people', async (t) => {
+  const { database, jobs, tasks, libraryId, add, pluginId, caller } = await openJobs(t)
+  await add('Known one')
+  const { id } = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
+  await database.raw('ALTER TABLE metadata_applications RENAME TO away')
+  const taskId = await jobs.runNow(libraryId, id)
+  await tasks.start()
+  let lastError: string | null = null
+  while (lastError === null) {
+    await sleep(50)
+    lastError = (await getTask(database, taskId)).lastError
+  }
+  const { lastRunStatus, lastRunMessage } = await jobs.get(libraryId, id, caller)
+  t.equal(lastRunStatus, 'failed')
+  for (const told of [lastRunMessage, lastError]) {
+    t.match(told, /log/, 'but where it stands')
+    t.notMatch(told, /metadata_applications|insert|select/i)
+  }
+})
+
+t.test('a run that ended without a word does not go on for ever', async (t) => {
+  const { database, jobs, tasks, libraryId, pluginId, caller } = await openJobs(t)
+  const { id } = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
+  const taskId = await jobs.runNow(libraryId, id)
+  const left = () => database('library_jobs').update({ last_run_status: 'running', task_id: taskId, last_run_message: null })
+  await left()
+  t.match(await jobs.get(libraryId, id, caller), { lastRunStatus: 'running' }, 'its task waits for another try')
+  await tasks.cancel(taskId)
+  t.match(await jobs.get(libraryId, id, caller), { lastRunStatus: 'cancelled' })
+  await left()
+  await database('pgboss.job').where({ id: taskId }).delete()
+  t.match(await jobs.list(libraryId, caller), [{ lastRunStatus: 'failed', lastRunMessage: /stopped/ }])
+})
+
+t.test('a job whose time cannot be told keeps no other one waiting', async (t) => {
+  const { database, jobs, libraryId, pluginId, caller } = await openJobs(t)
+  const config = { type: 'metadata_refresh', provider: pluginId } as const
+  const lost = await jobs.add(libraryId, { cronSchedule: '0 3 * * *', config })
+  const good = await jobs.add(libraryId, { cronSchedule: '0 4 * * *', config })
+  // As where the list of time zones has changed.
+  await database('library_jobs')
+    .where('id', lost.id)
+    .update({ timezone: 'Europe/Atlantis', next_run_at: new Date(1_000) })
+  await database('library_jobs')
+    .where('id', good.id)
+    .update({ next_run_at: new Date(2_000) })
+  await jobs.runDue()
+  const waiting = await database('pgboss.job').where('name', 'library_job').pluck('singleton_key')
+  t.same(waiting, [good.id])
+  t.match(await jobs.get(libraryId, good.id, caller), { nextRunAt: /T04:00:00/ })
+  t.match(await jobs.get(libraryId, lost.id, caller), { nextRunAt: null, lastRunStatus: 'failed', lastRunMessage: /Atlantis/ })
+})
+
+t.test('a provider that asks to wait again and again is left alone for the day', async (t) => {
+  const { database: db, host, jobs, tasks, libraryId, add, pluginId, ended } = await openJobs(t)
+  for (const title of ['Known a', 'Known b', 'Known c']) await add(title)
+  const waits = PROVIDER.replace('let asked = 0', '').replace(
+    /async search[\s\S]*?\n {2}\},/,
+    `async search() { throw Object.assign(new Error('wait'), { code: 'rate_limited', retryAfterSeconds: 0.01 }) },`,
+  )
+  await host.install(pluginOf(waits, { ...MANIFEST, version: '2.0.0' }), { userId: null })
+  const { id } = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
+  await tasks.start()
+  const task = await ended(await jobs.runNow(libraryId, id))
+  t.match(task, { status: 'failed', attempts: 1, lastError: /wait/ })
+  t.ok((await db('plugin_failures')).length <= 11, 'and not asked for each series anew')
 })

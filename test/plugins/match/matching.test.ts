@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/log.ts'
 import { readFacts } from '#core/match/fact-store.ts'
@@ -39,11 +40,13 @@ export default { metadata: { series: {
   } } } }`
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } }, limits: { wallMs: 1_000 } }
 
-async function openMatcher(t: Test, manifest: Record<string, unknown> = {}) {
+async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answer?: RequestListener) {
   const { database, host, run } = await openTestHost(t)
   const { id: pluginId } = await run(PROVIDER(), { ...MANIFEST, ...manifest })
   const picture = await makePicture({ width: 60, height: 90 })
-  const covers = await openLoopback(t, (_request, response) => {
+  const slow = { cover: async () => {} }
+  const covers = await openLoopback(t, async (_request, response) => {
+    await slow.cover()
     response.setHeader('content-type', 'image/jpeg')
     response.end(picture)
   })
@@ -71,7 +74,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}) {
     return { kind: 'series' as const, id }
   }
   const values = async ({ id }: { id: string }) => (await readHoldings(database, 'series', [id])).get(id)?.values
-  return { database, host, pluginId, matching, libraryId, target, values, caller: await addCaller(database, { role: 'admin' }) }
+  return { database, host, pluginId, matching, libraryId, target, values, slow, caller: await addCaller(database, { role: 'admin' }) }
 }
 
 t.test('preview says what apply does, locks and hand edits stay, and undo puts back what was there', async (t) => {
@@ -145,6 +148,18 @@ t.test('several titles that one application added go with it', async (t) => {
   t.equal((await readFacts(database, 'series', series.id)).facts.alternateTitles.length, 12)
   t.match(await matching.undo(applicationId as string), { undone: ['alternateTitles'], left: [] })
   t.same((await readFacts(database, 'series', series.id)).facts.alternateTitles, [])
+})
+
+t.test('a cover that comes after all was undone does not stay', async (t) => {
+  const { database, matching, pluginId, target, slow, caller } = await openMatcher(t)
+  const series = await target('Berserk')
+  slow.cover = async () => {
+    const [application] = await matching.applications(series)
+    await matching.undo(application?.id as string)
+  }
+  await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
+  t.equal((await readFacts(database, 'series', series.id)).hasChosenCover, false)
+  t.same(await database('covers'), [])
 })
 
 t.test('only what was chosen, only what the provider is used for, and nothing in a dry run', async (t) => {
@@ -254,4 +269,18 @@ t.test('of two providers the second fills gaps only', async (t) => {
   await matching.autoMatch(series, { pluginId, userId: null })
   t.match(await matching.autoMatch(series, { pluginId: plugin.id, userId: null, gapsOnly: true }), { success: true })
   t.match(await values(series), { title: 'Berserk', year: 1989, ageRating: 18 })
+})
+
+t.test('a cover that cannot be had is told, and an application of nothing else is none', async (t) => {
+  const { database, matching, pluginId, target } = await openMatcher(t, {}, (_request, response) => response.writeHead(404).end())
+  const series = await target('Berserk')
+  const from = { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: null }
+  const first = await matching.apply(series, from)
+  t.match(
+    first.fields.find(({ field }) => field === 'cover'),
+    { status: 'not_provided' },
+  )
+  t.ok(first.applicationId, 'there was more to it')
+  t.match(await matching.apply(series, from), { success: true, applicationId: null })
+  t.equal((await database('metadata_applications')).length, 1)
 })

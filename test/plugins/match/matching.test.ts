@@ -45,11 +45,12 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   const { id: pluginId } = await run(PROVIDER(), { ...MANIFEST, ...manifest })
   const picture = await makePicture({ width: 60, height: 90 })
   const slow = { cover: async () => {} }
-  const covers = await openLoopback(t, async (_request, response) => {
+  const showPicture: RequestListener = async (_request, response) => {
     await slow.cover()
     response.setHeader('content-type', 'image/jpeg')
     response.end(picture)
-  })
+  }
+  const covers = await openLoopback(t, answer ?? showPicture)
   const supervisor = openSupervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const folder = t.testdir()

@@ -104,7 +104,7 @@ const ERROR_LENGTH_MAX = 1_000
 
 /**
  * Repositories of plugins: fetches their indexes, believes those that are signed by the key that was pinned, and installs from them.
- * @param parts.onRevoked is told of versions that are kept here when new revocations have come, and has to end those that run
+ * @param parts.onRevoked is told of versions that are kept here when new revocations have come, and of those that run before each round; has to end those that run
  */
 export function openRepositories(parts: {
   database: Knex
@@ -190,7 +190,14 @@ export function openRepositories(parts: {
     return started
   }
 
+  /** Ends what runs though it was revoked: a server may have died, or have been agreed to something, between the one and the other. */
+  async function endRevoked(): Promise<void> {
+    const running = (await listRevoked(database)).filter((one) => one.running)
+    if (running.length > 0) await onRevoked(running)
+  }
+
   async function refreshAll(): Promise<void> {
+    await endRevoked()
     for (const repository of (await listRepositories(database)).filter(({ enabled }) => enabled)) {
       if (ended.signal.aborted) return
       await refreshOnce(repository).catch((error: unknown) =>
@@ -272,7 +279,9 @@ export function openRepositories(parts: {
     },
 
     start() {
-      if (timer === null) plan(timing.firstMs)
+      if (timer !== null) return
+      round = endRevoked().catch((error: unknown) => log.error({ err: error }, 'What was revoked could not be looked for'))
+      plan(timing.firstMs)
     },
 
     async close() {

@@ -12,6 +12,10 @@ const MESSAGE_LENGTH_MAX = 4_096
 
 /** @type {Map<number, Promise<import('./sandbox.mjs').Sandbox | null>>} */
 const sandboxes = new Map()
+/** Debuggers of isolates, where there are any.
+ * @type {Map<number, import('./inspection.mjs').Inspection>}
+ */
+const inspections = new Map()
 const server = new Socket({ fd: 3, readable: true, writable: true })
 
 /** @param {object} header @param {string} [body] */
@@ -26,7 +30,12 @@ const COMMANDS = {
       onRequest: (kind, id, text) => send({ kind, sandbox, id }, text),
       onEnd: (code, message, stuck) => {
         sandboxes.delete(sandbox)
+        inspections.delete(sandbox)
         send({ kind: 'ended', sandbox, code, message: message.slice(0, MESSAGE_LENGTH_MAX), stuck })
+      },
+      debugging: {
+        onOpen: (inspection) => inspections.set(sandbox, inspection),
+        onMessage: (text) => send({ kind: 'inspect', sandbox }, text),
       },
     })
     sandboxes.set(
@@ -48,9 +57,21 @@ const COMMANDS = {
     const opened = await sandboxes.get(sandbox)
     opened?.reply(id, outcome, text)
   },
+  inspect({ sandbox, act }, text) {
+    const inspection = inspections.get(sandbox)
+    if (act === 'attach') inspection?.attach()
+    else if (act === 'detach') inspection?.detach()
+    else if (act === 'begin') inspection?.begin()
+    else inspection?.send(text)
+  },
   async close({ sandbox }) {
     const opening = sandboxes.get(sandbox)
     sandboxes.delete(sandbox)
+    const inspection = inspections.get(sandbox)
+    inspections.delete(sandbox)
+    // What waits for a debugger would never be there to be closed.
+    inspection?.detach()
+    inspection?.begin()
     const opened = await opening
     opened?.close()
   },

@@ -1,6 +1,7 @@
 // @ts-check
 import { readFileSync } from 'node:fs'
 import ivm from 'isolated-vm'
+import { openInspection } from './inspection.mjs'
 
 /**
  * @typedef {object} Sources
@@ -20,6 +21,9 @@ import ivm from 'isolated-vm'
  * @property {number} inFlight of them at a time
  * @property {number} logLines of one call
  * @property {number} logLength characters of them
+ * @property {boolean} [isInspected] it can be debugged, and waits until it may start
+ *
+ * @typedef {ivm.Isolate} Isolate
  *
  * @typedef {{ cpuMs: number, wallMs: number }} Budget
  *
@@ -28,6 +32,7 @@ import ivm from 'isolated-vm'
  * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string) => void} onRequest of a call that runs
  * @property {(code: string, message: string, stuck: boolean) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
  *   stuck when it cannot be stopped and holds a core until the process is killed
+ * @property {{ onOpen: (inspection: import('./inspection.mjs').Inspection) => void, onMessage: (text: string) => void }} debugging
  *
  * @typedef {object} Sandbox
  * @property {(call: { id: number, name: string, text: string, more?: string, budget: Budget }) => void} call
@@ -91,8 +96,9 @@ async function functionOf(isolate, context, { name, code }) {
  * @param {Listener} listener
  * @returns {Promise<Sandbox>}
  */
-export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd }) {
-  const isolate = new ivm.Isolate({ memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN) })
+export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd, debugging }) {
+  const isInspected = limits.isInspected === true
+  const isolate = new ivm.Isolate({ memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN), inspector: isInspected })
   /** @type {Map<number, { at: number, isolateMs: number, processMs: number, budget: Budget }>} */
   const running = new Map()
   /** What runs in the isolate at the moment: one promise for each entry into it. */
@@ -105,8 +111,15 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     ended = true
     clearInterval(watch)
     clearTimers()
-    if (!isolate.isDisposed) isolate.dispose()
+    // With a debugger in it: it has gone by itself, and its thread never comes back; or it was stopped, and would only go on.
+    if (inspection?.isAttached() && code === 'memory') return onEnd(code, message, true)
+    dispose()
     letGo().then((isStuck) => onEnd(code, message, isStuck))
+  }
+  const dispose = () => {
+    // An isolate that goes with its debugger in it never gets to an end.
+    inspection?.detach()
+    if (!isolate.isDisposed) isolate.dispose()
   }
   /** Whether what was inside is there still after it had to go. */
   const letGo = async () => {
@@ -142,15 +155,27 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
   }
   /** When the last call was answered, for what goes on inside after that. */
   let answeredAt = { isolateMs: 0, processMs: 0 }
+  const endOfMemory = () => end('memory', `The code needed more than its ${limits.memoryMbMax} MB of memory.`)
+  const stamp = () => ({ at: performance.now(), isolateMs: isolateCpuMs(), processMs: processCpuMs() })
+  const inspection = isInspected ? openInspection(isolate, { onMessage: debugging.onMessage, onMemory: endOfMemory }) : null
+  if (inspection !== null) debugging.onOpen(inspection)
+  /** When somebody was last debugging: budgets begin anew then. */
+  let debuggedAt = { at: 0, isolateMs: 0, processMs: 0 }
   const look = () => {
-    if (isolate.isDisposed) return end('memory', `The code needed more than its ${limits.memoryMbMax} MB of memory.`)
+    if (isolate.isDisposed) return endOfMemory()
+    if (inspection?.isAttached()) {
+      debuggedAt = stamp()
+      answeredAt = debuggedAt
+      return
+    }
     const now = performance.now()
     if (running.size === 0 && cpuMs(answeredAt) > AFTERWARDS_CPU_MS_MAX)
       return end('cpu', 'The code went on computing after its call had been answered.')
     for (const call of running.values()) {
-      const { at, budget } = call
-      if (cpuMs(call) > budget.cpuMs) return end('cpu', `The code computed for more than its ${budget.cpuMs} ms.`)
-      if (now - at > budget.wallMs) return end('timeout', `The code took more than its ${budget.wallMs} ms.`)
+      const { budget } = call
+      const since = debuggedAt.at > call.at ? debuggedAt : call
+      if (cpuMs(since) > budget.cpuMs) return end('cpu', `The code computed for more than its ${budget.cpuMs} ms.`)
+      if (now - since.at > budget.wallMs) return end('timeout', `The code took more than its ${budget.wallMs} ms.`)
     }
   }
   /** @param {number} id @param {Budget} budget */
@@ -159,7 +184,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
       clearInterval(watch)
       watch = setInterval(look, LOOK_EVERY_MS)
     }
-    running.set(id, { at: performance.now(), isolateMs: isolateCpuMs(), processMs: processCpuMs(), budget })
+    running.set(id, { ...stamp(), budget })
   }
   /** @param {number} id @returns {Budget | null} what it used; null when it is not running */
   const finish = (id) => {
@@ -176,7 +201,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     if (ended) return
     const message = error instanceof Error ? error.message : ''
     if (isolate.isDisposed || /memory limit/i.test(message)) {
-      end('memory', `The code needed more than its ${limits.memoryMbMax} MB of memory.`)
+      endOfMemory()
     } else if (/timed out/i.test(message)) end('timeout', 'The code took more than its time.')
     // Anything else is a promise that was rejected and that nobody has looked at yet: careless at most, and often only early.
   }
@@ -188,7 +213,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     if (timers.size >= TIMERS.max || running.size === 0) return
     const fire = () => {
       timers.delete(id)
-      if (!ended) enter(entry.apply(undefined, ['timer', id], { timeout: REPLY_MS_MAX })).catch(endWith)
+      if (!ended) enter(entry.apply(undefined, ['timer', id], within(REPLY_MS_MAX))).catch(endWith)
     }
     timers.set(id, setTimeout(fire, Math.min(Math.max(ms || 0, TIMERS.msMin), TIMERS.msMax)))
   }
@@ -216,11 +241,15 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     { ignored: true },
   )
 
+  /** V8's own deadline for one entry; while somebody debugs only the look knows whether there is any. @param {number} timeout */
+  const within = (timeout) => (isInspected ? {} : { timeout })
+
   const LOADING = -1
   /** @type {ivm.Reference<unknown>} */
   let entry
   try {
-    const context = await isolate.createContext()
+    const context = await isolate.createContext({ inspector: isInspected })
+    await inspection?.begun
     begin(LOADING, { cpuMs: limits.loadCpuMs, wallMs: limits.loadWallMs })
     const start = await functionOf(isolate, context, PRELUDE)
     /** @type {unknown[]} */
@@ -243,15 +272,15 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
         await module.instantiate(context, (specifier) => {
           throw new Error(`A plugin is one file: it cannot import "${specifier}".`)
         })
-        await enter(module.evaluate({ timeout: limits.loadWallMs }))
+        await enter(module.evaluate(within(limits.loadWallMs)))
         const plugin = await module.namespace.get('default', { reference: true })
-        const text = await enter(entry.apply(undefined, ['define', 0, plugin.derefInto()], { timeout: limits.loadWallMs }))
+        const text = await enter(entry.apply(undefined, ['define', 0, plugin.derefInto()], within(limits.loadWallMs)))
         defined = String(text).split('\n').filter(Boolean)
         module.release()
         continue
       }
       const script = await isolate.compileScript(code, { filename: name })
-      await enter(script.run(context, { timeout: limits.loadWallMs }))
+      await enter(script.run(context, within(limits.loadWallMs)))
       script.release()
     }
     finish(LOADING)
@@ -259,17 +288,17 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
       defined,
       call({ id, name, text, more, budget }) {
         begin(id, budget)
-        enter(entry.apply(undefined, ['call', id, name, text, more], { timeout: budget.wallMs })).catch(endWith)
+        enter(entry.apply(undefined, ['call', id, name, text, more], within(budget.wallMs))).catch(endWith)
       },
       reply(id, outcome, text) {
-        enter(entry.apply(undefined, ['reply', id, outcome, text], { timeout: REPLY_MS_MAX })).catch(endWith)
+        enter(entry.apply(undefined, ['reply', id, outcome, text], within(REPLY_MS_MAX))).catch(endWith)
       },
       close() {
         if (ended) return
         ended = true
         clearInterval(watch)
         clearTimers()
-        if (!isolate.isDisposed) isolate.dispose()
+        dispose()
         // Nobody waits for it, but it would hold a core.
         letGo().then((isStuck) => isStuck && onEnd('closed', '', true))
       },
@@ -279,7 +308,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd 
     ended = true
     clearInterval(watch)
     const disposed = isolate.isDisposed
-    if (!disposed) isolate.dispose()
+    dispose()
     // The watchdog has told the reason already.
     if (first) throw new Error('ended')
     const message = error instanceof Error ? error.message : 'Something that is no error was thrown.'

@@ -6,23 +6,33 @@ import { CarrelError } from '#core/errors.ts'
 import { openSupervisor } from '#plugins/supervisor.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
 import { type Command, type CommandInput, kilobytes, printable, readCount, ToolProblem } from './command.ts'
+import { openDebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
 import { openDevSession } from './dev-session.ts'
+import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { openProject, type Project } from './project.ts'
 import { type SideLoad, sideLoad, tryVersion } from './side-load.ts'
 
+/** Whoever debugs goes for lunch, and finds his sandbox where it was. */
+const DEBUG_IDLE_MS = 24 * 60 * 60_000
 /** Between two looks at files that the bundler does not watch. */
 const LOOK_EVERY_MS = 500
 
 export const dev: Command = {
   name: 'dev',
-  usage: '',
+  usage: '[--inspect [port]]',
   summary: 'bundles with every change, and lets you try calls on a page',
   about:
     'Watches the folder, and opens a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server every build that works is put on a running server too, and agreed to: a server to try things on.',
   flags: [
     { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Of the page; a free one unless given.' },
+    {
+      name: 'inspect',
+      isSwitch: true,
+      repeatable: false,
+      about: `Lets a debugger in, such as that of Chrome: breakpoints in your own source. On port ${INSPECT_PORT} unless one follows. While a debugger is there no time limit holds; that of memory does.`,
+    },
     {
       name: 'server',
       value: 'url',
@@ -33,25 +43,51 @@ export const dev: Command = {
     { name: 'token', value: 'key', isSwitch: false, repeatable: false, about: 'For --server: an API key of an administrator.' },
   ],
   wordsMin: 0,
-  wordsMax: 0,
+  // The port of --inspect.
+  wordsMax: 1,
   async run(input) {
     const { folder, flag, out, log, stop } = input
     const port = readCount(flag('port'), { flag: 'port', unless: 0, min: 1, max: 65_535 })
+    const inspectPort = readInspectPort(input)
     const server = readServer(flag('server'), flag('token'))
     const first = await openProject(folder)
-    const supervisor = openSupervisor({ log })
-    const session = openDevSession(folder, supervisor)
+    const relay = inspectPort === null ? null : openDebugRelay()
+    const supervisor = openSupervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
+    const session = openDevSession(folder, supervisor, relay)
     const page = await openDevServer(folder, session, port)
+    const inspector =
+      relay && inspectPort !== null
+        ? await openInspectorServer(relay, first.manifest.id, inspectPort).catch((error: unknown) => {
+            page.close()
+            supervisor.close()
+            throw error
+          })
+        : null
     out.line(`${out.paint('bold', printable(first.manifest.id))}  ${page.url}`)
+    if (inspector !== null) {
+      out.line(`Debugger  ${inspector.devtoolsUrl}`)
+      out.line(`          Open it in Chrome, or find it there at chrome://inspect; for others: ${inspector.url}`)
+    }
     out.line('Ctrl-C ends it.')
-    const builds = openBuilds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, code: bundle.code }))
+    const builds = openBuilds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, ...bundle }))
     const watching = await watch(first, builds)
     if (!stop.aborted) await once(stop, 'abort')
     await watching.close()
+    inspector?.close()
     page.close()
     supervisor.close()
     return 0
   },
+}
+
+/** null without the flag. */
+function readInspectPort({ flag, words }: CommandInput): number | null {
+  const given = flag('inspect')
+  const isOn = given !== undefined && given !== 'false'
+  const value = given === undefined || given === 'true' || given === 'false' ? words[0] : given
+  if (words[0] !== undefined && (!isOn || value !== words[0]))
+    throw new ToolProblem(`"${printable(words[0])}" is too much. More: carrel-plugin dev --help`)
+  return isOn ? readCount(value, { flag: 'inspect', unless: INSPECT_PORT, max: 65_535 }) : null
 }
 
 function readServer(url: string | undefined, token: string | undefined): SideLoad | null {

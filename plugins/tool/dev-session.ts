@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { openEgress } from '#plugins/egress.ts'
+import type { Inspector } from '#plugins/inspection.ts'
 import { methodsOf } from '#plugins/manifest.ts'
 import { permissionsOf } from '#plugins/permissions.ts'
 import { budgetOf } from '#plugins/plugin-program.ts'
@@ -9,16 +10,17 @@ import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { ToolProblem } from './command.ts'
+import { debugProgram, type MappedBuild } from './debug-program.ts'
 import { FIXTURES_FOLDER } from './fixture-files.ts'
 import { openReplayEgress } from './host-answers.ts'
-import { type Built, CallProblem, openSession } from './plugin-session.ts'
+import { CallProblem, openSession, type PluginSession, type SessionOptions } from './plugin-session.ts'
 import { readOptional } from './project.ts'
 import { CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
 
 /** What the page of `dev` shows, and what it can ask for. */
 export interface DevSession {
   /** Every good build takes the place of the one before; the storage stays. */
-  use(built: Built): void
+  use(built: MappedBuild): void
   state(): Promise<DevState>
   /** @throws ToolProblem for what is no call */
   call(value: unknown, onLog: (line: CallTrace['log'][number]) => void): Promise<DevAnswer>
@@ -39,10 +41,34 @@ export type DevAnswer = { trace: CallTrace; cpuMsMax: number; wallMsMax: number;
 /** Names that a page has room for. */
 const NAMES_MAX = 200
 
-export function openDevSession(folder: string, supervisor: Supervisor): DevSession {
+/** @param inspector debugs every sandbox from its first line; it stays until the next takes its place, and calls wait for each other */
+export function openDevSession(folder: string, supervisor: Supervisor, inspector: Inspector | null = null): DevSession {
   const outside = openEgress()
-  let built: Built | null = null
+  let built: MappedBuild | null = null
   let storage: Record<string, Json> = {}
+  /** The sandbox that is debugged, and whatever is done with it, one after the other. */
+  let kept: PluginSession | null = null
+  let last: Promise<unknown> = Promise.resolve()
+
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (inspector === null) return work()
+    const result = last.then(work)
+    last = result.catch(() => {})
+    return result
+  }
+  const open = (running: MappedBuild, options: SessionOptions): PluginSession => {
+    if (inspector === null) return openSession(supervisor, running, options)
+    kept?.close()
+    kept = openSession(supervisor, running, { ...options, program: debugProgram(folder, running, inspector) })
+    return kept
+  }
+  /** So that its sources are there to set breakpoints in. */
+  const show = async (running: MappedBuild): Promise<void> => {
+    // Why it does not start is told to whoever calls it.
+    await open(running, { egress: outside })
+      .load()
+      .catch(() => {})
+  }
 
   const namesIn = async (name: string): Promise<string[]> => {
     const files = await readdir(path.join(folder, name)).catch(() => [])
@@ -71,6 +97,7 @@ export function openDevSession(folder: string, supervisor: Supervisor): DevSessi
   return {
     use(next) {
       built = next
+      if (inspector !== null) void inTurn(() => show(next))
     },
     async state() {
       const { manifest } = built ?? {}
@@ -81,31 +108,34 @@ export function openDevSession(folder: string, supervisor: Supervisor): DevSessi
         fixtures: await namesIn(FIXTURES_FOLDER),
       }
     },
-    async call(value, onLog) {
-      if (built === null) throw new ToolProblem('There is no build that works yet.')
-      const running = built
-      const call: SavedCall = await callOf(value, {
-        folder,
-        name: 'call',
-        wrong: (message) => {
-          throw new ToolProblem(message)
-        },
-      })
-      const egress = call.fixtures === null ? outside : openReplayEgress(openReplay(call.fixtures), () => {})
-      const { config, userConfig, library } = call
-      const session = openSession(supervisor, running, { egress, config, userConfig, library, storage, onLog })
-      const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(permissionsOf(running.manifest), call.method)
-      try {
-        const { answer, trace } = await session.call(call.method, call.input)
-        storage = session.storage()
-        return { answer, trace, cpuMsMax, wallMsMax, storage }
-      } catch (error) {
-        if (!(error instanceof CallProblem)) throw error
-        storage = session.storage()
-        return { code: error.code, message: error.message, trace: error.trace, cpuMsMax, wallMsMax, storage }
-      } finally {
-        session.close()
-      }
-    },
+    call: (value, onLog) =>
+      inTurn(async () => {
+        if (built === null) throw new ToolProblem('There is no build that works yet.')
+        const running = built
+        const call: SavedCall = await callOf(value, {
+          folder,
+          name: 'call',
+          wrong: (message) => {
+            throw new ToolProblem(message)
+          },
+        })
+        const egress = call.fixtures === null ? outside : openReplayEgress(openReplay(call.fixtures), () => {})
+        const { config, userConfig, library } = call
+        const session = open(running, { egress, config, userConfig, library, storage, onLog })
+        const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(permissionsOf(running.manifest), call.method)
+        try {
+          const { answer, trace } = await session.call(call.method, call.input)
+          storage = session.storage()
+          return { answer, trace, cpuMsMax, wallMsMax, storage }
+        } catch (error) {
+          if (!(error instanceof CallProblem)) throw error
+          storage = session.storage()
+          return { code: error.code, message: error.message, trace: error.trace, cpuMsMax, wallMsMax, storage }
+        } finally {
+          if (inspector === null) session.close()
+          // Where the call has ended its sandbox, the debugger gets another one.
+          else void session.load().catch(() => {})
+        }
+      }),
   }
 }

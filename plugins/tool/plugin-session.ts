@@ -27,12 +27,16 @@ export interface SessionOptions {
   storage?: Record<string, Json>
   library?: readonly LibraryEntry[]
   auth?: NonNullable<OpenOptions['auth']>
+  /** What runs in place of the program that a server would make of it: the same with a debugger. */
+  program?: Program
   /** Every line as it is said, beside what the trace of its call holds. */
   onLog?: (line: CallTrace['log'][number]) => void
 }
 
 /** A plugin in its sandbox, as a server would run it. */
 export interface PluginSession {
+  /** Opens the sandbox before the first call does. @throws GuestError */
+  load(): Promise<void>
   /** @throws CallProblem */
   call(method: string, input: unknown): Promise<{ answer: unknown; trace: CallTrace }>
   storage(): Record<string, Json>
@@ -111,11 +115,18 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
     ready = null
   }
 
+  const open = (): Guest => {
+    guest ??= supervisor.open(options.program ?? programOf(built))
+    return guest
+  }
+
   return {
+    async load() {
+      await open().load()
+    },
     async call(method, input) {
       const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [] }
-      guest ??= supervisor.open(programOf(built))
-      const opened = guest
+      const opened = open()
       let at = performance.now()
       try {
         ready ??= start(opened, trace)

@@ -1,0 +1,62 @@
+/** One message of a debugger to an isolate. */
+export interface Asked {
+  id: number
+  method: string
+  params: Record<string, unknown>
+}
+
+/**
+ * What a debugger has set, so that it holds in the next isolate too: every call and every build has one of its own, and breakpoints that were gone each
+ * time would be of no use.
+ */
+export interface DebugMemory {
+  note(asked: Asked): void
+  /** @param result of what was asked by this number */
+  noteAnswer(id: number, result: unknown): void
+  /** In the order in which an isolate has to hear it. */
+  all(): { method: string; params: Record<string, unknown> }[]
+}
+
+/** Of those the last one holds. */
+const SETTINGS = new Set([
+  'Runtime.enable',
+  'Runtime.setAsyncCallStackDepth',
+  'Debugger.enable',
+  'Debugger.setAsyncCallStackDepth',
+  'Debugger.setBlackboxPatterns',
+  'Debugger.setBreakpointsActive',
+  'Debugger.setPauseOnExceptions',
+  'Debugger.setSkipAllPauses',
+  'HeapProfiler.enable',
+  'Profiler.enable',
+])
+/** More than anybody sets by hand; what is beyond holds in its own isolate only. */
+const BREAKPOINTS_MAX = 1_000
+
+export function openDebugMemory(): DebugMemory {
+  const settings = new Map<string, Record<string, unknown>>()
+  /** By what the isolate calls them, which in every isolate is the same. */
+  const breakpoints = new Map<string, Record<string, unknown>>()
+  const asked = new Map<number, Record<string, unknown>>()
+  return {
+    note({ id, method, params }) {
+      const [domain = '', act] = method.split('.')
+      if (SETTINGS.has(method)) settings.set(method, params)
+      else if (act === 'disable') {
+        for (const setting of settings.keys()) if (setting.startsWith(`${domain}.`)) settings.delete(setting)
+        if (domain === 'Debugger') breakpoints.clear()
+      } else if (method === 'Debugger.removeBreakpoint') breakpoints.delete(String(params.breakpointId))
+      else if (method === 'Debugger.setBreakpointByUrl' && breakpoints.size + asked.size < BREAKPOINTS_MAX) asked.set(id, params)
+    },
+    noteAnswer(id, result) {
+      const params = asked.get(id)
+      asked.delete(id)
+      const { breakpointId } = (result ?? {}) as { breakpointId?: unknown }
+      if (params !== undefined && typeof breakpointId === 'string') breakpoints.set(breakpointId, params)
+    },
+    all: () => [
+      ...[...settings].map(([method, params]) => ({ method, params })),
+      ...[...breakpoints.values()].map((params) => ({ method: 'Debugger.setBreakpointByUrl', params })),
+    ],
+  }
+}

@@ -16,7 +16,7 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
-import type { openEgress } from '#plugins/egress.ts'
+import type { openEgress } from '#plugins/egress/egress.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
 
 /** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */

@@ -8,14 +8,14 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { LibraryJobs } from '#plugins/match/library-jobs.ts'
 import type { MatchTasks } from '#plugins/match/match-tasks.ts'
 import type { Matching } from '#plugins/match/matching.ts'
-import type { PluginHost } from '#plugins/plugin-host.ts'
+import type { UserPlugins } from '#plugins/reader/user-plugins.ts'
 import type { Recommendations } from '#plugins/recommendation/recommendations.ts'
 import type { Repositories } from '#plugins/repository/repositories.ts'
 import type { Templates } from '#plugins/template/templates.ts'
-import type { UserPlugins } from '#plugins/user-plugins.ts'
 
 /** Everything a route may call, put together once by main.ts. */
 export interface Services {

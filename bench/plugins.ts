@@ -8,8 +8,8 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '#bench/load.ts'
 import { silentLog } from '#core/log.ts'
-import type { Program } from '#plugins/guest.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
+import type { Program } from '#plugins/isolate/guest.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 
 const CALLS = 3_000
 const LARGE_CALLS = 300

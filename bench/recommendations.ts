@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { entriesFor, type PlantedLibrary, type PlantedReader, plantLibrary } from '#bench/planted-readers.ts'
 import { silentLog } from '#core/log.ts'
 import plugin from '#plugins/bundled/similar-in-library/main.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openBundledSandbox, openLibraryCalls } from '#test/support/library-plugin.ts'
 import type { Context, LibraryEntry, Recommendation } from '../plugin-sdk/types.ts'
 

@@ -14,7 +14,7 @@ import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 import { silentLog } from '#core/log.ts'
 import { compileCondition } from '#core/template/condition.ts'
 import { listBookContexts } from '#core/template/context-query.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { startServer } from '#test/support/running-server.ts'
 

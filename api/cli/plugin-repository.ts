@@ -6,8 +6,8 @@ import { NAME, VERSION } from '#api/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
-import type { EgressWay } from '#plugins/egress.ts'
-import type { PluginHost } from '#plugins/plugin-host.ts'
+import type { EgressWay } from '#plugins/egress/egress.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Repositories, Repository } from '#plugins/repository/repositories.ts'
 
 interface Opened {
@@ -26,9 +26,9 @@ async function withRepositories(
   try {
     const { database } = opened
     const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
-      import('#plugins/plugin-host.ts'),
-      import('#plugins/supervisor.ts'),
-      import('#plugins/egress.ts'),
+      import('#plugins/host/plugin-host.ts'),
+      import('#plugins/isolate/supervisor.ts'),
+      import('#plugins/egress/egress.ts'),
       import('#plugins/repository/download.ts'),
       import('#plugins/repository/repositories.ts'),
     ])
@@ -165,7 +165,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
       withRepositories(input, way, async ({ host, repositories }) => {
         const { words, flag, out } = input
         const { id } = await chooseRepository(repositories, words[0] as string)
-        const { permissionsOf } = await import('#plugins/permissions.ts')
+        const { permissionsOf } = await import('#plugins/manifest/permissions.ts')
         const wanted = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
         const { plugin, version, sha256, waitsFor } = await repositories.install(wanted)
         const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)

@@ -6,9 +6,9 @@ import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
-import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
-import type { Permissions } from '#plugins/permissions.ts'
-import type { PluginHost } from '#plugins/plugin-host.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { Permissions } from '#plugins/manifest/permissions.ts'
 
 /** Opens what the commands need; a running server sees every change with its next call of the plugin. */
 async function withPlugins(input: CommandInput, work: (host: PluginHost) => Promise<number>): Promise<number> {
@@ -16,9 +16,9 @@ async function withPlugins(input: CommandInput, work: (host: PluginHost) => Prom
   const opened = await openCommandDatabase({ settings, log, stop })
   try {
     const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
-      import('#plugins/plugin-host.ts'),
-      import('#plugins/supervisor.ts'),
-      import('#plugins/egress.ts'),
+      import('#plugins/host/plugin-host.ts'),
+      import('#plugins/isolate/supervisor.ts'),
+      import('#plugins/egress/egress.ts'),
     ])
     const supervisor = openSupervisor({ log })
     const host = openPluginHost({
@@ -116,7 +116,7 @@ export const pluginInstall: Command = {
     const bytes = await readGiven(words[0] as string, cwd)
     const [{ readPackage }, { permissionsOf }] = await Promise.all([
       import('#plugins/package/plugin-package.ts'),
-      import('#plugins/permissions.ts'),
+      import('#plugins/manifest/permissions.ts'),
     ])
     return await withPlugins(input, async (host) => {
       const { manifest, sha256, signedBy } = readPackage(bytes)

@@ -3,8 +3,8 @@ import { endpoint } from '#api/routes/route.ts'
 import { Granted } from '#api/routes/shown-plugins.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
 import { bundledPlugins, getBundledPlugin } from '#plugins/bundled/bundled.ts'
+import { permissionsOf } from '#plugins/manifest/permissions.ts'
 import { readPackage } from '#plugins/package/plugin-package.ts'
-import { permissionsOf } from '#plugins/permissions.ts'
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const

@@ -9,7 +9,7 @@ import type { Application } from '#core/match/application-store.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/match/proposal.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
-import { methodsOf } from '#plugins/manifest.ts'
+import { methodsOf } from '#plugins/manifest/manifest.ts'
 import type { SearchResult } from '#plugins/match/choose.ts'
 import type { Target } from '#plugins/match/matching.ts'
 

@@ -2,8 +2,8 @@ import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import { scopesOf } from '#api/routes/shown-plugins.ts'
 import { Nullable, OneOf, Uuid } from '#core/schema.ts'
-import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
-import { hasFailed } from '#plugins/plugin-calls.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { hasFailed } from '#plugins/host/plugin-calls.ts'
 
 const tag = 'plugins'
 const PluginId = Type.Object({ pluginId: Uuid })

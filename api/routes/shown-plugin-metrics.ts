@@ -1,9 +1,9 @@
 import Type from 'typebox'
 import { HEALTH } from '#api/routes/shown-plugins.ts'
 import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
-import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
-import type { MethodMetrics } from '#plugins/journal-metrics.ts'
-import type { PluginMetrics } from '#plugins/plugin-journal.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { MethodMetrics } from '#plugins/journal/metrics.ts'
+import type { PluginMetrics } from '#plugins/journal/plugin-journal.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 const Milliseconds = Type.Number({ minimum: 0 })

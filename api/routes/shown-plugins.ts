@@ -3,9 +3,9 @@ import type { Services } from '#api/services.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
 import { listPluginFacts, type PluginFacts } from '#core/plugin/plugin-store.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
-import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
-import { type Manifest, methodsOf } from '#plugins/manifest.ts'
-import { permissionsOf } from '#plugins/permissions.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
+import { permissionsOf } from '#plugins/manifest/permissions.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 const Text = Nullable(Type.String())

@@ -9,9 +9,9 @@ import { refuse } from '#core/errors.ts'
 import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
-import type { Manifest } from '#plugins/manifest.ts'
-import { SignInError } from '#plugins/sign-in.ts'
-import type { OfferedPlugin, OwnPlugin } from '#plugins/user-plugins.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
+import { SignInError } from '#plugins/reader/sign-in.ts'
+import type { OfferedPlugin, OwnPlugin } from '#plugins/reader/user-plugins.ts'
 
 const tag = 'plugins'
 const allow = { who: 'user' } as const

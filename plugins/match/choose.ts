@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { RESULT_SCHEMAS } from '#plugins/results.ts'
+import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 import { readIsbn13, titleSimilarity } from '../../plugin-sdk/text.ts'
 
 export type SearchResult = Static<(typeof RESULT_SCHEMAS)['metadata.series.search']>['results'][number]

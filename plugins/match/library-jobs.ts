@@ -18,12 +18,12 @@ import type { Log } from '#core/log.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/match/target-query.ts'
 import { FinalFailure, type TaskQueue, taskErrorMessage } from '#core/task/task.ts'
 import { getTask, type TaskStatus } from '#core/task/task-query.ts'
-import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
-import { methodsOf } from '#plugins/manifest.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import { methodsOf } from '#plugins/manifest/manifest.ts'
 import type { MatchTally, MatchTasks } from '#plugins/match/match-tasks.ts'
 import type { Matching } from '#plugins/match/matching.ts'
 import { idSourceOf } from '#plugins/match/provider.ts'
-import type { PluginHost } from '#plugins/plugin-host.ts'
 
 export interface JobWish {
   name?: string | null | undefined

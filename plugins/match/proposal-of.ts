@@ -7,7 +7,7 @@ import type { Kind } from '#core/metadata/holding-store.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
-import type { RESULT_SCHEMAS } from '#plugins/results.ts'
+import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 
 export type SeriesAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.series.get']>
 export type BookAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.book.get']>

@@ -1,5 +1,5 @@
 import { refuse } from '#core/errors.ts'
-import type { Manifest } from '#plugins/manifest.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
 
 /** What is here of a plugin, and what is to take its place. */
 export interface Upgrade {

@@ -1,5 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
-import { shown } from '#plugins/plain-json.ts'
+import { shown } from '#plugins/manifest/plain-json.ts'
 
 /**
  * ZIP as plugins are packed in it: a strict reader for what strangers send, and a writer that makes the same bytes of the same files. A package is

@@ -12,7 +12,8 @@ import {
   releaseRefresh,
   type StoredRecommendations,
 } from '#core/recommendation/recommendation-store.ts'
-import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { isOffered, nameOf } from '#plugins/reader/user-plugins.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
 import {
   externalSeriesOf,
@@ -23,7 +24,6 @@ import {
   shownItems,
   wishedCount,
 } from '#plugins/recommendation/shown-items.ts'
-import { isOffered, nameOf } from '#plugins/user-plugins.ts'
 
 type Reader = Pick<Caller, 'userId'>
 

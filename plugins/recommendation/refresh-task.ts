@@ -7,7 +7,7 @@ import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/rec
 import { listKnownSeries } from '#core/recommendation/external-series-query.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendation/recommendation-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/task/task.ts'
-import type { PluginHost } from '#plugins/plugin-host.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { type Item, KEPT_MAX, keptItems } from '#plugins/recommendation/shown-items.ts'
 
 export interface RefreshParts {

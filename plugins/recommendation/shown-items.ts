@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { type ExternalSeries, externalKey } from '#core/recommendation/external-series-query.ts'
-import type { InstalledPlugin } from '#plugins/installed-plugin.ts'
-import type { RESULT_SCHEMAS } from '#plugins/results.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 
 /** An item as a plugin gave it, checked. */
 export type Item = Static<(typeof RESULT_SCHEMAS)['recommendations.refresh']>['recommendations'][number]

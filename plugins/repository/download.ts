@@ -1,6 +1,6 @@
 import { refuse } from '#core/errors.ts'
-import type { Downloads, Egress } from '#plugins/egress.ts'
-import { GuestError } from '#plugins/guest-error.ts'
+import type { Downloads, Egress } from '#plugins/egress/egress.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
 
 /**
  * Fetches a file of a repository from the public internet.

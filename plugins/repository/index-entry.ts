@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { refuse } from '#core/errors.ts'
-import { type Manifest, PLUGIN_API } from '#plugins/manifest.ts'
+import { type Manifest, PLUGIN_API } from '#plugins/manifest/manifest.ts'
+import { permissionsOf } from '#plugins/manifest/permissions.ts'
 import { compareVersions } from '#plugins/package/upgrade.ts'
-import { permissionsOf } from '#plugins/permissions.ts'
 import type { IndexPlugin, IndexVersion, PermissionSummary } from '#plugins/repository/index-file.ts'
 import { readRange, satisfies } from '#plugins/repository/version-range.ts'
 

@@ -18,8 +18,8 @@ import {
   recordRepositoryError,
   setRepositoryEnabled,
 } from '#core/plugin/plugin-repository-store.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { readPackage } from '#plugins/package/plugin-package.ts'
-import type { PluginHost } from '#plugins/plugin-host.ts'
 import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repository/available.ts'
 import type { Download } from '#plugins/repository/download.ts'
 import { checkEntry } from '#plugins/repository/index-entry.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '#core/errors.ts'
-import { checkAddress } from '#plugins/egress-request.ts'
-import { GuestError } from '#plugins/guest-error.ts'
+import { checkAddress } from '#plugins/egress/request.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { INDEX_NAME } from '#plugins/repository/index-file.ts'
 
 const URL_LENGTH_MAX = 2_000

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { LRUCache } from 'lru-cache'
 import { CarrelError, refuse } from '#core/errors.ts'
-import type { Program } from '#plugins/guest.ts'
-import { GuestError } from '#plugins/guest-error.ts'
-import type { Supervisor } from '#plugins/supervisor.ts'
+import type { Program } from '#plugins/isolate/guest.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 
 /** One context made into a text, or why it could not be. */
 export type Rendered = { output: string } | { error: TemplateFault }

@@ -1,4 +1,4 @@
-import type { InspectedIsolate, Inspector } from '#plugins/inspection.ts'
+import type { InspectedIsolate, Inspector } from '#plugins/isolate/inspection.ts'
 import { type Asked, openDebugMemory } from './debug-memory.ts'
 
 /** Between one debugger, which stays, and isolates, which come and go with every call and every build. */

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Compile } from 'typebox/compile'
 import { CarrelError } from '#core/errors.ts'
-import type { Manifest } from '#plugins/manifest.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/package/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repository/index-entry.ts'
 import {

@@ -1,5 +1,5 @@
-import { refuse } from '#plugins/egress-request.ts'
-import { KEY_LENGTH_MAX, KEYS_MAX, TTL_SECONDS_MAX, VALUE_LENGTH_MAX } from '#plugins/host-calls.ts'
+import { refuse } from '#plugins/egress/request.ts'
+import { KEY_LENGTH_MAX, KEYS_MAX, TTL_SECONDS_MAX, VALUE_LENGTH_MAX } from '#plugins/host/host-calls.ts'
 
 /** Storage of a plugin that lasts as long as the command: with the limits of a server's, and without a database. */
 export interface MemoryStorage {

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { CarrelError } from '#core/errors.ts'
-import { type Manifest, readManifest } from '#plugins/manifest.ts'
+import { type Manifest, readManifest } from '#plugins/manifest/manifest.ts'
 import { ToolProblem } from './command.ts'
 
 /** The folder of a plugin, as its author keeps it. */

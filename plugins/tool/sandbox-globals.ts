@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { GuestError } from '#plugins/guest-error.ts'
-import type { Supervisor } from '#plugins/supervisor.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import { ToolProblem } from './command.ts'
 
 /** What people are used to from Node and browsers. Which of them the sandbox has, it is asked itself. */

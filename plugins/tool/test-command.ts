@@ -1,4 +1,4 @@
-import { openSupervisor } from '#plugins/supervisor.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, printable, readCount, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'

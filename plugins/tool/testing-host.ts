@@ -1,5 +1,5 @@
-import { openEgress } from '#plugins/egress.ts'
-import type { Supervisor } from '#plugins/supervisor.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
+import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { AnyConfig, Json } from '../../plugin-sdk/index.ts'
 import type { CallReport, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { ENTRIES_PAGE } from '#core/plugin/library-entry-query.ts'
-import { Manifest } from '#plugins/manifest.ts'
+import { BREAKER, QUARANTINE } from '#plugins/host/plugin-health.ts'
+import { LOAD, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
+import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
+import { Manifest } from '#plugins/manifest/manifest.ts'
+import { DEFAULT_LIMITS } from '#plugins/manifest/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
-import { DEFAULT_LIMITS } from '#plugins/permissions.ts'
-import { BREAKER, QUARANTINE } from '#plugins/plugin-health.ts'
-import { LOAD, pluginProgram, REFRESH, SETUP } from '#plugins/plugin-program.ts'
-import { RESULT_SCHEMAS } from '#plugins/results.ts'
 import { ROOT } from '#test/support/plugin-kit.ts'
 
 /** The number that stands behind a name in a file; constants are not exported for people to read them. */
@@ -29,7 +29,7 @@ const mb = (bytes: number) => `${bytes / 1024 / 1024} MB`
 const kb = (bytes: number) => `${bytes / 1024} KB`
 
 async function rowsOfCode(): Promise<[limit: string, standard: string, most: string][]> {
-  const calls = await numbersOf('plugins/plugin-calls.ts')
+  const calls = await numbersOf('plugins/host/plugin-calls.ts')
   const { plugin, ...program } = pluginProgram({
     manifest: { id: 'a.b', capabilities: {} } as unknown as Manifest,
     code: '',
@@ -37,13 +37,13 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     methods: [],
   })
   const asking = plugin as NonNullable<typeof plugin>
-  const host = await numbersOf('plugins/host-calls.ts')
+  const host = await numbersOf('plugins/host/host-calls.ts')
   const [egress, request, turns] = [
-    await numbersOf('plugins/egress.ts'),
-    await numbersOf('plugins/egress-request.ts'),
-    await numbersOf('plugins/egress-turns.ts'),
+    await numbersOf('plugins/egress/egress.ts'),
+    await numbersOf('plugins/egress/request.ts'),
+    await numbersOf('plugins/egress/turns.ts'),
   ]
-  const sandbox = await numbersOf('plugins/runner/sandbox.mjs')
+  const sandbox = await numbersOf('plugins/isolate/runner/sandbox.mjs')
   const [html, xml] = [await numbersOf('plugin-sdk/html.ts'), await numbersOf('plugin-sdk/xml.ts')]
   t.same([html('HTML_LENGTH_MAX'), html('ELEMENTS_MAX')], [xml('XML_LENGTH_MAX'), xml('ELEMENTS_MAX')], 'both parsers take as much')
   const places = await readFile(path.join(ROOT, 'plugins/package/plugin-package.ts'), 'utf8')
@@ -95,7 +95,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Body of an answer, decompressed', '', mb(egress('RESPONSE_BYTES_MAX'))],
     [
       'Requests to one host, by all plugins (`http.rateLimit`)',
-      `${(await readFile(path.join(ROOT, 'plugins/egress-turns.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]} at once, then ${turns('perSecond')} a second`,
+      `${(await readFile(path.join(ROOT, 'plugins/egress/turns.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]} at once, then ${turns('perSecond')} a second`,
       'the same',
     ],
     ['Requests of one plugin under way', '', String(turns('PARALLEL_MAX'))],

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Static } from 'typebox'
 import type { LibraryEntry } from '#core/plugin/library-entry-query.ts'
-import { CAPABILITY_METHODS } from '#plugins/manifest.ts'
-import { RESULT_SCHEMAS, readResult } from '#plugins/results.ts'
+import { RESULT_SCHEMAS, readResult } from '#plugins/host/results.ts'
+import { CAPABILITY_METHODS } from '#plugins/manifest/manifest.ts'
 import type * as Sdk from '../../plugin-sdk/types.ts'
 
 /**

@@ -49,7 +49,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'passport-headerapikey': /^api\//,
   // Nor this.
   ws: /^plugins\/tool\/inspector\.ts$/,
-  'isolated-vm': /^plugins\/runner\/sandbox\.mjs$/,
+  'isolated-vm': /^plugins\/isolate\/runner\/sandbox\.mjs$/,
   re2js: /^core\/(library\/title-rules|template\/condition)\.ts$/,
 }
 

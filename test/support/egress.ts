@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { type EgressPolicy, type EgressResponse, openEgress } from '#plugins/egress.ts'
-import { GuestError } from '#plugins/guest-error.ts'
+import { type EgressPolicy, type EgressResponse, openEgress } from '#plugins/egress/egress.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { type Loopback, openLoopback } from '#test/support/plugins.ts'
 
 /** What a plugin of these tests may do. */

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { silentLog } from '#core/log.ts'
-import type { Budget, CallOptions, Guest, Program } from '#plugins/guest.ts'
-import { GuestError } from '#plugins/guest-error.ts'
-import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/supervisor.ts'
+import type { Budget, CallOptions, Guest, Program } from '#plugins/isolate/guest.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/isolate/supervisor.ts'
 
 export const BUDGET: Budget = { cpuMs: 300, wallMs: 2_000 }
 /** What the context of a plugin's function is made of. */

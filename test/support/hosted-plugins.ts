@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
-import type { PluginHost } from '#plugins/plugin-host.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import type { Loopback } from '#test/support/plugins.ts'
 import { bodyOf, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'

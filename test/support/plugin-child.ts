@@ -2,9 +2,9 @@
 import { openDatabase } from '#core/database/database.ts'
 import { CarrelError } from '#core/errors.ts'
 import { silentLog } from '#core/log.ts'
-import { openEgress } from '#plugins/egress.ts'
-import { openPluginHost } from '#plugins/plugin-host.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
+import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { updateOf } from '#test/support/plugins.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
-import { openEgress } from '#plugins/egress.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
 import { readPackage } from '#plugins/package/plugin-package.ts'
 import { type Download, openDownload } from '#plugins/repository/download.ts'
 import { pluginEntry, versionEntry } from '#plugins/repository/index-entry.ts'

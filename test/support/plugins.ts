@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import type { EgressWay } from '#plugins/egress.ts'
+import type { EgressWay } from '#plugins/egress/egress.ts'
 import { packPlugin } from '#plugins/package/plugin-package.ts'
 
 /** The manifest of a plugin for series metadata; members given replace those. */

@@ -2,10 +2,10 @@
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/log.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
-import { openEgress } from '#plugins/egress.ts'
-import { openPluginHost } from '#plugins/plugin-host.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
+import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 
 const database = openDatabase({ url: process.argv[2] as string, poolMax: 5, log: silentLog })

@@ -2,7 +2,7 @@
 import http from 'node:http'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/log.ts'
-import { type EgressWay, openEgress } from '#plugins/egress.ts'
+import { type EgressWay, openEgress } from '#plugins/egress/egress.ts'
 import { openDownload } from '#plugins/repository/download.ts'
 import { openRepositories } from '#plugins/repository/repositories.ts'
 

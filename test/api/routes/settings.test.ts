@@ -1,7 +1,7 @@
 import t from 'tap'
 import { silentLog } from '#core/log.ts'
 import { CHOSEN_SETTINGS } from '#core/setting/chosen-setting.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { openTestServer } from '#test/support/server.ts'
 

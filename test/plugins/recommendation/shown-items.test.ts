@@ -1,6 +1,7 @@
 import t from 'tap'
 import { externalKey } from '#core/recommendation/external-series-query.ts'
-import { readManifest } from '#plugins/manifest.ts'
+import { readResult } from '#plugins/host/results.ts'
+import { readManifest } from '#plugins/manifest/manifest.ts'
 import {
   externalSeriesOf,
   type Item,
@@ -12,7 +13,6 @@ import {
   shownItems,
   wishedCount,
 } from '#plugins/recommendation/shown-items.ts'
-import { readResult } from '#plugins/results.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 const item = (externalId: string, score: number, more: Partial<Item> = {}): Item => ({

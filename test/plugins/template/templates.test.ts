@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { silentLog } from '#core/log.ts'
-import { openSupervisor } from '#plugins/supervisor.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/template/vocabulary.ts'
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { openEgress } from '#plugins/egress.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
 import { findFixtures, openRecorder, writeFixtures } from '#plugins/tool/fixture-files.ts'
 import { openReplayEgress } from '#plugins/tool/host-answers.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'

@@ -1,0 +1,47 @@
+import net from 'node:net'
+import { parse } from 'tldts'
+import { isGrantableAddress } from '#plugins/egress/address.ts'
+import type { EgressRule } from '#plugins/egress/request.ts'
+
+/** An address that an administrator enters; as long as that of a request. */
+const ADDRESS_LENGTH_MAX = 4_000
+/** What a service that reads and answers needs; nothing in a configuration says that something there may be deleted. */
+const CONFIGURED_METHODS = ['GET', 'POST'] as const
+
+/** By the list of public suffixes, with those of hosters: below `github.io` everybody has a name. */
+const suffixOf = (host: string) => parse(host, { allowPrivateDomains: true, extractHostname: false }).publicSuffix
+
+/**
+ * Whether a rule covers names of people who have nothing to do with each other: everything below `co.uk` or `github.io`. What nobody has
+ * registered, as `*.lan`, is one too.
+ * @param host of a rule: a name, or everything below one with `*.` in front
+ */
+export function isTooWide(host: string): boolean {
+  if (!host.startsWith('*.')) return false
+  const above = host.slice(2)
+  return suffixOf(above) === above
+}
+
+/**
+ * The rule that an address of the configuration makes.
+ * @param isPrivate whether an administrator has granted this one host by itself: plain http, its port and addresses of the house are let
+ * through then, but nothing of this machine
+ * @returns what is wrong with the address where it makes none, for whoever entered it
+ */
+export function ruleOfAddress(address: unknown, { isPrivate }: { isPrivate: boolean }): { rule: EgressRule } | { mistake: string } {
+  if (typeof address !== 'string' || address.length > ADDRESS_LENGTH_MAX || !URL.canParse(address))
+    return { mistake: 'It is no address such as https://api.example.org.' }
+  const { protocol, hostname, username, password, port, origin } = new URL(address)
+  if (protocol !== 'https:' && protocol !== 'http:') return { mistake: 'An address starts with https:// or http://.' }
+  if (username !== '' || password !== '') return { mistake: 'An address holds no credentials; enter them where the plugin asks for them.' }
+  const bare = hostname.replace(/^\[|\]$/g, '')
+  if (/(^|\.)localhost\.?$/.test(hostname) || (net.isIP(bare) !== 0 && !isGrantableAddress(bare)))
+    return { mistake: `${hostname} is this server itself, or of no network where a plugin may go.` }
+  if (isPrivate) return { rule: { host: bare, methods: CONFIGURED_METHODS, origin, private: true } }
+  const only = 'only where a host is granted by itself as one of the house'
+  if (protocol !== 'https:') return { mistake: `Plain http is let through ${only}.` }
+  if (port !== '') return { mistake: `A port is let through ${only}.` }
+  if (net.isIP(bare) !== 0 || !bare.includes('.'))
+    return { mistake: `${hostname} is no name of the public internet; others are let through ${only}.` }
+  return { rule: { host: bare, methods: CONFIGURED_METHODS, origin } }
+}

@@ -1,0 +1,203 @@
+import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import { CarrelError } from '#core/errors.ts'
+import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#core/plugin/library-entry-query.ts'
+import { deleteStored, listStored, readStored, type StorageOwner, writeStored } from '#core/plugin/plugin-storage-store.ts'
+import type { Egress } from '#plugins/egress/egress.ts'
+import type { EgressRule } from '#plugins/egress/request.ts'
+import { ruleOfAddress } from '#plugins/egress/rules.ts'
+import type { Credentials } from '#plugins/host/credentials.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { CallRecord } from '#plugins/journal/plugin-journal.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
+import type { Permissions } from '#plugins/manifest/permissions.ts'
+
+/** On whose behalf a plugin runs, and what it was granted. */
+export interface HostCaller {
+  pluginId: string
+  key: string
+  version: string
+  granted: Permissions
+  /** Null where no reader is behind the call. */
+  userId: string | null
+  auth: Manifest['auth']
+  http: Manifest['http']
+  config: Readonly<Record<string, unknown>>
+  /** Hosts of the configuration may lie in the house's own network. */
+  privateHosts: boolean
+  /** Of what its storage holds. */
+  dataVersion: number
+  /** Last part of the path of the function that runs, such as `search`. */
+  method: string
+  /** Where what is asked is written down. */
+  record: CallRecord | undefined
+}
+
+export const KEYS_MAX = 1_000
+export const KEY_LENGTH_MAX = 200
+export const VALUE_LENGTH_MAX = 256 * 1024
+export const TTL_SECONDS_MAX = 366 * 86_400
+const SLEEP_MS_MAX = 60_000
+const TEXT_LENGTH_MAX = 1024 * 1024
+
+const refuse = (code: string, message: string): never => {
+  throw new GuestError('thrown', message, code)
+}
+
+type Payload = Record<string, unknown>
+type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Promise<unknown>
+
+/** What plugins may ask of the server, each with its own checks: nothing that comes from a guest is believed. */
+export function openHostCalls(parts: {
+  database: Knex
+  egress: Egress
+  credentials: Pick<Credentials, 'bound' | 'status'>
+}): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
+  const { database, egress, credentials } = parts
+
+  const ownerOf = ({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner => {
+    if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not ask for any.')
+    return { pluginId, userId, dataVersion }
+  }
+  const keyOf = ({ key }: Payload): string =>
+    typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
+      ? key
+      : refuse('invalid_argument', `A key is a text of at most ${KEY_LENGTH_MAX} characters.`)
+  const textOf = (value: unknown): string =>
+    typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
+      ? value
+      : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is needed.`)
+
+  const answers: Record<string, Answer> = {
+    fetch: async (payload, caller, signal) => {
+      const { granted, key, version, record } = caller
+      const credential = await credentials.bound(signedInAs(caller), caller.auth)
+      try {
+        const policy = {
+          ...{ caller: key, credential, cacheScope: scopeOf(caller) },
+          rules: [...granted.network, ...configuredRules(caller)],
+          userAgent: `Carrel (plugin ${key} ${version})`,
+          rates: caller.http?.rateLimit,
+          cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
+        }
+        const { cached, ...response } = await egress.fetch(payload, policy, signal)
+        record?.fetch(hostOf(response.url), response.status, response.body.length, cached === true)
+        return response
+      } catch (error) {
+        record?.fetch(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
+        throw error
+      }
+    },
+    'auth.status': (_payload, caller) => credentials.status(signedInAs(caller), caller.auth),
+
+    'storage.get': async (payload, caller) => {
+      const text = await readStored(database, ownerOf(caller), keyOf(payload))
+      return text === null ? null : JSON.parse(text)
+    },
+    'storage.set': async (payload, caller) => {
+      const owner = ownerOf(caller)
+      const key = keyOf(payload)
+      // Text columns know neither NUL nor half of a surrogate pair, JSON escapes both.
+      const value = (JSON.stringify(payload['value'] ?? null) as string).toWellFormed()
+      if (value.length > VALUE_LENGTH_MAX) refuse('limit', `A value may have ${VALUE_LENGTH_MAX} characters as JSON.`)
+      const { ttlSeconds } = payload
+      if (
+        ttlSeconds !== undefined &&
+        ttlSeconds !== null &&
+        !(typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX)
+      )
+        refuse('invalid_argument', `ttlSeconds is a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+      const limits = { keysMax: KEYS_MAX, bytesMax: caller.granted.storageKB * 1024 }
+      await writeStored(database, owner, { key, value, ttlSeconds: typeof ttlSeconds === 'number' ? ttlSeconds : null }, limits)
+      return null
+    },
+    'storage.delete': async (payload, caller) => {
+      await deleteStored(database, ownerOf(caller), keyOf(payload))
+      return null
+    },
+    'storage.list': async (payload, caller) => {
+      const { prefix } = payload
+      return await listStored(
+        database,
+        ownerOf(caller),
+        typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : '',
+      )
+    },
+
+    'library.entries': async ({ cursor }, { granted, userId }) => {
+      if (granted.library.length === 0) refuse('permission', 'This plugin may not read the library: its manifest does not ask for it.')
+      if (userId === null) return refuse('permission', 'No reader is behind this call, so there is no library to read.')
+      if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && /^[0-9a-f-]{36}$/i.test(cursor)))
+        refuse('invalid_argument', 'The cursor is none that this server has given.')
+      const entries = await listLibraryEntries(database, { userId }, (cursor as string | undefined) ?? null)
+      return {
+        entries: entries.map((entry) => shownEntry(entry, granted.library)),
+        nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),
+      }
+    },
+
+    sleep: async ({ ms }, _caller, signal) => {
+      if (typeof ms !== 'number' || !(ms >= 0)) refuse('invalid_argument', 'sleep needs a number of milliseconds.')
+      await sleep(Math.min(ms as number, SLEEP_MS_MAX), undefined, { signal, ref: false })
+      return null
+    },
+    'crypto.digest': async ({ algorithm, text }) => {
+      if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
+        return refuse('invalid_argument', 'The algorithm is sha1, sha256 or md5.')
+      return createHash(algorithm).update(textOf(text)).digest('hex')
+    },
+    'crypto.hmac': async ({ algorithm, key, text }) => {
+      if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuse('invalid_argument', 'The algorithm is sha1 or sha256.')
+      return createHmac(algorithm, textOf(key)).update(textOf(text)).digest('hex')
+    },
+    'crypto.randomUUID': async () => randomUUID(),
+  }
+
+  return (caller) => async (kind, payload, signal) => {
+    const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
+    caller.record?.hostCall(kind)
+    if (answer === undefined) return refuse('invalid_argument', `There is nothing called ${kind.slice(0, 60)}.`)
+    try {
+      return await answer(payload !== null && typeof payload === 'object' ? (payload as Payload) : {}, caller, signal)
+    } catch (error) {
+      // Refusals of core are meant for whoever asked; anything else is not.
+      if (error instanceof CarrelError) return refuse('limit', error.message)
+      throw error
+    }
+  }
+}
+
+type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
+
+/** Who may be given an answer again: nobody but this plugin, and where a reader takes part in it, nobody but that reader. */
+const scopeOf = ({ pluginId, userId }: HostCaller): string => `${pluginId}/${userId ?? ''}`
+
+/** Hosts that an administrator has entered; what is none was refused when it was saved. */
+function configuredRules({ granted, config, privateHosts }: HostCaller): EgressRule[] {
+  return granted.networkFromConfig.flatMap((key) => {
+    const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts })
+    return 'rule' in ruled ? [ruled.rule] : []
+  })
+}
+
+const hostOf = (url: unknown): string => (typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : '')
+
+/** Whose credentials a plugin uses: those of the server, or of the reader that it runs for. */
+const signedInAs = ({ pluginId, userId, auth }: HostCaller) => ({ pluginId, userId: auth?.scope === 'user' ? userId : null })
+
+/** As much of an entry as was granted. */
+export function shownEntry(entry: LibraryEntry, scopes: readonly string[]): Partial<LibraryEntry> {
+  const { seriesId, title, alternateTitles, year, genres, tags, authors, summary, language, status, addedAt, bookCount } = entry
+  const { communityRating, externalIds, rating, booksRead, booksStarted, lastReadAt, readers } = entry
+  return {
+    seriesId,
+    ...(scopes.includes('series.titles') && { title, alternateTitles }),
+    ...(scopes.includes('series.metadata') && {
+      ...{ year, genres, tags, authors, summary, language, status, addedAt, bookCount, communityRating },
+    }),
+    ...(scopes.includes('series.externalIds') && { externalIds }),
+    ...(scopes.includes('reading.progress') && { booksRead, booksStarted, lastReadAt, readers }),
+    ...(scopes.includes('ratings') && { rating }),
+  }
+}

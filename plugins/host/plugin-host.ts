@@ -1,0 +1,167 @@
+import type { Knex } from 'knex'
+import { CarrelError, refuse } from '#core/errors.ts'
+import type { Log } from '#core/log.ts'
+import { findPlugin, listPlugins, listVersions, type Matching, updatePlugin, type VersionRow } from '#core/plugin/plugin-store.ts'
+import type { Egress } from '#plugins/egress/egress.ts'
+import { ruleOfAddress } from '#plugins/egress/rules.ts'
+import { type AuthStatus, type Credentials, openCredentials } from '#plugins/host/credentials.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls, pluginFault } from '#plugins/host/plugin-calls.ts'
+import { openPluginHealth } from '#plugins/host/plugin-health.ts'
+import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Supervisor } from '#plugins/isolate/supervisor.ts'
+import { openPluginJournal, type PluginJournal } from '#plugins/journal/plugin-journal.ts'
+import { readConfig } from '#plugins/manifest/plugin-config.ts'
+import { openRenewal } from '#plugins/reader/sign-in-renewal.ts'
+import { findRevocation } from '#plugins/repository/revocations.ts'
+
+/** What an administrator may change of a plugin; what is missing stays. */
+export interface PluginEdit {
+  config?: Record<string, unknown> | undefined
+  /** Hosts of the configuration may lie in the house's own network. */
+  privateHosts?: boolean | undefined
+  matching?: Matching | undefined
+  /** Members of it that take the place of those before; two who change different ones do not lose any. */
+  matchingMembers?: Matching | undefined
+  /** Of the server; an empty record forgets them. */
+  credentials?: Record<string, string> | undefined
+}
+
+/** Plugins: what is installed, and calling it. One for the server. */
+export interface PluginHost
+  extends Pick<PluginCalls, 'call'>,
+    Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
+  /** As `call`, for work that goes on without an answer: whatever the plugin does is no error of whoever asks. @throws CarrelError: not_found, conflict, invalid_value */
+  attempt(call: PluginCall): Promise<Attempt>
+  list(): Promise<InstalledPlugin[]>
+  /** @throws not_found */
+  get(id: string): Promise<InstalledPlugin>
+  /** The versions that are kept, the newest first. */
+  versions(id: string): Promise<VersionRow[]>
+  /** @throws invalid_value with the path of what is wrong */
+  edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
+  /** Starts the plugin beside whatever runs of it and lets it get ready. */
+  test(id: string): Promise<{ success: boolean; latencyMs: number; message: string }>
+  authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus>
+  /** `unknown` before it has run, `degraded` while it is left alone. */
+  healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled'
+  /** Ends what runs of a plugin for one reader: his credentials or configuration have changed. */
+  end(id: string, userId: string): void
+  readonly credentials: Credentials
+  readonly journal: PluginJournal
+  close(): void
+}
+
+export interface PluginHostParts {
+  database: Knex
+  supervisor: Supervisor
+  egress: Egress
+  log: Log
+  /** See openCredentials. */
+  secrets: readonly string[]
+  /** False in safe mode. */
+  enabled?: boolean
+}
+
+export function openPluginHost(parts: PluginHostParts): PluginHost {
+  const { database, log, secrets, enabled = true } = parts
+  const journal = openPluginJournal()
+  const health = openPluginHealth({ database, log })
+  const credentials = openCredentials(database, secrets)
+  const lifecycle = openPluginLifecycle({
+    database,
+    log,
+    health,
+    calls: () => calls,
+    revocationOf: async (version) => (await findRevocation(database, version))?.reason ?? null,
+  })
+  const calls = openPluginCalls({
+    ...parts,
+    enabled,
+    credentials: openRenewal({ ...parts, credentials }),
+    journal,
+    health,
+    onTripped: lifecycle.onTripped,
+    onSuccess: lifecycle.onSuccess,
+  })
+
+  const get = async (id: string): Promise<InstalledPlugin> =>
+    (await findPlugin<InstalledPlugin>(database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+
+  return {
+    ...lifecycle,
+    call: calls.call,
+    attempt: (call) =>
+      calls.call(call).catch((error: unknown) => {
+        if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
+        throw error
+      }),
+    list: () => listPlugins<InstalledPlugin>(database),
+    get,
+    versions: (id) => listVersions(database, id),
+    credentials,
+    journal,
+    end: calls.end,
+
+    async uninstall(id) {
+      await lifecycle.uninstall(id)
+      journal.forget(id)
+    },
+
+    async edit(id, { config, privateHosts, matching, matchingMembers, credentials: fields }) {
+      const before = await get(id)
+      const { manifest } = before
+      if (config !== undefined) {
+        const read = readConfig(manifest.config, config)
+        for (const key of manifest.permissions?.networkFromConfig ?? []) {
+          const ruled = ruleOfAddress(read[key], { isPrivate: privateHosts ?? before.privateHosts })
+          if (read[key] !== undefined && 'mistake' in ruled)
+            refuse('invalid_value', `config/${key}: ${ruled.mistake}`, { details: [{ path: `/config/${key}`, message: ruled.mistake }] })
+        }
+      }
+      if (privateHosts === true && (manifest.permissions?.networkFromConfig ?? []).length === 0)
+        refuse('invalid_value', `${manifest.name} talks to no host of its configuration.`)
+      if (fields !== undefined) await credentials.set({ pluginId: id, userId: null }, manifest.auth, fields)
+      await updatePlugin(database, id, {
+        ...(config !== undefined && { config }),
+        ...(privateHosts !== undefined && { privateHosts }),
+        ...(matching !== undefined && { matching }),
+        ...(matchingMembers !== undefined && { matchingMembers }),
+      })
+      calls.end(id)
+      return await get(id)
+    },
+
+    async test(id) {
+      const plugin = await get(id)
+      const begun = performance.now()
+      const latencyMs = () => Math.round(performance.now() - begun)
+      if (!enabled) return { success: false, latencyMs: 0, message: 'Plugins are switched off: the server runs in safe mode.' }
+      if (plugin.granted === null) return { success: false, latencyMs: 0, message: 'Nobody has agreed yet to what it asks for.' }
+      try {
+        await calls.tryOut(plugin, 'setup', { userId: null, input: null })
+        return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.` }
+      } catch (error) {
+        if (!(error instanceof GuestError)) throw error
+        return {
+          success: false,
+          latencyMs: latencyMs(),
+          message: `${plugin.manifest.name} ${plugin.version} does not start: ${error.message}`,
+        }
+      }
+    },
+
+    authStatus: ({ id, manifest }, userId) =>
+      credentials.status({ pluginId: id, userId: manifest.auth?.scope === 'user' ? userId : null }, manifest.auth),
+
+    healthOf(plugin) {
+      if (plugin.state === 'waiting') return 'disabled'
+      if (plugin.state !== 'enabled') return plugin.state
+      if (health.isTripped(plugin)) return 'degraded'
+      return plugin.lastSuccessAt === null ? 'unknown' : 'healthy'
+    },
+
+    close: calls.close,
+  }
+}

@@ -1,0 +1,305 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import { CarrelError, refuse } from '#core/errors.ts'
+import type { Log } from '#core/log.ts'
+import { copyStorage, dropStorage } from '#core/plugin/plugin-storage-store.ts'
+import {
+  addVersion,
+  deleteFailures,
+  deletePlugin,
+  deleteUnusedVersion,
+  dropOldVersions,
+  findPlugin,
+  listPlugins,
+  listVersions,
+  lockPlugin,
+  type PluginChange,
+  type PluginState,
+  updatePlugin,
+  type VersionRow,
+} from '#core/plugin/plugin-store.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
+import { failureCode, isFault, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
+import { permissionGrowth, permissionsOf } from '#plugins/manifest/permissions.ts'
+import { readConfig } from '#plugins/manifest/plugin-config.ts'
+import { readPackage } from '#plugins/package/plugin-package.ts'
+import { checkUpgrade, compareVersions } from '#plugins/package/upgrade.ts'
+
+export interface Installation {
+  plugin: InstalledPlugin
+  version: string
+  /** Of the package: what consent is given to. */
+  sha256: string
+  /** What somebody has to agree to or to change before this version runs; empty when it runs already. */
+  waitsFor: string[]
+}
+
+export interface InstallOptions {
+  /** Who installs it. */
+  userId: string | null
+  /** What a repository says that it is. */
+  expected?: { id: string; version: string; sha256: string }
+  /** Takes an update that is signed by somebody else than the version before. */
+  trustNewKey?: boolean
+}
+
+export interface PluginLifecycle {
+  /**
+   * Checks a package and keeps it. A plugin's first version, and one that asks for more than was granted, waits for consent; the version that runs
+   * goes on running.
+   * @throws invalid_value for a package that is none or is not what was expected, conflict for a version that is here already, was signed by somebody
+   * else or must not run any more
+   */
+  install(bytes: Buffer, options: InstallOptions): Promise<Installation>
+  /** Agrees to what a version asks for and runs it. @param sha256 of the package that was looked at */
+  consent(id: string, version: { sha256: string }): Promise<InstalledPlugin>
+  /** Runs an older version that is kept, with the data that it left. @param sha256 the one that ran before, unless said */
+  rollBack(id: string, version?: { sha256?: string }): Promise<InstalledPlugin>
+  setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin>
+  uninstall(id: string): Promise<void>
+  /** Forgets failures and lets a quarantined plugin run again. */
+  reset(id: string): Promise<InstalledPlugin>
+  /** Ends and marks whatever must not run any more. Answers the ids of those. */
+  applyRevocations(): Promise<string[]>
+  /** A version that trips while it is on probation gives way to the one before. */
+  onTripped(plugin: InstalledPlugin, reason: string): Promise<boolean>
+  onSuccess(plugin: InstalledPlugin): Promise<void>
+}
+
+/** Beside the one that runs and the one before it. */
+const KEPT_VERSIONS = 2
+/** Calls after which a new version is trusted. */
+const PROBATION_CALLS = 50
+
+export interface LifecycleParts {
+  database: Knex
+  log: Log
+  health: PluginHealth
+  calls: () => PluginCalls
+  /** Why a version must not run; null where nobody says so. */
+  revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
+}
+
+export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
+  const { database, log, health, calls, revocationOf } = parts
+  /** Right answers of versions on probation, by version. */
+  const proved = new Map<string, number>()
+
+  const get = async (id: string): Promise<InstalledPlugin> =>
+    (await findPlugin<InstalledPlugin>(database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+
+  async function refuseRevoked(key: string, { version, sha256 }: { version: string; sha256: string }): Promise<void> {
+    const reason = await revocationOf({ key, version, sha256 })
+    if (reason !== null) refuse('conflict', `${key} ${version} was revoked and must not run: ${reason}`)
+  }
+
+  /** The plugin as it would be with another version. */
+  const withVersion = (plugin: InstalledPlugin, version: VersionRow): InstalledPlugin => {
+    const manifest = version.manifest as Manifest
+    return {
+      ...plugin,
+      ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted: permissionsOf(manifest) },
+      dataVersion: manifest.dataVersion ?? 1,
+    }
+  }
+
+  /** Why a version would have to wait though everything was granted. */
+  function configurationFault(manifest: Manifest, config: Record<string, unknown>): string[] {
+    try {
+      readConfig(manifest.config, config)
+      return []
+    } catch (error) {
+      return [`needs another configuration: ${(error as Error).message}`]
+    }
+  }
+
+  /** Has a version look at its data and get ready beside the one that runs. @throws invalid_value when it cannot take over */
+  async function prepare(before: InstalledPlugin, after: InstalledPlugin): Promise<void> {
+    try {
+      if (after.dataVersion > before.dataVersion) {
+        const owners = await database.transaction((trx) => copyStorage(trx, before.id, before.dataVersion, after.dataVersion))
+        for (const userId of new Set([null, ...owners])) await calls().tryOut(after, 'migrate', { userId, input: before.dataVersion })
+      }
+      if (configurationFault(after.manifest, after.config).length === 0) await calls().tryOut(after, 'setup', { userId: null, input: null })
+    } catch (error) {
+      if (!(error instanceof GuestError)) throw error
+      // A service that is away today says nothing about the version.
+      if (after.dataVersion > before.dataVersion || isFault(failureCode(error)))
+        refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${error.message}`)
+    }
+  }
+
+  /** Makes a version the one that runs; nothing of it shows before it is done. @param from states that it may be done in; any unless said */
+  async function switchTo(
+    before: InstalledPlugin,
+    version: VersionRow,
+    change: PluginChange,
+    from: readonly PluginState[] | null = null,
+  ): Promise<InstalledPlugin> {
+    const after = withVersion(before, version)
+    const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
+    if (replaces && compareVersions(version.version, before.version) > 0) await prepare(before, after)
+    await database.transaction(async (trx) => {
+      const row = await lockPlugin(trx, before.key)
+      if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
+        refuse('conflict', `${before.key} has been changed meanwhile; look at it again.`)
+      await updatePlugin(trx, before.id, {
+        versionId: version.id,
+        granted: after.granted,
+        dataVersion: after.dataVersion,
+        breaker: null,
+        ...(replaces && { previousVersionId: before.runningVersionId, probationCalls: PROBATION_CALLS }),
+        ...change,
+      })
+      await dropOldVersions(trx, before.id, KEPT_VERSIONS)
+      const kept = (await listVersions(trx, before.id)).map(({ manifest }) => (manifest as Manifest).dataVersion ?? 1)
+      await dropStorage(trx, before.id, kept)
+    })
+    health.forget(before.id)
+    calls().end(before.id)
+    return await get(before.id)
+  }
+
+  const findVersion = async (id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> =>
+    (await listVersions(database, id)).find(wanted)
+
+  return {
+    async install(bytes, { userId, expected, trustNewKey = false }) {
+      const { manifest, code, readme, sha256, signedBy } = readPackage(bytes)
+      if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
+        refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which is not what the repository says.`)
+      await refuseRevoked(manifest.id, { version: manifest.version, sha256 })
+      await calls().rehearse(manifest, code)
+      const { pluginId, versionId, before } = await database.transaction(async (trx) => {
+        const known = await lockPlugin(trx, manifest.id)
+        const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
+        if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest, signedBy, trustNewKey })
+        const ids = await addVersion(trx, {
+          ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, readme, signedBy, userId },
+          codeSha256: createHash('sha256').update(code).digest('hex'),
+        })
+        return { ...ids, before }
+      })
+      const waitsFor = before?.granted
+        ? [...permissionGrowth(before.granted, permissionsOf(manifest)), ...configurationFault(manifest, before.config)]
+        : ['runs for the first time']
+      if (before !== null && before.runningVersionId !== null && waitsFor.length === 0) {
+        const version = await findVersion(pluginId, ({ id }) => id === versionId)
+        try {
+          if (version) await switchTo(before, version, {})
+        } catch (error) {
+          // What could not take over is not kept: it would only stand in the way of the next try.
+          if (error instanceof CarrelError) await deleteUnusedVersion(database, versionId)
+          throw error
+        }
+      }
+      return { plugin: await get(pluginId), version: manifest.version, sha256, waitsFor }
+    },
+
+    async consent(id, { sha256 }) {
+      const plugin = await get(id)
+      const version = await findVersion(id, (one) => one.sha256 === sha256)
+      if (version === undefined)
+        return refuse('conflict', 'That is not a package of this plugin: look at it again, and agree to what you see then.')
+      await refuseRevoked(plugin.key, version)
+      return await switchTo(plugin, version, { state: 'enabled', stateReason: null })
+    },
+
+    async rollBack(id, { sha256 } = {}) {
+      const plugin = await get(id)
+      const version = await findVersion(id, (one) => (sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256))
+      if (plugin.runningVersionId === null || version === undefined)
+        return refuse(
+          'conflict',
+          `There is no ${sha256 === undefined ? 'earlier version' : 'version of that hash'} of ${plugin.key} to go back to.`,
+        )
+      if (compareVersions(version.version, plugin.version) >= 0)
+        refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
+      const growth = plugin.granted ? permissionGrowth(plugin.granted, permissionsOf(version.manifest as Manifest)) : []
+      if (growth.length > 0 && version.id !== plugin.previousVersionId)
+        refuse(
+          'conflict',
+          `${plugin.key} ${version.version} asks for more than is granted now (${growth.join(', ')}); agree to it instead.`,
+        )
+      await refuseRevoked(plugin.key, version)
+      return await switchTo(plugin, version, { previousVersionId: null, probationCalls: 0, ...calmState(plugin.state), stateReason: null })
+    },
+
+    async setEnabled(id, enabled) {
+      const plugin = await get(id)
+      if (enabled && plugin.granted === null) refuse('conflict', `Nobody has agreed yet to what ${plugin.key} asks for.`)
+      if (enabled && plugin.state === 'quarantined')
+        refuse('conflict', `${plugin.key} is in quarantine (${plugin.stateReason}); reset it first.`)
+      if (enabled) await refuseRevoked(plugin.key, plugin)
+      await updatePlugin(database, id, { state: enabled ? 'enabled' : plugin.granted === null ? 'waiting' : 'disabled', stateReason: null })
+      if (!enabled) calls().end(id)
+      return await get(id)
+    },
+
+    async uninstall(id) {
+      if (!(await deletePlugin(database, id))) refuse('not_found', `There is no plugin ${id}.`)
+      calls().end(id)
+      health.forget(id)
+    },
+
+    async reset(id) {
+      const plugin = await get(id)
+      await deleteFailures(database, id)
+      await updatePlugin(database, id, {
+        breaker: null,
+        ...calmState(plugin.state),
+        ...(plugin.state === 'quarantined' && { stateReason: null }),
+      })
+      health.forget(id)
+      calls().end(id)
+      return await get(id)
+    },
+
+    async applyRevocations() {
+      const revoked: string[] = []
+      for (const plugin of await listPlugins<InstalledPlugin>(database)) {
+        const reason = await revocationOf(plugin)
+        if (reason === null || plugin.state === 'revoked') continue
+        await updatePlugin(database, plugin.id, { state: 'revoked', stateReason: `${plugin.version} was revoked: ${reason}` })
+        calls().end(plugin.id)
+        log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and does not run any more')
+        revoked.push(plugin.id)
+      }
+      return revoked
+    },
+
+    async onTripped(plugin, reason) {
+      if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return false
+      const version = await findVersion(plugin.id, ({ id }) => id === plugin.previousVersionId)
+      if (version === undefined || (await revocationOf({ key: plugin.key, ...version })) !== null) return false
+      proved.delete(plugin.versionId)
+      const stateReason = `${plugin.version} failed as soon as it ran (${reason.slice(0, 500)}); ${version.version} runs again.`
+      try {
+        // Never one that somebody has stopped while its last call ran.
+        const from = ['enabled', 'quarantined'] as const
+        await switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
+      } catch (error) {
+        // Somebody was quicker, and knows why.
+        if (error instanceof CarrelError) return false
+        throw error
+      }
+      log.warn({ plugin: plugin.key, from: plugin.version, to: version.version, reason }, stateReason)
+      return true
+    },
+
+    async onSuccess(plugin) {
+      if (plugin.probationCalls === 0) return
+      const count = (proved.get(plugin.versionId) ?? 0) + 1
+      proved.set(plugin.versionId, count)
+      if (count < plugin.probationCalls) return
+      proved.delete(plugin.versionId)
+      await updatePlugin(database, plugin.id, { probationCalls: 0 }, { version_id: plugin.versionId })
+    },
+  }
+}
+
+/** What was wrong with the other version, or is forgiven, does not keep a plugin from being switched on again. */
+const calmState = (state: PluginState): PluginChange => (state === 'quarantined' ? { state: 'disabled' } : {})

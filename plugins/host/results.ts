@@ -1,0 +1,195 @@
+import type { TSchema } from 'typebox'
+import Type from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
+import { AUTHOR_ROLES } from '#core/metadata/field.ts'
+import { READING_DIRECTIONS, SERIES_STATUSES } from '#core/series/metadata.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+
+/**
+ * What plugins may answer: the schemas that the types of the SDK are checked against. Unknown members are dropped, texts are cut, numbers
+ * clamped to what they mean; what has not the shape is refused.
+ */
+
+const TITLE_LENGTH_MAX = 1_000
+const TEXT_LENGTH_MAX = 40_000
+const LIST_MAX = 500
+
+const text = (maxLength: number) => Type.String({ maxLength })
+const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+const Id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' })
+const Web = Type.String({ maxLength: 2_000, pattern: '^https?://' })
+const Words = Type.Array(text(200), { maxItems: LIST_MAX })
+const Whole = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
+const Fraction = Type.Number({ minimum: 0, maximum: 1 })
+const Percent = Type.Number({ minimum: 0, maximum: 100 })
+const Status = Type.Enum([...SERIES_STATUSES], { type: 'string' })
+const Ids = Type.Record(text(100), text(200))
+
+const SearchResult = Type.Object({
+  externalId: Id,
+  title: text(TITLE_LENGTH_MAX),
+  alternateTitles: Type.Optional(Words),
+  year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
+  coverUrl: Optional(Web),
+  relevance: Type.Optional(Fraction),
+  preview: Type.Optional(
+    Type.Object({
+      status: Optional(text(100)),
+      genres: Type.Optional(Words),
+      rating: Optional(Percent),
+      description: Optional(text(TEXT_LENGTH_MAX)),
+      bookCount: Optional(Whole),
+    }),
+  ),
+})
+
+const SearchAnswer = Type.Object({ results: Type.Array(SearchResult, { maxItems: 100 }), nextCursor: Optional(text(1_000)) })
+const MatchAnswer = Type.Object({
+  match: Type.Union([SearchResult, Type.Null()]),
+  confidence: Fraction,
+  alternatives: Type.Optional(Type.Array(SearchResult, { maxItems: 100 })),
+})
+
+const described = {
+  externalId: Id,
+  externalUrl: Optional(Web),
+  title: Optional(text(TITLE_LENGTH_MAX)),
+  titleSort: Optional(text(TITLE_LENGTH_MAX)),
+  summary: Optional(text(TEXT_LENGTH_MAX)),
+  publisher: Optional(text(TITLE_LENGTH_MAX)),
+  year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
+  authors: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: Type.String({ minLength: 1, maxLength: 500 }),
+        role: Type.Optional(Type.Enum([...AUTHOR_ROLES], { type: 'string' })),
+        sortName: Optional(text(500)),
+      }),
+      { maxItems: LIST_MAX },
+    ),
+  ),
+  genres: Type.Optional(Words),
+  tags: Type.Optional(Words),
+  coverUrl: Optional(Web),
+  rating: Optional(Type.Object({ score: Percent, voteCount: Optional(Whole) })),
+  externalLinks: Type.Optional(Type.Array(Type.Object({ label: text(100), url: Web }), { maxItems: 100 })),
+  externalIds: Type.Optional(Ids),
+}
+
+const SeriesMetadata = Type.Object({
+  ...described,
+  alternateTitles: Type.Optional(
+    Type.Array(Type.Object({ title: text(TITLE_LENGTH_MAX), language: Optional(text(35)), label: Optional(text(100)) }), {
+      maxItems: LIST_MAX,
+    }),
+  ),
+  status: Optional(Status),
+  readingDirection: Optional(Type.Enum([...READING_DIRECTIONS], { type: 'string' })),
+  ageRating: Optional(Type.Integer({ minimum: 0, maximum: 99 })),
+  language: Optional(text(35)),
+  totalVolumeCount: Optional(Whole),
+  totalChapterCount: Optional(Type.Number({ minimum: 0, maximum: 1e8 })),
+})
+
+const BookMetadata = Type.Object({
+  ...described,
+  subtitle: Optional(text(TITLE_LENGTH_MAX)),
+  number: Optional(Type.Number({ minimum: -1e8, maximum: 1e8 })),
+  volume: Optional(Whole),
+  isbns: Optional(text(1_000)),
+  language: Optional(text(35)),
+  month: Optional(Type.Integer({ minimum: 1, maximum: 12 })),
+  day: Optional(Type.Integer({ minimum: 1, maximum: 31 })),
+  pageCount: Optional(Whole),
+  subjects: Type.Optional(Words),
+})
+
+const Recommendation = Type.Object({
+  externalId: Id,
+  title: text(TITLE_LENGTH_MAX),
+  externalUrl: Optional(Web),
+  coverUrl: Optional(Web),
+  summary: Optional(text(TEXT_LENGTH_MAX)),
+  genres: Type.Optional(Words),
+  tags: Type.Optional(
+    Type.Array(Type.Object({ name: text(200), category: Optional(text(100)), rank: Optional(Type.Number()) }), { maxItems: LIST_MAX }),
+  ),
+  score: Fraction,
+  reason: text(2_000),
+  basedOn: Type.Optional(Words),
+  inLibrary: Type.Optional(Type.Boolean()),
+  status: Optional(Status),
+  format: Optional(text(100)),
+  countryOfOrigin: Optional(text(10)),
+  startYear: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
+  rating: Optional(Percent),
+  popularity: Optional(Type.Number()),
+  totalVolumeCount: Optional(Whole),
+  totalChapterCount: Optional(Type.Number({ minimum: 0, maximum: 1e8 })),
+  externalIds: Type.Optional(Ids),
+})
+const Recommendations = Type.Object({ recommendations: Type.Array(Recommendation, { maxItems: 500 }) })
+
+/** The schema of every method's answer; what is not in the table answers nothing that anybody reads. */
+export const RESULT_SCHEMAS = {
+  'metadata.series.search': SearchAnswer,
+  'metadata.series.get': SeriesMetadata,
+  'metadata.series.match': MatchAnswer,
+  'metadata.book.search': SearchAnswer,
+  'metadata.book.get': BookMetadata,
+  'metadata.book.match': MatchAnswer,
+  'recommendations.get': Recommendations,
+  'recommendations.refresh': Recommendations,
+} as const satisfies Readonly<Record<string, TSchema>>
+
+const checks = new Map(Object.entries<TSchema>(RESULT_SCHEMAS).map(([method, schema]) => [method, Compile(schema)]))
+
+/**
+ * Reads the answer of a method, and rebuilds it from what its schema knows.
+ * @throws GuestError invalid_result with the path of the member that is wrong
+ */
+export function readResult(method: string, json: string): unknown {
+  const check = checks.get(method)
+  const schema = (RESULT_SCHEMAS as Readonly<Record<string, TSchema>>)[method]
+  if (check === undefined || schema === undefined) return null
+  const value = fit(schema as Shape, Value.Clean(schema, JSON.parse(json) as unknown))
+  if (check.Check(value)) return value
+  const [first] = check.Errors(value)
+  throw new GuestError(
+    'invalid_result',
+    `The plugin's ${method} answered what it may not: ${first?.instancePath || 'the answer'} ${first?.message}.`,
+  )
+}
+
+interface Shape {
+  type?: string
+  anyOf?: Shape[]
+  items?: Shape
+  properties?: Record<string, Shape>
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  maxItems?: number
+  pattern?: string
+}
+
+/** Cuts and clamps what is too long or too large: better a short summary than none. */
+function fit(shape: Shape, value: unknown): unknown {
+  if (shape.anyOf) return value === null ? null : fit(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value)
+  // An address or an identifier that was cut would be another one.
+  if (typeof value === 'string') return shape.maxLength !== undefined && shape.pattern === undefined ? cut(value, shape.maxLength) : value
+  if (typeof value === 'number') return Math.min(Math.max(value, shape.minimum ?? value), shape.maximum ?? value)
+  if (Array.isArray(value)) return value.slice(0, shape.maxItems).map((entry) => (shape.items ? fit(shape.items, entry) : entry))
+  if (value !== null && typeof value === 'object' && shape.properties) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fit(shape.properties?.[name] ?? {}, member)]))
+  }
+  return value
+}
+
+/** Control characters have no place in anything that is shown; half of a pair is no letter. */
+const cut = (value: string, length: number) =>
+  value
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, '')
+    .slice(0, length)
+    .toWellFormed()

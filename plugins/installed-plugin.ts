@@ -1,6 +1,0 @@
-import type { PluginRow } from '#core/plugin/plugin-store.ts'
-import type { Manifest } from '#plugins/manifest.ts'
-import type { Permissions } from '#plugins/permissions.ts'
-
-/** A plugin as the database keeps it, with the version that runs, or the newest where none does yet. */
-export type InstalledPlugin = PluginRow<Manifest, Permissions>

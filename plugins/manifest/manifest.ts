@@ -1,0 +1,289 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { Compile } from 'typebox/compile'
+import { refuse } from '#core/errors.ts'
+import { OneOf } from '#core/schema.ts'
+import { isTooWide } from '#plugins/egress/rules.ts'
+import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
+import { configSchemaFault } from '#plugins/manifest/plugin-config.ts'
+
+/** Which part of the interface for plugins this server offers. */
+export const PLUGIN_API = '1.0'
+
+const PLUGIN_ID = '^[a-z0-9]+([.-][a-z0-9]+)+$'
+/** Strict semantic versions, without anything behind the three numbers but a pre-release. */
+const NUMBER = '(0|[1-9]\\d{0,5})'
+const PRE_RELEASE = '(0|[1-9]\\d{0,15}|\\d*[A-Za-z-][0-9A-Za-z-]*)'
+const VERSION = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRE_RELEASE}(\\.${PRE_RELEASE})*)?$`
+/** A host of the public internet by its name: numbers are refused, and so is what has no dot. */
+const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$'
+/**
+ * One line that people read before they agree: no control characters, nothing that turns its direction, and something to see. The length is counted
+ * here, in code points, for `maxLength` counts what stands as one character, and that may be thousands put on top of each other.
+ */
+const lineOf = (length: number) =>
+  `^(?=[^\\p{L}\\p{N}]*[\\p{L}\\p{N}])[^\\p{Cc}\\p{Cs}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${length}}$`
+/** An address to click on: a name, perhaps a port, and nothing that has to be escaped; so neither credentials nor markup. */
+const URL_TEXT = '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?([/?#][A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*)?$'
+const LINK_TEMPLATE =
+  '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*\\{(title|id)\\}[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*$'
+const CONFIG_KEY = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
+const LANGUAGE = '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$'
+/** Without a colon: `plugin:<id>` is what another plugin's identifiers are kept under. */
+const SOURCE = '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$'
+const HEADER = '^[A-Za-z][A-Za-z0-9-]{0,63}$'
+/** Headers that say where a request goes and how it is framed; no service wants credentials there, and a manifest could bend requests by them. */
+const FORBIDDEN_HEADER =
+  /^(host|connection|keep-alive|transfer-encoding|content-.*|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*)$/i
+const PRINTABLE = '^[ -~]+$'
+const OAUTH_SCOPE = '^[!#-\\[\\]-~]{1,200}$'
+const PLUGIN_API_RANGE = '^\\^1\\.(0|[1-9]\\d{0,3})$'
+/** A week: what services say of a book changes seldom, and no longer is anything kept that they may have taken back. */
+const CACHE_SECONDS_MAX = 7 * 86_400
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
+
+export const LIBRARY_SCOPES = ['series.titles', 'series.metadata', 'series.externalIds', 'reading.progress', 'ratings'] as const
+
+/** Functions that each capability may have; their paths in the plugin are the capability and the name. */
+export const CAPABILITY_METHODS = {
+  'metadata.series': ['search', 'get', 'match'],
+  'metadata.book': ['search', 'get', 'match'],
+  recommendations: ['get', 'refresh', 'dismiss'],
+} as const
+export type Capability = keyof typeof CAPABILITY_METHODS
+/** Capabilities that will come; nobody may use their names for something else until then. */
+const RESERVED_CAPABILITIES = ['sync', 'releases', 'notifications']
+
+/** What the patterns say, for people. */
+const PATTERNS: Record<string, string> = {
+  [PLUGIN_ID]: 'must be lower-case ASCII words with dots or hyphens between them, such as org.example.anilist',
+  [VERSION]: 'must be a semantic version such as 1.4.0 or 1.4.0-beta.1',
+  [HOST]: 'must be the name of a host in lower case, with a dot in it and without scheme, port or path; *. may stand in front',
+  [URL_TEXT]: 'must be an https address without credentials, percent-encoded where needed',
+  [LINK_TEMPLATE]: 'must be an https address with {title} or {id} behind its host, once',
+  [CONFIG_KEY]: 'must be the name of a member of config: letters, digits and underscores',
+  [LANGUAGE]: 'must be a language such as en or pt-BR',
+  [SOURCE]: 'must be a lower-case ASCII word such as anilist',
+  [HEADER]: 'must be the name of a header',
+  [PRINTABLE]: 'must be printable ASCII',
+  [OAUTH_SCOPE]: 'must be a scope as OAuth 2 spells them: printable ASCII without spaces and quotes',
+  [PLUGIN_API_RANGE]: `must be a caret range such as ^${PLUGIN_API}`,
+}
+
+function Text(length: number) {
+  const pattern = lineOf(length)
+  PATTERNS[pattern] = `must be one line of 1 to ${length} readable characters, without control characters`
+  return Type.String({ pattern })
+}
+const Url = Type.String({ maxLength: 2_000, pattern: URL_TEXT })
+/** An address with a place to fill in; the value is percent-encoded when it is. */
+const LinkTemplate = Type.String({ maxLength: 2_000, pattern: LINK_TEMPLATE })
+const Host = Type.String({ pattern: HOST, maxLength: 253 })
+/** Members of a configuration, which are read by this name in the code too. */
+const ConfigKey = Type.String({ pattern: CONFIG_KEY })
+
+const MetadataCapability = Type.Object({
+  methods: Type.Array(OneOf(['search', 'get', 'match']), { minItems: 1, maxItems: 3, uniqueItems: true }),
+  /** Under which name identifiers of this service are kept; `plugin:<id>` unless said. */
+  idSource: Type.Optional(Type.String({ maxLength: 100, pattern: SOURCE })),
+  languages: Type.Optional(Type.Array(Type.String({ maxLength: 35, pattern: LANGUAGE }), { maxItems: 200 })),
+})
+
+/** `manifest.json` of a plugin. Members that nobody here knows are passed over, so that newer plugins still read. */
+export const Manifest = Type.Object({
+  manifestVersion: Type.Literal(1),
+  id: Type.String({ pattern: PLUGIN_ID, maxLength: 64 }),
+  name: Text(60),
+  version: Type.String({ pattern: VERSION, maxLength: 64 }),
+  summary: Text(120),
+  description: Type.Optional(Text(200)),
+  author: Type.Optional(Type.Object({ name: Text(100), url: Type.Optional(Url) })),
+  license: Type.Optional(Text(100)),
+  homepage: Type.Optional(Url),
+  repository: Type.Optional(Url),
+  engine: Type.Object({ pluginApi: Type.String({ pattern: PLUGIN_API_RANGE, description: 'Such as ^1.0.' }) }),
+  main: Type.Optional(Type.Literal('main.js')),
+  capabilities: Type.Object({
+    'metadata.series': Type.Optional(MetadataCapability),
+    'metadata.book': Type.Optional(MetadataCapability),
+    recommendations: Type.Optional(
+      Type.Object({
+        methods: Type.Array(OneOf(['get', 'refresh', 'dismiss']), { minItems: 1, maxItems: 3, uniqueItems: true }),
+        scope: Type.Optional(Type.Literal('user')),
+        /**
+         * Under which name identifiers of what is recommended are kept here; that of `metadata.series`, or `plugin:<id>`, unless said. `carrel`:
+         * they are the ids of series of this library.
+         */
+        idSource: Type.Optional(Type.String({ maxLength: 100, pattern: SOURCE })),
+      }),
+    ),
+    /** Links to a service beside a series: to its search by title, and to what an external id of the plugin's `idSource` means. */
+    webLinks: Type.Optional(
+      Type.Object({ search: Type.Optional(LinkTemplate), series: Type.Optional(LinkTemplate), book: Type.Optional(LinkTemplate) }),
+    ),
+  }),
+  permissions: Type.Optional(
+    Type.Object({
+      network: Type.Optional(
+        Type.Array(
+          Type.Object({
+            host: Host,
+            methods: Type.Optional(Type.Array(OneOf([...METHODS]), { maxItems: METHODS.length, uniqueItems: true })),
+            reason: Text(200),
+          }),
+          { maxItems: 20 },
+        ),
+      ),
+      /** Members of `config` with addresses that administrators enter: those hosts are talked to as well, by GET and POST. */
+      networkFromConfig: Type.Optional(Type.Array(ConfigKey, { maxItems: 5, uniqueItems: true })),
+      storage: Type.Optional(Type.Object({ quotaKB: Type.Integer({ minimum: 1, maximum: 20_480 }) })),
+      library: Type.Optional(Type.Array(OneOf([...LIBRARY_SCOPES]), { maxItems: LIBRARY_SCOPES.length, uniqueItems: true })),
+    }),
+  ),
+  auth: Type.Optional(
+    Type.Object({
+      type: OneOf(['none', 'apiKey', 'basic', 'oauth2']),
+      scope: OneOf(['user', 'server']),
+      bind: Type.Optional(
+        Type.Object({
+          host: Host,
+          header: Type.String({ pattern: HEADER }),
+          format: Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Holds {token}.' }),
+        }),
+      ),
+      oauth2: Type.Optional(
+        Type.Object({
+          authorizeUrl: Url,
+          tokenUrl: Url,
+          scopes: Type.Optional(Type.Array(Type.String({ pattern: OAUTH_SCOPE }), { maxItems: 50, uniqueItems: true })),
+          pkce: Type.Optional(Type.Boolean({ description: 'Sent unless it is false.' })),
+        }),
+      ),
+    }),
+  ),
+  config: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON Schema: what administrators set.' })),
+  userConfig: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON Schema: what each reader sets.' })),
+  /** Of what the plugin keeps in its storage; when it rises, `migrate` is called before the new version runs. */
+  dataVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  http: Type.Optional(
+    Type.Object({
+      /** By host: what its terms allow; less than the server would, never more. */
+      rateLimit: Type.Optional(
+        Type.Record(
+          Type.String({ pattern: HOST }),
+          Type.Object({
+            perMinute: Type.Integer({ minimum: 1, maximum: 300 }),
+            burst: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+            maxParallel: Type.Optional(Type.Integer({ minimum: 1, maximum: 6 })),
+          }),
+        ),
+      ),
+      /** Seconds for which answers to GET are kept and given again, by the function that asks. */
+      cacheTtl: Type.Optional(
+        Type.Object({
+          search: Type.Optional(Type.Integer({ minimum: 0, maximum: CACHE_SECONDS_MAX })),
+          get: Type.Optional(Type.Integer({ minimum: 0, maximum: CACHE_SECONDS_MAX })),
+          match: Type.Optional(Type.Integer({ minimum: 0, maximum: CACHE_SECONDS_MAX })),
+          refresh: Type.Optional(Type.Integer({ minimum: 0, maximum: CACHE_SECONDS_MAX })),
+        }),
+      ),
+    }),
+  ),
+  limits: Type.Optional(
+    Type.Object({
+      heapMB: Type.Optional(Type.Integer({ minimum: 16, maximum: 256 })),
+      cpuMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 5_000 })),
+      wallMs: Type.Optional(Type.Integer({ minimum: 1_000, maximum: 60_000 })),
+    }),
+  ),
+})
+export type Manifest = Static<typeof Manifest>
+
+const check = Compile(Manifest)
+/** What a manifest may weigh: one with long lists has 10 KB. */
+export const MANIFEST_BYTES_MAX = 64 * 1024
+
+const KNOWN_PERMISSIONS = ['network', 'networkFromConfig', 'storage', 'library']
+/** Capabilities without code behind them. */
+const DECLARED_ONLY = ['webLinks']
+
+/** @throws invalid_value with the path of the member that is wrong */
+export function readManifest(bytes: Uint8Array): Manifest {
+  const wrong = (path: string, message: string): never =>
+    refuse('invalid_value', `manifest.json${path === '' ? '' : ` at ${path}`}: ${message}.`, {
+      details: [{ path: `/manifest${path}`, message }],
+    })
+  if (bytes.length > MANIFEST_BYTES_MAX) wrong('', `it has ${bytes.length} bytes; ${MANIFEST_BYTES_MAX} are allowed`)
+  const value = readPlainJson(bytes, (message) => wrong('', message))
+  if (!check.Check(value)) {
+    const [first] = check.Errors(value)
+    const pattern = (first?.params as { pattern?: unknown } | undefined)?.pattern
+    const said = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
+    return wrong(first?.instancePath ?? '', said ?? first?.message ?? 'it is no manifest')
+  }
+  const { engine, capabilities, permissions = {} } = value
+  // What a server does not know it cannot ask consent for, nor keep within bounds; so newer plugins wait for a newer server.
+  if (Number(engine.pluginApi.split('.')[1]) > Number(PLUGIN_API.split('.')[1]))
+    wrong('/engine/pluginApi', `this server offers ${PLUGIN_API}; the plugin needs a newer one`)
+  const reserved = RESERVED_CAPABILITIES.find((name) => Object.hasOwn(capabilities, name))
+  if (reserved !== undefined) wrong(`/capabilities/${reserved}`, 'this name is kept for a later version of the interface')
+  const capability = Object.keys(capabilities).find((name) => !Object.hasOwn(CAPABILITY_METHODS, name) && !DECLARED_ONLY.includes(name))
+  if (capability !== undefined) wrong(`/capabilities/${shown(capability)}`, 'this server does not know that capability; a newer one may')
+  if (Object.keys(capabilities).length === 0) wrong('/capabilities', 'a plugin has at least one')
+  const permission = Object.keys(permissions).find((name) => !KNOWN_PERMISSIONS.includes(name))
+  if (permission !== undefined) wrong(`/permissions/${shown(permission)}`, 'this server does not know that permission; a newer one may')
+  const hosts = (permissions.network ?? []).map(({ host }) => host)
+  const wide = hosts.findIndex(isTooWide)
+  if (wide !== -1)
+    wrong(
+      `/permissions/network/${wide}/host`,
+      `${hosts[wide]} covers names of people who have nothing to do with each other; name the hosts`,
+    )
+  const twice = hosts.findIndex((host, index) => hosts.indexOf(host) < index)
+  if (twice !== -1) wrong(`/permissions/network/${twice}/host`, `${hosts[twice]} stands there twice; give all its methods in one place`)
+  checkCredentials(value, hosts, wrong)
+  for (const name of ['config', 'userConfig'] as const) {
+    const fault = value[name] === undefined ? null : configSchemaFault(value[name])
+    if (fault !== null) wrong(`/${name}${fault.path}`, fault.message)
+  }
+  const limited = Object.keys(value.http?.rateLimit ?? {}).find((host) => !hosts.includes(host))
+  if (limited !== undefined) wrong(`/http/rateLimit/${shown(limited)}`, 'it is no host of /permissions/network')
+  const members = value.config?.['properties']
+  const known = members !== null && typeof members === 'object' ? Object.keys(members) : []
+  const missing = (permissions.networkFromConfig ?? []).findIndex((key) => !known.includes(key))
+  if (missing !== -1) wrong(`/permissions/networkFromConfig/${missing}`, 'it is no member of /config/properties')
+  return value
+}
+
+/** Where credentials go and come from: nowhere that the administrator is not told of. */
+function checkCredentials(
+  { auth, capabilities }: Manifest,
+  hosts: readonly string[],
+  wrong: (path: string, message: string) => never,
+): void {
+  if (auth === undefined) return
+  const { bind, oauth2, type, scope } = auth
+  if (bind !== undefined) {
+    if (!hosts.includes(bind.host)) wrong('/auth/bind/host', 'credentials go only to a host of /permissions/network')
+    if (bind.host.startsWith('*.')) wrong('/auth/bind/host', 'credentials go to one host, which is named in full')
+    if (FORBIDDEN_HEADER.test(bind.header)) wrong('/auth/bind/header', `credentials cannot go into ${bind.header}`)
+    if (bind.format.split('{token}').length !== 2)
+      wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')
+  }
+  if (type !== 'none' && bind === undefined) wrong('/auth', 'bind must say where the credentials go')
+  if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it stands there if the type is oauth2, and only then')
+  if (scope === 'user' && !Object.hasOwn(capabilities, 'recommendations'))
+    wrong('/auth/scope', 'only recommendations run for a reader; metadata is looked up with credentials of the server')
+  const given = oauth2 === undefined ? [] : [oauth2.authorizeUrl, oauth2.tokenUrl]
+  // Numbers in place of names are for the egress to refuse where the server asks; here a browser would.
+  for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${shown(url)} has no host by its name`)
+}
+
+const hostPattern = new RegExp(HOST)
+const isHostName = (host: string) => hostPattern.test(host) && !host.startsWith('*.')
+
+/** Paths of the functions that a plugin must define, as its manifest says. */
+export const methodsOf = ({ capabilities }: Manifest): string[] =>
+  Object.entries(capabilities).flatMap(([capability, given]) =>
+    ((given as { methods?: string[] } | undefined)?.methods ?? []).map((method) => `${capability}.${method}`),
+  )

@@ -1,0 +1,326 @@
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Knex } from 'knex'
+import t from 'tap'
+import { addRepository, addRevocations } from '#core/plugin/plugin-repository-store.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
+import { pluginOf, updateOf } from '#test/support/plugins.ts'
+
+t.setTimeout(120_000)
+
+/** Says its word, and throws when it is asked for `bad`; remembers what it was asked last. */
+const saying = (word: string, more = '') => `export default { ${more} metadata: { series: {
+  async search({ query }, ctx) {
+    if (query === 'bad') throw new Error('no good')
+    const before = await ctx.storage.get('last')
+    await ctx.storage.set('last', query)
+    return { results: [{ externalId: '1', title: '${word} ' + JSON.stringify(before) }] }
+  },
+  get: () => ({ externalId: '1' }) } } }`
+
+type Host = Awaited<ReturnType<typeof openTestHost>>['host']
+const asker = (host: Host, pluginId: string) => async (query: string) => {
+  const { result } = await host.call({ pluginId, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
+  return (result as { results: { title: string }[] }).results[0]?.title
+}
+
+t.test('going back by hand: to the version before, with what it knew', async (t) => {
+  const { host, run } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  await t.rejects(host.rollBack(id), { code: 'conflict', message: /no earlier version/ })
+  t.equal(await ask('a'), 'one null')
+  const migrate = `async migrate(ctx, from) { await ctx.storage.set('last', 'migrated from ' + from) },`
+  const two = await host.install(pluginOf(saying('two', migrate), { version: '2.0.0', dataVersion: 2 }), { userId: null })
+  t.same(two.waitsFor, [])
+  t.equal(await ask('b'), 'two "migrated from 1"')
+  t.match(await host.rollBack(id), { version: '1.0.0', state: 'enabled', dataVersion: 1 })
+  t.equal(await ask('c'), 'one "a"', 'what the new version wrote is not what the old one reads')
+  await t.rejects(host.rollBack(id, { sha256: two.sha256 }), { code: 'conflict', message: /not older/ })
+  await host.consent(id, { sha256: two.sha256 })
+  t.equal(await ask('d'), 'two "migrated from 1"', 'it is migrated anew, from what is there now')
+})
+
+t.test('an update that cannot take over is not kept, and the version before goes on', async (t) => {
+  const { host, run } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  await ask('a')
+  const failing = [
+    [saying('two', `setup() { throw new Error('never ready') },`), {}, /cannot take over from 1.0.0: never ready/],
+    [saying('two', 'setup() { for (;;); },'), {}, /cannot take over/],
+    [
+      saying('two', `async migrate(ctx) { await ctx.storage.set('last', 'half done'); throw new Error('lost') },`),
+      { dataVersion: 2 },
+      /lost/,
+    ],
+    [saying('two'), { dataVersion: 2 }, /does not define migrate/],
+  ] as const
+  for (const [main, manifest, message] of failing)
+    await t.rejects(host.install(pluginOf(main, { version: '2.0.0', ...manifest }), { userId: null }), { code: 'invalid_value', message })
+  t.same(
+    (await host.versions(id)).map(({ version }) => version),
+    ['1.0.0'],
+  )
+  t.equal(await ask('b'), 'one "a"')
+  const away = saying(
+    'two',
+    `async setup(ctx) { await ctx.http.json('https://api.example.org/') ; throw Object.assign(new Error('x'), { code: 'upstream' }) },`,
+  )
+  t.same(
+    (await host.install(pluginOf(away, { version: '2.0.0' }), { userId: null })).waitsFor,
+    [],
+    'a service that is away says nothing about a version',
+  )
+})
+
+t.test('a new version that fails as soon as it runs gives way to the one before', async (t) => {
+  const { host, run } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  await host.install(pluginOf(saying('two'), { version: '2.0.0' }), { userId: null })
+  t.match(await ask('a'), /^two/)
+  for (let times = 0; times < 5; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
+  t.match(await host.get(id), {
+    version: '1.0.0',
+    state: 'enabled',
+    stateReason: /2.0.0 failed as soon as it ran .*no good.* 1.0.0 runs again/,
+  })
+  t.match(await ask('b'), /^one/, 'at once: the pause was for the other')
+
+  await host.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
+  for (let times = 0; times < 50; times++) await ask('a')
+  t.match(await host.get(id), { probationCalls: 0 })
+  for (let times = 0; times < 5; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
+  t.match(await host.get(id), { version: '3.0.0' }, 'one that has proved itself stays')
+  await t.rejects(ask('a'), { code: 'unavailable', message: /left alone/ })
+  t.equal(host.healthOf(await host.get(id)), 'degraded')
+})
+
+t.test('a pause outlives a restart, ends with a probe that goes well, and grows with one that does not', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  for (let times = 0; times < 5; times++) await t.rejects(ask('bad'))
+  const { host: restarted } = await openHostOn(t, database)
+  await t.rejects(asker(restarted, id)('a'), { code: 'unavailable', retryAfterSeconds: Number })
+  const elapse = async () => {
+    const { breaker } = await restarted.get(id)
+    const [[name, state]] = Object.entries(breaker as Record<string, { openUntil: number; pauseMs: number }>) as [
+      [string, { openUntil: number; pauseMs: number }],
+    ]
+    await database('plugins')
+      .where({ id })
+      .update({ breaker: JSON.stringify({ [name]: { ...state, openUntil: 1 } }) })
+    return state
+  }
+  const first = await elapse()
+  const { host: later } = await openHostOn(t, database)
+  await t.rejects(asker(later, id)('bad'), { code: 'unavailable', message: /no good/ }, 'one is let through')
+  await t.rejects(asker(later, id)('a'), { code: 'unavailable', message: /left alone/ })
+  t.equal((await elapse()).pauseMs, first.pauseMs * 2)
+  const { host: latest } = await openHostOn(t, database)
+  t.match(await asker(latest, id)('a'), /^one/)
+  t.match(await asker(latest, id)('b'), /^one/)
+  t.equal((await latest.get(id)).breaker, null)
+})
+
+t.test('what was revoked does not run, is not installed and not gone back to', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  await host.install(pluginOf(saying('two'), { version: '2.0.0' }), { userId: null })
+  const repository = await database.transaction((trx) =>
+    addRepository(trx, { url: 'https://plugins.example.org/', name: 'x', publicKey: 'x', repositoriesMax: 5 }),
+  )
+  const revoke = (versionRange: string) =>
+    addRevocations(database, repository as string, [{ sha256: null, pluginKey: 'org.example.echo', versionRange, reason: 'It steals.' }])
+  await revoke('^1.0.0')
+  await t.rejects(host.rollBack(id), { code: 'conflict', message: /revoked.*It steals/ })
+  t.same(await host.applyRevocations(), [])
+  t.match(await ask('a'), /^two/)
+  await revoke('>=2.0.0')
+  t.same(await host.applyRevocations(), [id])
+  t.match(await host.get(id), { state: 'revoked', stateReason: /2.0.0 was revoked: It steals/ })
+  await t.rejects(ask('a'), { code: 'conflict', message: /revoked/ })
+  await t.rejects(host.setEnabled(id, true), { code: 'conflict', message: /It steals/ })
+  await t.rejects(host.consent(id, { sha256: (await host.get(id)).sha256 }), { code: 'conflict', message: /It steals/ })
+  await t.rejects(host.install(pluginOf(saying('x'), { version: '2.0.1' }), { userId: null }), { code: 'conflict', message: /It steals/ })
+})
+
+/** Until so many statements wait for somebody's lock. */
+async function waiting(database: Knex, statements: number) {
+  for (const until = Date.now() + 20_000; ; await sleep(20)) {
+    const { rows } = await database.raw(
+      `SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    )
+    if (rows[0].count >= statements) return
+    if (Date.now() > until) throw new Error('Nobody waits.')
+  }
+}
+
+t.test('of two first installations at once the second is an update of the first', async (t) => {
+  const { host, database } = await openTestHost(t)
+  const [ours, theirs] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
+  for (const [others, message] of [
+    [pluginOf(saying('one'), {}, [ours]), /here already/],
+    [pluginOf(saying('two'), { version: '2.0.0' }, [theirs]), /not signed by/],
+  ] as const) {
+    const holder = await database.transaction()
+    await holder.raw('LOCK TABLE plugins IN SHARE MODE')
+    const both = Promise.allSettled([
+      host.install(pluginOf(saying('one'), {}, [ours]), { userId: null }),
+      host.install(others, { userId: null }),
+    ])
+    await waiting(database, 2)
+    await holder.rollback()
+    const [refused, ...more] = (await both).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    t.same(more, [], 'one of them is there')
+    t.match(refused, { code: 'conflict' })
+    if (message.test('here already')) t.match(refused, { message })
+    t.equal((await host.list()).length, 1)
+    await host.uninstall((await host.list())[0]?.id as string)
+  }
+})
+
+t.test('an update that somebody else has agreed to meanwhile is not thrown away', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const update = host.install(pluginOf(saying('two', 'async setup(ctx) { await ctx.sleep(500) },'), { version: '2.0.0' }), { userId: null })
+  update.catch(() => {})
+  while ((await host.versions(id)).length < 2) await sleep(10)
+  const second = (await host.versions(id)).find(({ version }) => version === '2.0.0')?.id ?? ''
+  // As another server does it.
+  await database('plugins').where({ id }).update({ version_id: second })
+  await t.rejects(update, { code: 'conflict', message: /changed meanwhile/ })
+  t.match(await host.get(id), { version: '2.0.0', runningVersionId: second })
+})
+
+t.test('a plugin that another server has stopped is not started by its last failure', async (t) => {
+  const late = saying('two').replace(`throw new Error('no good')`, `{ await ctx.sleep(300); throw new Error('no good') }`)
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  await host.install(pluginOf(late, { version: '2.0.0' }), { userId: null })
+  for (let times = 0; times < 4; times++) await t.rejects(ask('bad'))
+  const last = ask('bad')
+  last.catch(() => {})
+  await sleep(100)
+  await other.setEnabled(id, false)
+  await t.rejects(last, { code: 'unavailable' })
+  t.match(await host.get(id), { state: 'disabled' })
+})
+
+t.test('what breaks its sandbox while another server stops it stays stopped', async (t) => {
+  const bomb = saying('one').replace(`throw new Error('no good')`, '{ await ctx.sleep(300); for (;;); }')
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(bomb, { limits: { cpuMs: 100 } })
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  for (let times = 0; times < 2; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
+  const last = ask('bad')
+  last.catch(() => {})
+  await sleep(100)
+  await other.setEnabled(id, false)
+  await t.rejects(last, { code: 'unavailable' })
+  t.match(await host.get(id), { state: 'disabled' })
+})
+
+t.test('answers of the version before prove nothing of the one that took its place', async (t) => {
+  const slow = saying('two').replace('const before', `if (query === 'slow') await ctx.sleep(2_500)\n    const before`)
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  await host.install(pluginOf(slow, { version: '2.0.0' }), { userId: null })
+  for (let times = 0; times < 49; times++) await ask('a')
+  const last = ask('slow')
+  last.catch(() => {})
+  await sleep(50)
+  await other.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
+  t.match(await last, /^two/)
+  t.match(await host.get(id), { version: '3.0.0', probationCalls: 50 })
+})
+
+t.test('safe mode: everything can be looked at and nothing runs', async (t) => {
+  const { run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const { host } = await openHostOn(t, database, undefined, { enabled: false })
+  await t.rejects(asker(host, id)('a'), { code: 'conflict', message: /safe mode/ })
+  t.match(await host.test(id), { success: false, message: /safe mode/ })
+  t.match(await host.setEnabled(id, false), { state: 'disabled' })
+  await host.uninstall(id)
+})
+
+t.test('an update by somebody else is taken when an administrator says so', async (t) => {
+  const { host } = await openTestHost(t)
+  const [first, second] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
+  const { plugin, sha256 } = await host.install(pluginOf(saying('one'), {}, [first]), { userId: null })
+  await host.consent(plugin.id, { sha256 })
+  const update = pluginOf(saying('two'), { version: '2.0.0' }, [second])
+  await t.rejects(host.install(update, { userId: null }), { code: 'conflict', message: /not signed by/ })
+  t.match(await host.install(update, { userId: null, trustNewKey: true }), { version: '2.0.0', waitsFor: [] })
+})
+
+t.test('what a repository says a package is, it is', async (t) => {
+  const { host } = await openTestHost(t)
+  const bytes = pluginOf(saying('one'))
+  const expected = { id: 'org.example.echo', version: '1.0.1', sha256: 'x' }
+  await t.rejects(host.install(bytes, { userId: null, expected }), { code: 'invalid_value', message: /not what the repository says/ })
+  t.same(await host.list(), [])
+})
+
+t.test('killed at any moment of an update or a step back, one whole version is there with its own data', async (t) => {
+  const { database, url } = await openTestDatabase(t)
+  const { host } = await openHostOn(t, database)
+  const { plugin, sha256 } = await host.install(updateOf(2), { userId: null })
+  await host.consent(plugin.id, { sha256 })
+  const seen = new Set<string>()
+  for (let round = 0; round < 4; round++) {
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('../../support/plugin-child.ts', import.meta.url)), url, String(100 * (round + 1))],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+    })
+    while (!said.includes('.') && child.exitCode === null) await sleep(5)
+    await sleep(round * 121)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    t.match(said, /^\.+$/, 'nothing was refused')
+    const { version, dataVersion, state } = await host.get(plugin.id)
+    const { result } = await host.call({
+      pluginId: plugin.id,
+      method: 'metadata.series.search',
+      input: { query: '', limit: 1 },
+      userId: null,
+    })
+    const [{ title }] = (result as { results: [{ title: string }] }).results
+    seen.add(version)
+    t.same([state, JSON.parse(title)], ['enabled', [version, dataVersion === 2 ? null : dataVersion]], `${version} is whole`)
+  }
+  t.ok(seen.size > 1, `${[...seen].join(', ')} were found`)
+})
+
+t.test('failures that one server was told to forget are forgotten by all', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const ask = asker(host, id)
+  const { host: other } = await openHostOn(t, database)
+  for (let times = 0; times < 5; times++) await t.rejects(ask('bad'))
+  await t.rejects(ask('a'), { message: /left alone/ })
+  await other.reset(id)
+  t.match(await ask('a'), /^one/)
+  for (let times = 0; times < 4; times++) await t.rejects(ask('bad'), { message: /no good/ })
+  t.match(await ask('b'), /^one/, 'and are counted anew from there')
+})

@@ -305,7 +305,7 @@ t.test('a program is defined once, and changes its functions no more', async (t)
 
 t.test('what the sandbox is built on is what was tried', async (t) => {
   const versionOf = (name: string) => (createRequire(import.meta.url)(`${name}/package.json`) as { version: string }).version
-  const { dependencies } = createRequire(import.meta.url)('../../package.json') as { dependencies: Record<string, string> }
+  const { dependencies } = createRequire(import.meta.url)('../../../package.json') as { dependencies: Record<string, string> }
   // 7.0.0 and older let code of a guest run while its objects are copied (GHSA-864f-rcv7-6rh4); 4.7.9 and older of the other run trees as code.
   for (const [name, version] of [
     ['isolated-vm', '7.0.1'],

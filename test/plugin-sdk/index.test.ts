@@ -243,7 +243,7 @@ t.test('errors, configuration and the context are in the sandbox what they are i
 
   const looking = await install(
     pack(
-      `const shapeOf = (value) => typeof value !== 'object' ? typeof value : Object.fromEntries(Object.keys(value).map((name) => [name, shapeOf(value[name])]))
+      `const shapeOf = (value) => value === null ? 'null' : typeof value !== 'object' ? typeof value : Object.fromEntries(Object.keys(value).map((name) => [name, shapeOf(value[name])]))
       export default { metadata: { series: {
         search: (_, ctx) => ({ results: [{ externalId: '1', title: JSON.stringify(shapeOf(ctx)) }] }),
         get: async (_, ctx) => ({ externalId: '1', title: JSON.stringify(shapeOf(await ctx.fetch('https://api.example.org/'))) }) } } }`,
@@ -257,6 +257,7 @@ t.test('errors, configuration and the context are in the sandbox what they are i
     ok: 'boolean',
     status: 'number',
     url: 'string',
+    retryAfterSeconds: 'null',
     headers: { get: 'function', entries: 'function' },
     text: 'function',
     json: 'function',

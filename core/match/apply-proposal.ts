@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
-import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
 import { type Application, addApplication, type Changes, claimApplication, recordUndone } from '#core/match/application-store.ts'
 import { readFacts, writeFact } from '#core/match/fact-store.ts'
@@ -16,12 +15,9 @@ import {
 import { recordSynced } from '#core/match/target-query.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { isSameHolding } from '#core/metadata/edit-holdings.ts'
-import type { Field, Holding, Source } from '#core/metadata/field.ts'
-import { type Kind, loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
-import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import type { Holding, Source } from '#core/metadata/field.ts'
+import { fieldsOf, type Kind, loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
-
-const FIELDS: Record<Kind, readonly Field[]> = { series: SERIES_FIELDS, book: BOOK_FIELDS }
 
 /** Which record; that the caller may see it was looked at before. */
 export interface Target {
@@ -72,7 +68,7 @@ export async function applyProposal(
       ({ field, status, reason }) => field in proposal.values && (status === 'will_apply' || (status === 'unchanged' && reason === null)),
     )
     const patch = Object.fromEntries(given.map(({ field }) => [field, proposal.values[field]]))
-    const patched = applyPatch(FIELDS[kind], holding, patch, 'plugin').next
+    const patched = applyPatch(fieldsOf(kind), holding, patch, 'plugin').next
     // What a series is sorted by follows its title, unless the provider or somebody else says it.
     const next = kind === 'series' && 'title' in patch && !('titleSort' in patch) ? withSortTitle(patched) : patched
     if (!isSameHolding(holding, next)) await storeHoldings(trx, kind, new Map([[id, next]]))
@@ -96,9 +92,11 @@ export async function applyProposal(
 
 /** Values and their sources that are different; the sources of people stand by role. */
 function changedValues(kind: Kind, before: Holding, after: Holding): Changes['values'] {
-  const roles = FIELDS[kind].filter(({ role }) => role !== undefined).map(({ name }) => name)
+  const roles = fieldsOf(kind)
+    .filter(({ role }) => role !== undefined)
+    .map(({ name }) => name)
   const changed: Changes['values'] = {}
-  for (const { name, role } of FIELDS[kind]) {
+  for (const { name, role } of fieldsOf(kind)) {
     if (role !== undefined) continue
     if (isDeepStrictEqual(before.values[name], after.values[name]) && before.sources[name] === after.sources[name]) continue
     const names = name === 'authors' ? [name, ...roles] : [name]

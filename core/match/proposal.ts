@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import type { Field, Holding } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
-import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import type { Holding } from '#core/metadata/field.ts'
+import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
 import { nameKey } from '#core/taxonomy/name.ts'
 
 /** What stands beside the fields of a series or book, as far as a provider may say it. */
@@ -60,7 +58,6 @@ export interface Choice {
   gapsOnly?: boolean
 }
 
-const FIELDS: Record<Kind, readonly Field[]> = { series: SERIES_FIELDS, book: BOOK_FIELDS }
 const FACTS: Record<Kind, readonly FactName[]> = {
   series: ['genres', 'tags', 'alternateTitles', 'externalIds', 'externalLinks', 'externalRatings'],
   book: ['genres', 'tags', 'externalIds', 'externalLinks'],
@@ -71,7 +68,9 @@ const COVER = 'cover'
 
 /** Everything that can be proposed for a kind, in the order that people look at it. */
 export const proposable = (kind: Kind): string[] => [
-  ...FIELDS[kind].filter(({ name, role }) => role === undefined && !OWN.has(name)).map(({ name }) => name),
+  ...fieldsOf(kind)
+    .filter(({ name, role }) => role === undefined && !OWN.has(name))
+    .map(({ name }) => name),
   ...FACTS[kind],
   COVER,
 ]
@@ -132,7 +131,7 @@ export function previewProposal(kind: Kind, standing: Standing, proposal: Propos
     if (field === COVER)
       return standing.hasChosenCover ? show(null, given, 'locked', 'A cover has been chosen.') : show(null, given, 'will_apply')
     if (fact) return isDeepStrictEqual(current, proposed) ? show(current, proposed, 'unchanged') : show(current, proposed, 'will_apply')
-    const [outcome] = applyPatch(FIELDS[kind], holding, { [field]: given }, 'plugin').outcomes
+    const [outcome] = applyPatch(fieldsOf(kind), holding, { [field]: given }, 'plugin').outcomes
     if (outcome?.result === 'outranked') return show(current, proposed, 'locked', 'Somebody has given it by hand.')
     if (outcome?.result === 'locked') return show(current, proposed, 'locked', 'It is locked.')
     return show(current, proposed, outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')

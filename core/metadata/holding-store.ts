@@ -24,6 +24,9 @@ const TABLES: Record<Kind, Tables> = {
   series: { record: 'series', metadata: 'series_metadata', key: 'series_id', fields: SERIES_FIELDS },
 }
 
+/** Every field that records of a kind have. */
+export const fieldsOf = (kind: Kind): readonly Field[] => TABLES[kind].fields
+
 /** The fields that have a column in the record itself, or in the metadata table. */
 function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column: string })[] {
   return fields.filter((field): field is Field & { column: string } => field.column !== null && (field.ofRecord ?? false) === ofRecord)

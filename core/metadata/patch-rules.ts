@@ -7,7 +7,7 @@ import { readIsbns } from '#core/metadata/isbn.ts'
 /** Deeper than anybody writes by hand, far from where a recursive reader gives up. */
 const CUSTOM_DEPTH_MAX = 16
 /** A BCP 47 tag: a language of two or three letters, then script, region and the rest. */
-const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
+export const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
 /** Strings of several people; a series has none. */
 const PEOPLE = (BOOK_FIELDS as readonly Field[]).filter(({ role }) => role !== undefined).map(({ name }) => name)
 

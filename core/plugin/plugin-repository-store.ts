@@ -53,7 +53,7 @@ export async function lockIndexed<Index>(trx: Knex, id: string): Promise<Indexed
 }
 
 /** Any constant of our own: whoever holds it adds a repository. */
-const ADDING_LOCK = 7_201_884_315
+const ADDING_LOCK = 7_201_884_317
 
 /** Answers its id; null when its address is there already, or as many as there may be. */
 export async function addRepository(

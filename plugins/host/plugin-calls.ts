@@ -106,8 +106,8 @@ export interface PluginCallParts {
   log: Log
   /** False in safe mode. */
   enabled: boolean
-  /** Told when a plugin has tripped; answers whether something was done about it, such as going back to the version before. */
-  onTripped: (plugin: InstalledPlugin, reason: string) => Promise<boolean>
+  /** Told when a plugin has tripped. */
+  onTripped: (plugin: InstalledPlugin, reason: string) => Promise<void>
   /** Told of answers that were right. */
   onSuccess: (plugin: InstalledPlugin) => Promise<void>
 }

@@ -65,7 +65,7 @@ export interface PluginLifecycle {
   /** Ends and marks whatever must not run any more. Answers the ids of those. */
   applyRevocations(): Promise<string[]>
   /** A version that trips while it is on probation gives way to the one before. */
-  onTripped(plugin: InstalledPlugin, reason: string): Promise<boolean>
+  onTripped(plugin: InstalledPlugin, reason: string): Promise<void>
   onSuccess(plugin: InstalledPlugin): Promise<void>
 }
 
@@ -272,9 +272,9 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
     },
 
     async onTripped(plugin, reason) {
-      if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return false
+      if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return
       const version = await findVersion(plugin.id, ({ id }) => id === plugin.previousVersionId)
-      if (version === undefined || (await revocationOf({ key: plugin.key, ...version })) !== null) return false
+      if (version === undefined || (await revocationOf({ key: plugin.key, ...version })) !== null) return
       proved.delete(plugin.versionId)
       const stateReason = `${plugin.version} failed as soon as it ran (${reason.slice(0, 500)}); ${version.version} runs again.`
       try {
@@ -283,11 +283,10 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
         await switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
       } catch (error) {
         // Somebody was quicker, and knows why.
-        if (error instanceof CarrelError) return false
+        if (error instanceof CarrelError) return
         throw error
       }
       log.warn({ plugin: plugin.key, from: plugin.version, to: version.version, reason }, stateReason)
-      return true
     },
 
     async onSuccess(plugin) {

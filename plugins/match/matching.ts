@@ -7,6 +7,7 @@ import { type Application, forgetIfEmpty, listApplications, recordCover } from '
 import { applyProposal, previewOn, type Target, undoApplication } from '#core/match/apply-proposal.ts'
 import { type Choice, type FieldPreview, type Proposal, proposable } from '#core/match/proposal.ts'
 import { findTargetLibrary } from '#core/match/target-query.ts'
+import { findPlugin } from '#core/plugin/plugin-store.ts'
 import { compileCondition } from '#core/template/condition.ts'
 import type { Context } from '#core/template/context.ts'
 import { listBookContexts, listSeriesContexts } from '#core/template/context-query.ts'
@@ -233,8 +234,8 @@ export function openMatching(parts: MatchingParts): Matching {
     },
 
     async autoMatch(target, how) {
-      const plugin = (await plugins.list()).find(({ id }) => id === how.pluginId)
-      if (plugin === undefined) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
+      const plugin = await findPlugin<InstalledPlugin>(database, how.pluginId)
+      if (plugin === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
       if (plugin.state !== 'enabled') return skip('plugin_disabled', `${plugin.manifest.name} is ${plugin.state}.`)
       if (!methodsOf(plugin.manifest).includes(`metadata.${target.kind}.get`))
         return skip('no_matching_targets', `${plugin.manifest.name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)

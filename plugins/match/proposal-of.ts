@@ -1,11 +1,9 @@
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import type { Facts, Proposal } from '#core/match/proposal.ts'
-import type { Field } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
-import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { LANGUAGE } from '#core/metadata/patch-rules.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
 import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 
@@ -20,12 +18,8 @@ export interface Provider {
   pluginKey: string
 }
 
-const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
 const checks = new Map(
-  Object.entries<readonly Field[]>({ series: SERIES_FIELDS, book: BOOK_FIELDS }).map(([kind, fields]) => [
-    kind,
-    new Map(fields.map(({ name, schema }) => [name, Compile(schema)])),
-  ]),
+  (['series', 'book'] as const).map((kind) => [kind, new Map(fieldsOf(kind).map(({ name, schema }) => [name, Compile(schema)]))]),
 )
 
 /** What may stand in a field, as it is stored there; undefined where it is none. */

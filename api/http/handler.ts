@@ -2,7 +2,7 @@ import { appendVary, sendJson, sendNothing } from '#api/http/answer.ts'
 import { discardBody } from '#api/http/body.ts'
 import type { Allow, Call, Route } from '#api/http/endpoint.ts'
 import type { Exchange } from '#api/http/exchange.ts'
-import { compileInput } from '#api/http/input.ts'
+import { compileInput, type ReadInput } from '#api/http/input.ts'
 import { sendStream } from '#api/http/send.ts'
 import { refuse } from '#core/errors.ts'
 
@@ -23,10 +23,12 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
     compile(route, { draining, closing }) {
       // The cookie comes along with what other sites make a browser send; only reading is safe then.
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
-      const readInput = compileInput(route, limits)
+      // At the first request: all of them at once are a quarter of a second of the start, and most are never asked.
+      let readInput: ReadInput | null = null
       return async (exchange) => {
         checkAllowed(route.allow, exchange)
         const { request, response } = exchange
+        readInput ??= compileInput(route, limits)
         const input = await readInput(request, request.params, exchange.rawQuery)
         discardBody(request)
         const call = openCall(services, exchange, closing)

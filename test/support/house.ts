@@ -11,8 +11,8 @@ import { silentLog } from '#core/log.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { findPool } from '#test/support/pool.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
-import { openPool } from '#workers/pool.ts'
 
 /** One GIF pixel: the smallest page there is. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
@@ -58,15 +58,14 @@ export interface House {
   analysed: Map<string, number>
 }
 
-/** @param options.analyse in place of the real pool */
+/** @param options.analyse in place of the pool of this file */
 export async function openHouse(t: Test, options: { analyse?: Analyse; files?: string[]; manual?: boolean } = {}): Promise<House> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-house-'))
   const root = join(folder, 'library')
   const dataFolder = join(folder, 'data')
   mkdirSync(root)
   const { database, url } = await openTestDatabase(t, { poolMax: 10 })
-  const pool = options.analyse ? null : openPool({ threads: 2, memoryMbMax: 256, deadlineMs: 20_000 })
-  const analyse = options.analyse ?? pool?.analyse
+  const analyse = options.analyse ?? findPool().analyse
   const analysed = new Map<string, number>()
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
   const scans = await openScans({ database, tasks, log: silentLog, dataFolder })
@@ -78,12 +77,11 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
     analyse: async (request, more) => {
       const relative = request.path.slice(root.length + 1)
       analysed.set(relative, (analysed.get(relative) ?? 0) + 1)
-      return await (analyse as Analyse)(request, more)
+      return await analyse(request, more)
     },
   })
   t.teardown(async () => {
     await tasks.stop()
-    await pool?.close()
     rmSync(folder, { recursive: true, force: true })
   })
   const [library] = await database('libraries').insert({ name: 'Test', path: root }, ['id'])

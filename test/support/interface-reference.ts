@@ -47,7 +47,7 @@ export function readReference(text: string): InterfaceReference {
     const [from, to] = RENAMED[name] ?? ['', '']
     $defs[name] = readType(from ? shape.replaceAll(new RegExp(`\\b${from}\\b`, 'g'), to) : shape)
   }
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } })
   formats.default(ajv)
   ajv.addSchema({ $id: 'reference', $defs })
   const checks = new Map<string, ReturnType<Ajv2020['compile']>>()

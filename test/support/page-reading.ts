@@ -11,7 +11,7 @@ import { silentLog } from '#core/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
-import { openPool } from '#workers/pool.ts'
+import { findPool } from '#test/support/pool.ts'
 
 /** Finds a page and reads it. */
 export async function readPage(reader: PageReader, ask: PageAsk) {
@@ -24,8 +24,7 @@ export async function openReading(t: Test, options: { rightsFreshMs?: number; de
   const { database } = await openTestDatabase(t)
   const folder = await mkdtemp(join(tmpdir(), 'carrel-read-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: options.deadlineMs ?? 30_000 })
-  t.teardown(() => pool.close())
+  const pool = findPool(options.deadlineMs)
   const counts = { read: 0, rendered: 0, resized: 0, extracted: 0 }
   /** The real function, counted. */
   const counted = <A extends unknown[], R>(name: keyof typeof counts, run: (...given: A) => R) => {

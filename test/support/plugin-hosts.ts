@@ -4,9 +4,9 @@ import type { Test } from 'tap'
 import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost, type PluginHost, type PluginHostParts } from '#plugins/host/plugin-host.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Loopback, openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 export const SECRETS = ['a-key-of-tests-that-is-at-least-thirty-two-bytes']
 
@@ -21,12 +21,15 @@ export async function openHostOn(
   change: Partial<PluginHostParts> = {},
 ): Promise<{ host: PluginHost; way: Loopback }> {
   const way = await openLoopback(t, answer)
-  const supervisor = openSupervisor({ log: silentLog })
-  const host = openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS, ...change })
-  t.teardown(() => {
-    host.close()
-    supervisor.close()
+  const host = openPluginHost({
+    database,
+    supervisor: findSupervisor(),
+    egress: openEgress(way),
+    log: silentLog,
+    secrets: SECRETS,
+    ...change,
   })
+  t.teardown(() => host.close())
   return { host, way }
 }
 

@@ -12,8 +12,8 @@ import { openPageReader } from '#core/book/read-page.ts'
 import { silentLog } from '#core/log.ts'
 import { addBook, addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
+import { findPool } from '#test/support/pool.ts'
 import { get as getBytes, openTestServer } from '#test/support/server.ts'
-import { openPool } from '#workers/pool.ts'
 
 const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="20"><script>alert(1)</script></svg>')
 
@@ -27,8 +27,7 @@ async function openShelf(t: Test) {
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const server = await openTestServer(t, { routes: [...bookContentRoutes, ...seriesRoutes], settings: { dataFolder: folder } })
   const { database } = server
-  const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 30_000 })
-  t.teardown(() => pool.close())
+  const pool = findPool()
   const counts = { read: 0, resized: 0 }
   const reader = await openPageReader({
     database,

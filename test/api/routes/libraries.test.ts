@@ -14,8 +14,8 @@ import type { TaskRecord } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { comic, until } from '#test/support/house.ts'
 import { addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
-import { openPool } from '#workers/pool.ts'
 
 t.setTimeout(110_000)
 
@@ -24,14 +24,12 @@ async function openTestLibraries(t: Test) {
   const dataFolder = join(folder, 'data')
   const server = await openTestServer(t, { routes: [...libraryRoutes, ...taskRoutes], settings: { dataFolder } })
   const { database } = server
-  const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 20_000 })
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, log: silentLog, dataFolder })
-  openAnalyses({ database, tasks, analyse: pool.analyse, log: silentLog, settings: { dataFolder, workers: 1 } })
+  openAnalyses({ database, tasks, analyse: findPool().analyse, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })
   t.teardown(async () => {
     await tasks.stop()
-    await pool.close()
     rmSync(folder, { recursive: true, force: true })
   })
   await tasks.start()

@@ -7,7 +7,6 @@ import type { Services } from '#api/services.ts'
 import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { publicKeyText } from '#plugins/package/plugin-package.ts'
 import { fingerprintOf } from '#plugins/repository/index-file.ts'
 import { openRepositories } from '#plugins/repository/repositories.ts'
@@ -16,6 +15,7 @@ import { key, publicKey, saying } from '#test/support/plugin-repositories.ts'
 import { entryOf, type Files, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(90_000)
 
@@ -25,7 +25,7 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
   const at = (bytes: Buffer) => [`/carrel/packages/${entryOf([bytes]).versions[0]?.version}.plugin`, bytes] as const
   const files: Files = { ...filesOf(indexOf({ plugins: [entryOf(packages)] }), key), ...Object.fromEntries(packages.map(at)) }
   const repository = await openRepositoryServer(t, files)
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = findSupervisor()
   const server = await openTestServer(t, {
     routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginRepositoryRoutes] as unknown as Route<Services>[],
     services: ({ database }) => {
@@ -37,7 +37,6 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
       t.teardown(async () => {
         await repositories.close()
         plugins.close()
-        supervisor.close()
       })
       return { plugins, repositories }
     },

@@ -7,10 +7,10 @@ import { shownMetrics, summaryOf } from '#api/routes/shown-plugin-metrics.ts'
 import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(90_000)
 
@@ -32,8 +32,7 @@ async function openWatched(t: Test) {
     response.statusCode = request.url === '/missing' ? 404 : 200
     response.end('{}')
   })
-  const supervisor = openSupervisor({ log: silentLog })
-  t.teardown(() => supervisor.close())
+  const supervisor = findSupervisor()
   const server = await openTestServer(t, {
     routes: pluginWatchRoutes,
     services: ({ database }) => ({

@@ -2,16 +2,16 @@ import t, { type Test } from 'tap'
 import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(90_000)
 
 async function openAdmin(t: Test) {
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = findSupervisor()
   const way = await openLoopback(t, (_, response) => response.end('{}'))
   const server = await openTestServer(t, {
     services: ({ database }) => ({
@@ -19,7 +19,6 @@ async function openAdmin(t: Test) {
       templates: openTemplates(supervisor),
     }),
   })
-  t.teardown(() => supervisor.close())
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown, token = server.adminToken) =>
     server.request<T>(method, `/api/v1${path}`, { token, ...(body !== undefined && { body }) })
   const install = async (bytes: Buffer, token = server.adminToken) => {

@@ -1,15 +1,13 @@
 import t from 'tap'
-import { silentLog } from '#core/log.ts'
 import { CHOSEN_SETTINGS } from '#core/setting/chosen-setting.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(60_000)
 
 t.test('settings are read, changed, told of, and given back', async (t) => {
-  const supervisor = openSupervisor({ log: silentLog })
-  t.teardown(() => supervisor.close())
+  const supervisor = findSupervisor()
   const templates = openTemplates(supervisor)
   const server = await openTestServer(t, { services: () => ({ templates }) })
   const admin = <T = Record<string, never>>(method: string, path: string, body?: unknown) =>

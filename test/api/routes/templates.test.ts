@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { silentLog } from '#core/log.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(90_000)
 
 async function openPlayground(t: Test) {
-  const supervisor = openSupervisor({ log: silentLog })
-  t.teardown(() => supervisor.close())
+  const supervisor = findSupervisor()
   const server = await openTestServer(t, { services: () => ({ templates: openTemplates(supervisor) }) })
   const { database, adminToken: token } = server
   const library_id = await addLibrary(database)

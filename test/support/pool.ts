@@ -1,0 +1,15 @@
+import tap from 'tap'
+import { openPool, type Pool } from '#workers/pool.ts'
+
+/** By the deadline of their work. */
+const pools = new Map<number, Pool>()
+
+/** The pool of this test file, for everything that does not want to break one: a thread takes a third of a second to start. */
+export function findPool(deadlineMs = 30_000): Pool {
+  const known = pools.get(deadlineMs)
+  if (known) return known
+  const pool = openPool({ threads: 2, memoryMbMax: 256, deadlineMs })
+  pools.set(deadlineMs, pool)
+  tap.teardown(() => pool.close())
+  return pool
+}

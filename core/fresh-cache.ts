@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { bounded } from '#core/bounded.ts'
 
 /** Remembers what was loaded, for a short time; one load at a time per key. */
 export interface FreshCache<T extends object> {
@@ -19,7 +20,7 @@ export function openFreshCache<T extends object>(options: {
   keep?: (value: T) => boolean
   load: (key: string) => Promise<T | null>
 }): FreshCache<T> {
-  const entries = new LRUCache<string, { value: T; freshUntil: number }>({ max: options.max })
+  const entries = new LRUCache<string, { value: T; freshUntil: number }>(bounded(options.max))
   const loads = new Map<string, Promise<T | null>>()
   // A load that began before something was forgotten may carry the old state: it is not remembered.
   let generation = 0

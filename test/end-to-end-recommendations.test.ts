@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findCorpus } from '#test/support/corpus.ts'
@@ -250,18 +250,28 @@ t.test('plugins fill a library in, and readers are told what suits them', async 
 
 const corpus = findCorpus()
 t.test(
-  'the corpus is matched by what a provider knows of it, and locks hold',
+  'real books are matched by what a provider knows of them, and locks hold',
   { skip: corpus === null ? 'the corpus is not here' : false },
   async (t) => {
     if (corpus === null) return
     const room = mkdtempSync(join(tmpdir(), 'carrel-story-'))
     t.teardown(() => rmSync(room, { recursive: true, force: true }))
-    const server = await startServer({ dataFolder: join(room, 'data'), args: ['--library', corpus.folder] })
+    // A folder each, so that each is a series of its own. All of them are read and listed in the test of the whole corpus.
+    const small = corpus.files.filter(
+      ({ path, size, notABook }) => /^(comics|epub)\/.*\.(cb[rz]|epub)$/.test(path) && !notABook && size < 500_000,
+    )
+    const chosen = small.filter((_, index) => index % Math.ceil(small.length / 24) === 0)
+    for (const [index, { path }] of chosen.entries()) {
+      mkdirSync(join(room, 'books', `Folder ${index}`), { recursive: true })
+      copyFileSync(join(corpus.folder, path), join(room, 'books', `Folder ${index}`, basename(path)))
+    }
+    const server = await startServer({ dataFolder: join(room, 'data'), args: ['--library', join(room, 'books')] })
     t.teardown(() => server.stop())
     const admin = asking(server, (server.headers['authorization'] as string).slice('Bearer '.length))
     const library = (await server.get<{ data: { id: string }[] }>('/api/v1/libraries')).data[0] as { id: string }
     await awaitScan(server, library.id, { analysed: true, timeoutMs: 180_000 })
     const { data: series } = await server.get<{ data: { id: string; title: string }[] }>('/api/v1/series?pageSize=100')
+    t.equal(series.length, chosen.length)
     const known = series.filter((_, index) => index % 2 === 0)
     const locked = known[0] as { id: string; title: string }
     await admin('PUT', `/series/${locked.id}/metadata/locks`, { genres: true, year: true })

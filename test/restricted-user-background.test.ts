@@ -1,18 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { openComposition } from '#api/composition.ts'
-import { openServer } from '#api/server.ts'
-import { silentLog } from '#core/log.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
-import { openTestDatabase } from '#test/support/database.ts'
+import { addWalker, openComposedServer } from '#test/support/composed-server.ts'
 import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { until } from '#test/support/reader-plugins.ts'
-import { ADMIN, testSettings } from '#test/support/server.ts'
 
 /**
  * What tasks make for somebody from whom a series is kept tells nothing of it, though the server itself works on everything: exports,
@@ -31,17 +25,7 @@ const WALKERS = [
 t.setTimeout(120_000)
 
 t.test('what is made in the background tells nothing of what is hidden', { timeout: 120_000 }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'carrel-background-'))
-  const { database } = await openTestDatabase(t, { poolMax: 10 })
-  const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
-  const server = openServer(services)
-  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(async () => {
-    await server.close({ deadlineMs: 500 })
-    await close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
+  const { folder, database, services, start, url, adminToken } = await openComposedServer(t)
   await start()
 
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })
@@ -137,13 +121,10 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
   // How much there is tells too.
   const telling = [SECRET, hidden.seriesId, hidden.bookId, '"processed":3', '3 looked at', '"totalEligible":3', '"rowCount":6']
   for (const { role, mode } of WALKERS) {
-    const user = { username: `walker-${role}-${mode}`, email: `${role}-${mode}@example.org`, password: 'a long enough password', role }
-    const { id: userId } = await services.accounts.createUser(user, null)
+    const tagId = tags[mode === 'allow' ? 0 : 1].id
+    const { id: userId, accessToken } = await addWalker({ database, services }, { role, mode, tagId })
     const finished = { user_id: userId, current_page: 9, percentage: 1, completed: true, completed_at: new Date() }
     for (const { bookId } of [read, hidden]) await database('read_progress').insert({ ...finished, book_id: bookId })
-    const grant = { user_id: userId, sharing_tag_id: mode === 'allow' ? tags[0].id : tags[1].id, access_mode: mode }
-    await database('user_sharing_grants').insert(grant)
-    const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
     const told = await openReader(accessToken).askForAll()
     for (const said of told) {
       const shown = telling.filter((word) => said.includes(word))

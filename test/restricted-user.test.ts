@@ -1,34 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Knex } from 'knex'
 import t, { test } from 'tap'
-import { openComposition } from '#api/composition.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
-import { openServer } from '#api/server.ts'
 import type { Services } from '#api/services.ts'
 import { ROLES } from '#core/account/permission.ts'
 import { coverPath } from '#core/book/book-file.ts'
 import { chosenCoverPath } from '#core/cover/cover.ts'
-import { silentLog } from '#core/log.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
-import { openTestDatabase } from '#test/support/database.ts'
+import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
 import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { pluginOf } from '#test/support/plugins.ts'
-import { ADMIN, testSettings } from '#test/support/server.ts'
 
 /**
  * Every route, asked by users of every role from whom one series is kept. Whatever names a thing by id is given the id of what is hidden, and
  * nothing that is hidden may come back: neither its id nor any of the words that only it holds, nor that there is such an id at all.
  */
 
-/** How a series is kept from somebody: its tag is denied to them, or they may see nothing but what carries another. */
-const WALKERS = [...ROLES.map((role) => ({ role, mode: 'deny' as const })), { role: 'reader' as const, mode: 'allow' as const }]
+const WALKERS: readonly Walker[] = [
+  ...ROLES.map((role) => ({ role, mode: 'deny' as const })),
+  { role: 'reader' as const, mode: 'allow' as const },
+]
 
 /** Stands in every text of the hidden series, its book and all that belongs to them, and nowhere else. */
 const SECRET = 'Zyxwvut'
@@ -57,18 +54,7 @@ const REFUSED_BY_FORM: Record<string, string> = {
 t.setTimeout(240_000)
 
 test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'carrel-hidden-'))
-  const { database } = await openTestDatabase(t, { poolMax: 10 })
-  const settings = testSettings({ dataFolder: folder })
-  const { services, close } = await openComposition({ settings, log: silentLog, database })
-  const server = openServer(services)
-  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(async () => {
-    await server.close({ deadlineMs: 500 })
-    await close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
+  const { folder, database, services, url, adminToken } = await openComposedServer(t)
 
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })
   const seriesId = await addSeries(database, { library_id: libraryId, title: `${SECRET} Saga` })
@@ -154,13 +140,8 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   }
 
   for (const { role, mode } of WALKERS) {
-    const user = { username: `walker-${role}-${mode}`, email: `${role}-${mode}@example.org`, password: 'a long enough password', role }
-    const { id: userId } = await services.accounts.createUser(user, null)
-    await database('user_sharing_grants').insert({
-      user_id: userId,
-      sharing_tag_id: mode === 'deny' ? tag.id : openTag.id,
-      access_mode: mode,
-    })
+    const tagId = mode === 'deny' ? tag.id : openTag.id
+    const { id: userId, accessToken } = await addWalker({ database, services }, { role, mode, tagId })
     await database('read_progress').insert({ user_id: userId, book_id: bookId, current_page: 1, percentage: 0.5 })
     await database('want_to_read').insert({ user_id: userId, series_id: seriesId })
     await services.userPlugins.enable(userId, plugin.id)
@@ -169,7 +150,6 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     const job = { name: 'Refresh', type: 'metadata_refresh', config: { type: 'metadata_refresh', provider: plugin.key } }
     const told = { last_run_status: 'completed', last_run_message: `${SECRET} is bad` }
     names['jobId'] = (await database('library_jobs').insert({ library_id: libraryId, ...job, ...told }, 'id'))[0].id
-    const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
     const send = async (method: string, request: Filled) =>
       await fetch(url + request.path, {
         method,

@@ -2,7 +2,6 @@ import path from 'node:path'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
-import { addLibrary } from '#core/library/add-library.ts'
 import { getLibrarySummary, type ListedLibrary } from '#core/library/library-progress-query.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import { absolutePath } from '#core/setting/setting-table.ts'
@@ -32,7 +31,8 @@ export const libraryAdd: Command = {
     const opened = await openCommandDatabase({ settings, log, stop })
     try {
       const name = flag('name')
-      const work = await (await import('#api/composition.ts')).openWork({ settings: opened.settings, log, database: opened.database })
+      const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/composition.ts'), import('#core/library/add-library.ts')])
+      const work = await openWork({ settings: opened.settings, log, database: opened.database })
       try {
         const parts = { database: opened.database, scans: work.scans }
         const { library, created } = await addLibrary(parts, { folder, ...(name === undefined ? {} : { name }) })

@@ -28,11 +28,16 @@ export interface OpenedDatabase {
   close(): Promise<void>
 }
 
-/** Opens the database for the one process that owns the data folder: the server. @param onLost called when the embedded PostgreSQL dies */
+/**
+ * Opens the database for the one process that owns the data folder: the server.
+ * @param onHeld called when the data folder is ours and the database still has to start
+ * @param onLost called when the embedded PostgreSQL dies
+ */
 export async function openOwnDatabase(options: {
   settings: Settings
   log: Log
   purpose: Purpose
+  onHeld?: () => void
   onLost: (reason: string) => void
   stop: AbortSignal
 }): Promise<OpenedDatabase> {
@@ -52,6 +57,7 @@ export async function openOwnDatabase(options: {
   }
   try {
     held.folder = await openDataFolder(settings.dataFolder, options.purpose)
+    options.onHeld?.()
     if (settings.databaseUrl === null) {
       log.info({}, 'Starting PostgreSQL')
       held.postgres = await openEmbeddedPostgres({ folder: held.folder.path, log, onExit: options.onLost })

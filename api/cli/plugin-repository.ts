@@ -32,7 +32,7 @@ async function withRepositories(
       import('#plugins/repository/download.ts'),
       import('#plugins/repository/repositories.ts'),
     ])
-    const supervisor = openSupervisor({ log })
+    const supervisor = openSupervisor({ log, spare: false })
     const egress = openEgress(way)
     const host = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(opened.settings) })
     const repositories = openRepositories({

@@ -5,6 +5,7 @@ import { printable } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
+import { listPlugins } from '#core/plugin/plugin-store.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
@@ -20,7 +21,7 @@ async function withPlugins(input: CommandInput, work: (host: PluginHost) => Prom
       import('#plugins/isolate/supervisor.ts'),
       import('#plugins/egress/egress.ts'),
     ])
-    const supervisor = openSupervisor({ log })
+    const supervisor = openSupervisor({ log, spare: false })
     const host = openPluginHost({
       database: opened.database,
       supervisor,
@@ -77,21 +78,24 @@ export const pluginList: Command = {
   flags: [],
   wordsMin: 0,
   wordsMax: 0,
-  run: (input) =>
-    withPlugins(input, async (host) => {
-      const plugins = await host.list()
+  async run({ settings, log, stop, out }) {
+    const opened = await openCommandDatabase({ settings, log, stop })
+    try {
+      const plugins = await listPlugins<InstalledPlugin>(opened.database)
       for (const { key, version, state, stateReason, manifest } of plugins) {
-        input.out.line(`${key} ${version}  ${state}${stateReason ? ` (${printable(stateReason)})` : ''}  ${printable(manifest.summary)}`)
+        out.line(`${key} ${version}  ${state}${stateReason ? ` (${printable(stateReason)})` : ''}  ${printable(manifest.summary)}`)
       }
-      if (plugins.length === 0) input.out.line('There is no plugin yet. Install one: carrel plugin install FILE')
+      if (plugins.length === 0) out.line('There is no plugin yet. Install one: carrel plugin install FILE')
       return 0
-    }),
+    } finally {
+      await opened.close()
+    }
+  },
 }
 
 /** The package that is named: a file, or one that comes with the server. */
 async function readGiven(word: string, cwd: string): Promise<Buffer> {
-  const { bundledPlugins } = await import('#plugins/bundled/bundled.ts')
-  const bundled = /[/\\]|\.plugin$/.test(word) ? [] : await bundledPlugins()
+  const bundled = /[/\\]|\.plugin$/.test(word) ? [] : await (await import('#plugins/bundled/bundled.ts')).bundledPlugins()
   const found = bundled.find(({ id, key }) => id === word || key === word)
   if (found) return found.bytes
   const file = path.resolve(cwd, word)
@@ -118,8 +122,8 @@ export const pluginInstall: Command = {
       import('#plugins/package/plugin-package.ts'),
       import('#plugins/manifest/permissions.ts'),
     ])
+    const { manifest, sha256, signedBy } = readPackage(bytes)
     return await withPlugins(input, async (host) => {
-      const { manifest, sha256, signedBy } = readPackage(bytes)
       const known = (await host.list()).find(({ key }) => key === manifest.id)
       const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
       const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['was not agreed to yet'] }

@@ -29,7 +29,8 @@ async function run(input: CommandInput): Promise<number> {
     const chosen =
       input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
     if (chosen.length === 0) throw new CommandProblem('There is no library to scan. Add one: carrel library add DIR')
-    const work = await (await import('#api/composition.ts')).openWork({ settings: opened.settings, log, database: opened.database })
+    const { openWork } = await import('#api/composition.ts')
+    const work = await openWork({ settings: opened.settings, log, database: opened.database })
     try {
       for (const library of chosen) {
         try {

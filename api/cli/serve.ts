@@ -5,9 +5,7 @@ import { openOwnDatabase } from '#api/cli/open-database.ts'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
-import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
 import { CarrelError } from '#core/errors.ts'
-import { addLibrary } from '#core/library/add-library.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
 
 /** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
@@ -29,6 +27,9 @@ export const serve: Command = {
   run,
 }
 
+/** HTTP and pictures take a second, which the other commands do without, and which PostgreSQL needs to start as well. */
+const load = () => Promise.all([import('#api/composition.ts'), import('#api/server.ts'), import('#core/library/add-library.ts')])
+
 async function run(input: CommandInput): Promise<number> {
   const { settings, log, stop } = input
   const closers: { what: string; close: () => Promise<void> }[] = []
@@ -36,13 +37,19 @@ async function run(input: CommandInput): Promise<number> {
   let exitCode = 0
   watchGarbage()
   try {
-    // Loading HTTP and pictures takes a second, which the other commands do without.
-    const loaded = Promise.all([import('#api/composition.ts'), import('#api/server.ts')])
     log.info({ version: VERSION, node: process.versions.node }, `${NAME} starts`)
-    const opened = await openOwnDatabase({ settings, log, purpose: 'server', onLost: lost.resolve, stop })
+    // What fails to load early fails again below, where it is told.
+    const opened = await openOwnDatabase({
+      settings,
+      log,
+      purpose: 'server',
+      onHeld: () => void load().catch(() => {}),
+      onLost: lost.resolve,
+      stop,
+    })
     closers.push({ what: 'database', close: opened.close })
     if (stop.aborted) return 0
-    const [{ openComposition }, { openServer }] = await loaded
+    const [{ openComposition }, { openServer }, { addLibrary }] = await load()
     const composition = await openComposition({ settings: opened.settings, log, database: opened.database })
     closers.push({ what: 'workers and accounts', close: composition.close })
     const { services } = composition
@@ -95,9 +102,11 @@ async function run(input: CommandInput): Promise<number> {
 /** Removes the covers that a killed server left; answers how to stop. */
 function clearInBackground({ database, settings: { dataFolder }, log }: Services): () => Promise<void> {
   const stop = new AbortController()
-  const clearing = clearLeftovers({ database, dataFolder }, stop.signal).catch((error: unknown) => {
-    if (!stop.signal.aborted) log.error({ err: error }, 'Covers that nothing needs any more could not be removed')
-  })
+  const clearing = import('#core/cover/clear-leftovers.ts')
+    .then(({ clearLeftovers }) => clearLeftovers({ database, dataFolder }, stop.signal))
+    .catch((error: unknown) => {
+      if (!stop.signal.aborted) log.error({ err: error }, 'Covers that nothing needs any more could not be removed')
+    })
   return async () => {
     stop.abort()
     await clearing

@@ -1,9 +1,9 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { askPassword } from '#api/cli/password-input.ts'
-import { openAccounts } from '#core/account/accounts.ts'
+import type { Accounts } from '#core/account/accounts.ts'
+import { PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { ROLES, type Role } from '#core/account/permission.ts'
-import { PASSWORD_LENGTH_MIN } from '#core/account/user.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
@@ -15,10 +15,11 @@ const PASSWORD_FILE = {
   about: 'File whose first line is the password. Without it the password is read from a pipe or typed.',
 } as const
 
-async function withAccounts<T>(input: CommandInput, work: (accounts: ReturnType<typeof openAccounts>) => Promise<T>): Promise<T> {
+async function withAccounts<T>(input: CommandInput, work: (accounts: Accounts) => Promise<T>): Promise<T> {
   const opened = await openCommandDatabase(input)
   try {
     const key = input.settings.tokenKey ?? (await tokenKey(opened.settings.dataFolder))
+    const { openAccounts } = await import('#core/account/accounts.ts')
     const accounts = openAccounts({ database: opened.database, settings: input.settings, tokenKey: Buffer.from(key), log: input.log })
     try {
       return await work(accounts)

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { bounded } from '#core/bounded.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
 /** About 10 MB when full. Whoever can bring more addresses than this is not stopped by counting them. */
@@ -41,7 +42,7 @@ interface Bucket {
 
 /** @param now seconds of a clock that only goes forward */
 export function openRateLimiter(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000): RateLimiter {
-  const buckets = new LRUCache<string, Bucket>({ max: BUCKETS_MAX })
+  const buckets = new LRUCache<string, Bucket>(bounded(BUCKETS_MAX))
 
   function look(client: Client, take: boolean): Allowance {
     const { perSecond, burst } = rates[client.kind === 'guessing' ? 'anonymous' : client.kind]

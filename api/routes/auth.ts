@@ -3,8 +3,9 @@ import { authCookie } from '#api/http/authentication.ts'
 import type { Call, Route } from '#api/http/endpoint.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
+import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { SignedIn } from '#core/account/sign-in.ts'
-import { PASSWORD_LENGTH_MAX, UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
+import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
 import { refuse } from '#core/errors.ts'
 
 const Message = Type.Object({ message: Type.String() })

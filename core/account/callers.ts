@@ -11,6 +11,7 @@ import { findSessionUser } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
+import { bounded } from '#core/bounded.ts'
 import { openFreshCache } from '#core/fresh-cache.ts'
 
 /** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
@@ -59,10 +60,10 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
   })
   // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are remembered
   // under a keyed hash that dies with the process.
-  const basics = new LRUCache<string, BasicProof & { freshUntil: number }>({ max: REMEMBERED_MAX })
+  const basics = new LRUCache<string, BasicProof & { freshUntil: number }>(bounded(REMEMBERED_MAX))
   const basicKey = randomBytes(32)
   // Outlives `forget`: that somebody signed out makes no stranger of a key, and one that is no longer good is still looked up.
-  const goodKeys = new LRUCache<string, true>({ max: REMEMBERED_MAX })
+  const goodKeys = new LRUCache<string, true>(bounded(REMEMBERED_MAX))
   let uses = new Map<string, Date>()
   let generation = 0
 

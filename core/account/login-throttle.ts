@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { addressGroup } from '#core/account/address.ts'
+import { bounded } from '#core/bounded.ts'
 import { refuse } from '#core/errors.ts'
 
 /** Nobody mistypes more often in a row; then each further failure doubles the pause. */
@@ -36,8 +37,8 @@ export interface LoginThrottle {
 
 /** @param now milliseconds of a clock that only goes forward */
 export function openLoginThrottle(now: () => number = () => performance.now()): LoginThrottle {
-  const accounts = new LRUCache<string, Entry>({ max: ENTRIES_MAX, ttl: MEMORY_MS })
-  const addresses = new LRUCache<string, Entry>({ max: ENTRIES_MAX, ttl: MEMORY_MS })
+  const accounts = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
+  const addresses = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
 
   function find(cache: LRUCache<string, Entry>, key: string): Entry {
     const known = cache.get(key)

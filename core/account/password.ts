@@ -1,6 +1,10 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { refuse } from '#core/errors.ts'
 
+/** NIST SP 800-63B: at least 8 characters, no rules of composition. */
+export const PASSWORD_LENGTH_MIN = 8
+/** Long enough for any phrase, short enough that hashing stays about the password and not about its length. */
+export const PASSWORD_LENGTH_MAX = 1024
 /** OWASP's first choice for Argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 }
 const SALT_BYTES = 16

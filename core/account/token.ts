@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Role } from '#core/account/permission.ts'
+import { bounded } from '#core/bounded.ts'
 
 /** HS256 wants a key at least as long as its output (RFC 7518, 3.2). */
 const KEY_BYTES_MIN = 32
@@ -30,7 +31,7 @@ export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetime
     )
   }
   // A token never changes what it says: once verified it is good until it expires. Whether its session lives is asked elsewhere.
-  const verified = new LRUCache<string, { claims: TokenClaims; expiresAtMs: number }>({ max: REMEMBERED_MAX })
+  const verified = new LRUCache<string, { claims: TokenClaims; expiresAtMs: number }>(bounded(REMEMBERED_MAX))
   return {
     sign({ userId, sessionId, role }) {
       const now = Math.floor(Date.now() / 1000)

@@ -1,12 +1,8 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
-
-/** NIST SP 800-63B: at least 8 characters, no rules of composition. */
-export const PASSWORD_LENGTH_MIN = 8
-/** Long enough for any phrase, short enough that hashing stays about the password and not about its length. */
-export const PASSWORD_LENGTH_MAX = 1024
 
 /**
  * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP

@@ -80,8 +80,15 @@ interface Lane {
  * ends, so a backlog never waits for a poll (pg-boss' own workers with one job a batch do 9 a second, 2,121 in batches of 100 that
  * all wait for their slowest).
  * @param options.nodeId shown to people as who runs a task
+ * @param options.sweepMs between two looks for what nodes that are gone have left
  */
-export async function openTaskQueue(options: { database: Knex; log: Log; nodeId: string; retryDelaySeconds?: number }): Promise<TaskQueue> {
+export async function openTaskQueue(options: {
+  database: Knex
+  log: Log
+  nodeId: string
+  retryDelaySeconds?: number
+  sweepMs?: number
+}): Promise<TaskQueue> {
   const { database, log, nodeId } = options
   const nodeLock = randomInt(1, 2 ** 48 - 1)
   const boss = new PgBoss({ db: bossDatabase(database), schema: QUEUE_SCHEMA, schedule: false, ...MAINTENANCE })
@@ -338,7 +345,7 @@ export async function openTaskQueue(options: { database: Knex; log: Log; nodeId:
       every(POLL_MS, async () => {
         for (const lane of lanes.values()) if (!stopping) pump(lane)
       })
-      every(SWEEP_MS, sweep)
+      every(options.sweepMs ?? SWEEP_MS, sweep)
       every(PROGRESS_MS, writeProgress)
     },
 

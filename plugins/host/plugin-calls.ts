@@ -50,14 +50,18 @@ export function pluginFault(error: CarrelError): string | null {
   return error.code === 'unavailable' ? 'unavailable' : null
 }
 
+/** Where a package is tried out: whatever it does to its process, nobody else is in it, and the process goes soon after. */
+const rehearsalOf = (sha256: string) => `rehearsal ${sha256}`
+
 export interface PluginCalls {
   /** @throws CarrelError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   call(call: PluginCall): Promise<PluginAnswer>
   /**
    * Opens what is to run once in a process of its own, and looks whether it is what its manifest says.
+   * @param version.sha256 of the package
    * @throws invalid_value when it is not
    */
-  rehearse(manifest: Manifest, code: string): Promise<void>
+  rehearse(version: { manifest: Manifest; code: string; sha256: string }): Promise<void>
   /** Loads a version and calls its `setup`, or another function of it, beside the one that runs. @throws GuestError */
   tryOut(
     plugin: InstalledPlugin,
@@ -331,10 +335,10 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
       }
     },
 
-    async rehearse(manifest, code) {
+    async rehearse({ manifest, code, sha256 }) {
       const wanted = methodsOf(manifest)
       const plugin = { id: randomUUID(), manifest }
-      const guest = supervisor.open({ ...programOf(plugin, code), place: `rehearsal ${plugin.id}`, alone: true })
+      const guest = supervisor.open({ ...programOf(plugin, code), place: rehearsalOf(sha256), alone: true })
       try {
         const defined = await guest.load()
         const missing = wanted.filter((method) => !defined.includes(method))
@@ -352,8 +356,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     async tryOut(plugin, method, { userId, input }) {
       const guest = supervisor.open({
         ...programOf(plugin, await getVerifiedCode(plugin), plugin.granted),
-        place: `rehearsal ${randomUUID()}`,
-        // Whatever it does to its process, nobody else is in it, and the process goes with it.
+        place: rehearsalOf(plugin.sha256),
         alone: true,
       })
       const begun = performance.now()

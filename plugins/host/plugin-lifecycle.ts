@@ -172,7 +172,7 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
       if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
         refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which is not what the repository says.`)
       await refuseRevoked(manifest.id, { version: manifest.version, sha256 })
-      await calls().rehearse(manifest, code)
+      await calls().rehearse({ manifest, code, sha256 })
       const { pluginId, versionId, before } = await database.transaction(async (trx) => {
         const known = await lockPlugin(trx, manifest.id)
         const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null

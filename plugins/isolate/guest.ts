@@ -8,7 +8,7 @@ export interface Program {
   name: string
   /** Programs of one place share a runner, and die with it; where plugins are grouped, those of several places do. */
   place: string
-  /** Shares its runner with no other place in any case, and the runner goes with it: for code that nobody has agreed to yet. */
+  /** Shares its runner with no other place in any case, and the runner goes soon after it: for code that nobody has agreed to yet. */
   alone?: boolean
   /** In the order of their running: classic scripts, of which the last calls `register({ … })`, or one module, whose default export is a plugin. */
   sources: readonly { name: string; code: string; module?: boolean }[]

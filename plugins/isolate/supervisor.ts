@@ -20,6 +20,8 @@ export interface SupervisorOptions {
   hardened?: boolean
   /** Of one runner, in place of what its kind may have; an isolate's own limit does not see everything. */
   residentMbMax?: number
+  /** Whether a runner stands ready while another is in use: so it is, unless said otherwise. For what ends with its first plugin it would be started in vain. */
+  spare?: boolean
   /** Runners that nobody calls are ended after this long. */
   idleMs?: number
   /** Another program in place of the runner: one that was overcome, for instance. */
@@ -36,6 +38,8 @@ const RUNNERS_MAX: Record<Isolation, number> = { strict: 6, grouped: 3 }
 /** As long as the longest of what people wait for; a refresh may hold a runner for longer. */
 const ROOM_WAIT_MS_MAX = 30_000
 const IDLE_MS = 5 * 60_000
+/** What is tried out alone is as a rule tried more than once in a row: loaded, its data migrated, set up. */
+const PASSING_IDLE_MS = 2_000
 /** Between two looks at the memory of busy runners: all bombs that were tried stayed under 302 MB with a limit of 256. */
 const LOOK_EVERY_MS = 50
 const PING_EVERY_MS = 1_000
@@ -293,7 +297,7 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
 
   /** Once somebody lives somewhere, another runner stands ready in case that one has to be killed. */
   const keepSpare = (): void => {
-    if (!closed && spare === null && startsFrom <= performance.now()) spare = startHouse()
+    if (options.spare !== false && !closed && spare === null && startsFrom <= performance.now()) spare = startHouse()
   }
 
   const bytesMaxOf = ({ place }: House): number =>
@@ -335,7 +339,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
         house.runner.send({ kind: 'ping', id: 0 })
       }
       if (house === spare) continue
-      if (!busy && (now - house.lastUsed > idleMs || (house.isPassing && house.guests.size === 0))) condemn(house, 'closed')
+      const hasPassed = house.isPassing && house.guests.size === 0
+      if (!busy && now - house.lastUsed > (hasPassed ? Math.min(PASSING_IDLE_MS, idleMs) : idleMs)) condemn(house, 'closed')
       else used = true
     }
     if (!used && spare) condemn(spare, 'closed')

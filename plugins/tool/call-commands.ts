@@ -21,7 +21,7 @@ async function withCall<Result>(
   const call = await readCall(folder, path.resolve(cwd, words[0] as string))
   const { code } = await bundleProject(project)
   const built = { manifest: project.manifest, code }
-  const supervisor = openSupervisor({ log })
+  const supervisor = openSupervisor({ log, spare: false })
   const unmatched: string[] = []
   try {
     const egress =

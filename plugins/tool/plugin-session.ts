@@ -63,10 +63,11 @@ export const ALL_METHODS = Object.entries(CAPABILITY_METHODS).flatMap(([capabili
   methods.map((method) => `${capability}.${method}`),
 )
 
+/** One process for all that the tool runs: what one test does to it ends with that test, and a new isolate takes 2 ms where a process takes 200. */
+export const PLACE = 'the tool'
+
 /** All methods, and not only those of the manifest: that they are the same is for the tool to find out. */
-export const programOf = ({ manifest, code }: Built): Program =>
-  // One process for all: what one test does to it ends with that test, and a new isolate takes 2 ms where a process takes 200.
-  pluginProgram({ manifest, code, place: 'the tool', methods: ALL_METHODS })
+export const programOf = ({ manifest, code }: Built): Program => pluginProgram({ manifest, code, place: PLACE, methods: ALL_METHODS })
 
 export function openSession(supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession {
   const { manifest } = built

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import { ToolProblem } from './command.ts'
+import { PLACE } from './plugin-session.ts'
 
 /** What people are used to from Node and browsers. Which of them the sandbox has, it is asked itself. */
 const FAMILIAR = [
@@ -62,7 +62,7 @@ const LOOK = `export default { setup: ({ config }) => config.names.filter((name)
 export async function listMissingGlobals(supervisor: Supervisor): Promise<string[]> {
   const guest = supervisor.open({
     name: 'the look at the sandbox',
-    place: `look ${randomUUID()}`,
+    place: PLACE,
     // A plugin, for other programs are given less.
     sources: [{ name: 'look.js', code: LOOK, module: true }],
     plugin: { methods: ['setup'], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 },

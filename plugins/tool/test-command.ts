@@ -45,7 +45,7 @@ export const test: Command = {
     const files = await chooseFiles(folder, words)
     const calls = await listCalls(folder)
     const built = { manifest: project.manifest, code: bundle.code }
-    const supervisor = openSupervisor({ log })
+    const supervisor = openSupervisor({ log, spare: false })
     const outcomes: Outcome[] = []
     const show = printing(input, outcomes)
     try {

@@ -45,6 +45,16 @@ const BUNDLE_BYTES_LARGE = 512 * 1024
 
 /** Looks at everything that can be known before a server sees it; runs the code once, in the sandbox. */
 export async function validateProject(folder: string, log: Log): Promise<Validation> {
+  const supervisor = openSupervisor({ log, spare: false })
+  try {
+    return await validateWith(supervisor, folder)
+  } finally {
+    supervisor.close()
+  }
+}
+
+/** The same with a sandbox that may be open already. */
+export async function validateWith(supervisor: Supervisor, folder: string): Promise<Validation> {
   const findings: Finding[] = []
   let project: Project
   try {
@@ -62,13 +72,8 @@ export async function validateProject(folder: string, log: Log): Promise<Validat
     return { findings: [...findings, { level: 'error', check: 'code', message: error.message }], project, bundle: null }
   }
   findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
-  const supervisor = openSupervisor({ log })
-  try {
-    findings.push(...(await checkCode(project, bundle, supervisor)))
-    findings.push(...(await checkFunctions(project.manifest, bundle.code, supervisor)))
-  } finally {
-    supervisor.close()
-  }
+  findings.push(...(await checkCode(project, bundle, supervisor)))
+  findings.push(...(await checkFunctions(project.manifest, bundle.code, supervisor)))
   findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle))
   // Whatever else a server would say of the package.
   if (findings.every(({ level }) => level !== 'error')) {

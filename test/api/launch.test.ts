@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,8 +24,8 @@ process.on('disconnect', () => { console.log('alone'); process.exit(0) })
 setTimeout(() => process.exit(99), 20000)
 `
 
-/** A small repository of its own: a launcher, a program and two packages that come from folders beside it, so that npm needs no network. */
-async function makeRepository(t: Test): Promise<string> {
+/** A small repository: a launcher, a program and two packages that come from files beside it, so that npm needs no network. */
+async function makeRepository(): Promise<string> {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel launch test-'))
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const root = path.join(room, 'repository')
@@ -34,21 +34,28 @@ async function makeRepository(t: Test): Promise<string> {
     await copyFile(path.join(path.dirname(launcher), name), path.join(root, 'api', name))
   await writeFile(path.join(root, 'api', 'program.mjs'), PROGRAM)
   await writeFile(path.join(root, 'api', 'main.ts'), PROGRAM.replace('args:', 'main: true, args:'))
-  for (const name of ['dep', 'dev-dep']) {
+  const packages = ['dep', 'dev-dep']
+  for (const name of packages) {
     await mkdir(path.join(room, name))
     await writeFile(path.join(room, name, 'package.json'), JSON.stringify({ name, version: '1.0.0' }))
-    execFileSync('npm', ['pack', '--silent', '--pack-destination', root], {
-      cwd: path.join(room, name),
-      env: npmEnvironment(),
-      stdio: 'pipe',
-    })
   }
+  const npm = (cwd: string, ...words: string[]) => execFileSync('npm', words, { cwd, env: npmEnvironment(), stdio: 'pipe' })
+  npm(room, 'pack', '--silent', '--pack-destination', root, ...packages.map((name) => `./${name}`))
   const dependencies = { dependencies: { dep: 'file:dep-1.0.0.tgz' }, devDependencies: { 'dev-dep': 'file:dev-dep-1.0.0.tgz' } }
   await writeFile(
     path.join(root, 'package.json'),
     JSON.stringify({ name: 'small', version: '1.0.0', private: true, type: 'module', ...dependencies }),
   )
-  execFileSync('npm', ['install', '--package-lock-only', '--silent', '--no-audit'], { cwd: root, env: npmEnvironment(), stdio: 'pipe' })
+  npm(root, 'install', '--package-lock-only', '--silent', '--no-audit')
+  return root
+}
+
+/** The same repository elsewhere, as yet without packages. */
+async function cloneRepository(t: Test): Promise<string> {
+  const room = await mkdtemp(path.join(os.tmpdir(), 'carrel launch test-'))
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  const root = path.join(room, 'repository')
+  await cp(repository, root, { recursive: true, filter: (source) => !/^(node_modules|\.cache)$/.test(path.basename(source)) })
   return root
 }
 
@@ -95,8 +102,11 @@ function launch(root: string, args: string[], options: { cwd?: string; env?: Nod
   }
 }
 
+// Each call of npm takes a second or two. The first test installs its packages, and each after it leaves them there.
+const repository = await makeRepository()
+
 t.test('installs, runs, and does not install again', async (t) => {
-  const root = await makeRepository(t)
+  const root = repository
   const elsewhere = path.dirname(root)
   const first = await launch(root, ['api/program.mjs', '--library', 'a b', 'quick', '3'], { cwd: elsewhere }).ended
   t.equal(first.code, 3, 'the exit code is the program’s')
@@ -125,7 +135,7 @@ t.test('installs, runs, and does not install again', async (t) => {
 })
 
 t.test('what is needed for development is installed only when asked, and then always', async (t) => {
-  const root = await makeRepository(t)
+  const root = await cloneRepository(t)
   const env = { NODE_ENV: 'production' }
   const plain = await launch(root, ['api/program.mjs', 'quick', '0'], { env }).ended
   t.match(JSON.parse(plain.out), { dep: true, dev: false })
@@ -136,7 +146,7 @@ t.test('what is needed for development is installed only when asked, and then al
 })
 
 t.test('many launches at once, after one that died installing', async (t) => {
-  const root = await makeRepository(t)
+  const root = await cloneRepository(t)
   await mkdir(path.join(root, '.cache'))
   // A process number that no process has.
   await writeFile(path.join(root, '.cache', 'install.lock'), '4194304999')
@@ -150,7 +160,7 @@ t.test('many launches at once, after one that died installing', async (t) => {
 })
 
 t.test('signals go to the program, which decides', async (t) => {
-  const root = await makeRepository(t)
+  const root = repository
   const running = launch(root, ['api/program.mjs'])
   await running.said(/args/)
   running.child.kill('SIGTERM')
@@ -169,23 +179,8 @@ t.test('signals go to the program, which decides', async (t) => {
   t.equal((await program.ended).signal, 'SIGKILL', 'and ends as it ended')
 })
 
-t.test('what cannot work is said', async (t) => {
-  const root = await makeRepository(t)
-  const absent = await launch(root, ['api/absent.ts']).ended
-  t.equal(absent.code, 1)
-  t.match(absent.err, /no program api\/absent\.ts/)
-  await rm(path.join(root, 'dep-1.0.0.tgz'))
-  await rm(path.join(root, 'node_modules'), { recursive: true })
-  const broken = await launch(root, ['api/program.mjs', 'quick'], { env: { npm_config_cache: path.join(root, 'cache') } }).ended
-  t.equal(broken.code, 1)
-  t.match(broken.err, /npm ci failed/)
-  await rm(path.join(root, 'package-lock.json'))
-  t.match((await launch(root, ['api/program.mjs', 'quick']).ended).err, /package-lock\.json is missing/)
-})
-
 t.test('a pinned Node is preferred, and done without when it cannot run', async (t) => {
-  const root = await makeRepository(t)
-  await launch(root, ['api/program.mjs', 'quick', '0']).ended
+  const root = repository
   const bin = path.join(root, 'node_modules', '.bin')
   await mkdir(bin, { recursive: true })
   await writeFile(path.join(bin, 'node'), `#!/bin/sh\necho pinned >&2\nexec "${process.execPath}" "$@"\n`)
@@ -196,4 +191,18 @@ t.test('a pinned Node is preferred, and done without when it cannot run', async 
   const without = await launch(root, ['api/program.mjs', 'quick', '5']).ended
   t.equal(without.code, 5)
   t.equal(without.err, '')
+})
+
+t.test('what cannot work is said', async (t) => {
+  const root = repository
+  const absent = await launch(root, ['api/absent.ts']).ended
+  t.equal(absent.code, 1)
+  t.match(absent.err, /no program api\/absent\.ts/)
+  await rm(path.join(root, 'dep-1.0.0.tgz'))
+  await rm(path.join(root, 'node_modules'), { recursive: true })
+  const broken = await launch(root, ['api/program.mjs', 'quick'], { env: { npm_config_cache: path.join(root, 'cache') } }).ended
+  t.equal(broken.code, 1)
+  t.match(broken.err, /npm ci failed/)
+  await rm(path.join(root, 'package-lock.json'))
+  t.match((await launch(root, ['api/program.mjs', 'quick']).ended).err, /package-lock\.json is missing/)
 })

@@ -3,18 +3,23 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
 import t from 'tap'
 import { coverPath } from '#core/book/book-file.ts'
+import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 import { findPostmaster } from '#core/database/postmaster.ts'
-import { ADMIN, awaitGone, makeRoom, root, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
-import { openTestDatabase } from '#test/support/database.ts'
+import { silentLog } from '#core/log.ts'
+import { ADMIN, awaitGone, makeRoom, type Running, root, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-// Each start makes a database of its own, beside other tests.
+// Each start is a process of its own with PostgreSQL beside it, next to other tests.
 t.setTimeout(300_000)
 
-t.test('kill -9 stops no later start', async (t) => {
-  const data = path.join(await makeRoom(t), 'data')
+/** Every end below leaves it so that a start follows: one folder serves them all, in their order. */
+const data = path.join(await makeRoom(t), 'data')
+
+t.test('kill -9 stops no later start, which removes the covers that were left', async (t) => {
   const first = await startCarrel(t, data, [], { env: { CARREL_ADMIN_USERNAME: ADMIN.username, CARREL_ADMIN_PASSWORD: ADMIN.password } })
   t.match(first.output(), /Made the first admin/)
   first.child.kill('SIGKILL')
@@ -24,18 +29,22 @@ t.test('kill -9 stops no later start', async (t) => {
   const second = await startCarrel(t, data)
   await second.said(/Admin +exists/)
   t.ok(await awaitGone(orphan!.pid))
+  const { kept, gone } = await leaveCover()
   // Both killed: nothing but stale files is left.
   second.child.kill('SIGKILL')
   process.kill((await findPostmaster(path.join(data, 'postgres')))!.pid, 'SIGKILL')
   await second.ended
+
   const third = await startCarrel(t, data)
   t.equal((await fetch(`${third.url}/health`)).status, 200)
-  await stopCarrel(t, third, data)
+  for (let tries = 0; existsSync(gone) && tries < 250; tries++) await sleep(20)
+  t.same([existsSync(gone), existsSync(kept)], [false, true])
+  await drains(t, third)
 })
 
-t.test('a start removes the covers that a killed server left', async (t) => {
-  const data = path.join(await makeRoom(t), 'data')
-  const { database, url } = await openTestDatabase(t)
+/** Covers of a book that waits to be purged and of one that is gone. */
+async function leaveCover(): Promise<{ kept: string; gone: string }> {
+  const database = openDatabase({ url: (await findRunningUrl(path.join(data, 'postgres')))!, poolMax: 2, log: silentLog })
   const library_id = await addLibrary(database, { path: data })
   const series_id = await addSeries(database, { library_id, title: 'Gone' })
   const kept = coverPath(data, await addBook(database, { library_id, series_id, title: 'Kept', deleted_at: new Date() }))
@@ -48,16 +57,12 @@ t.test('a start removes the covers that a killed server left', async (t) => {
   await database('books').where('id', goneId).delete()
   // Nothing to scan: the folder of a library may be away for a while.
   await database('libraries').update({ is_active: false })
-  const server = await startCarrel(t, data, [], { env: { DATABASE_URL: url } })
-  for (let tries = 0; existsSync(gone) && tries < 250; tries++) await sleep(20)
-  t.same([existsSync(gone), existsSync(kept)], [false, true])
-  server.child.kill('SIGTERM')
-  t.equal((await server.ended).code, 0)
-})
+  await closeDatabase(database)
+  return { kept, gone }
+}
 
-t.test('draining: what is under way finishes, and nothing new begins', async (t) => {
-  const data = path.join(await makeRoom(t), 'data')
-  const server = await startCarrel(t, data)
+/** What is under way finishes, and nothing new begins. */
+async function drains(t: Test, server: Running): Promise<void> {
   const { port } = new URL(server.url)
   const body = JSON.stringify({ username: 'nobody', password: 'nothing at all' })
   const socket = net.connect(Number(port), '127.0.0.1')
@@ -73,10 +78,9 @@ t.test('draining: what is under way finishes, and nothing new begins', async (t)
   for await (const chunk of socket) answer += chunk
   t.match(answer, /^HTTP\/1\.1 401/, 'the request under way is answered')
   t.equal((await server.ended).code, 0)
-})
+}
 
 t.test('a second signal quits at once', async (t) => {
-  const data = path.join(await makeRoom(t), 'data')
   const server = await startCarrel(t, data)
   const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1')
   socket.on('error', () => {})
@@ -95,7 +99,6 @@ t.test('a second signal quits at once', async (t) => {
 })
 
 t.test('when PostgreSQL dies the server ends and says so', async (t) => {
-  const data = path.join(await makeRoom(t), 'data')
   const server = await startCarrel(t, data)
   process.kill((await findPostmaster(path.join(data, 'postgres')))!.pid, 'SIGQUIT')
   const { code, output } = await server.ended
@@ -103,18 +106,7 @@ t.test('when PostgreSQL dies the server ends and says so', async (t) => {
   t.match(output, /PostgreSQL is gone/)
 })
 
-t.test('odd folders: spaces, long names, below a folder closed to others', async (t) => {
-  const room = await makeRoom(t)
-  const closed = path.join(room, 'closed to others')
-  await mkdir(closed, { mode: 0o700 })
-  const data = path.join(closed, `it's my "data", ${'long '.repeat(30)}end`)
-  const server = await startCarrel(t, data)
-  t.equal((await fetch(`${server.url}/health`)).status, 200)
-  await stopCarrel(t, server, data)
-})
-
 t.test('a launcher that is killed outright takes the server with it, gently', async (t) => {
-  const data = path.join(await makeRoom(t), 'data')
   const launched = await startCarrel(t, data, [], { program: [path.join(root, 'api', 'launch.mjs'), 'api/main.ts'] })
   const server = JSON.parse(await readFile(path.join(data, 'carrel.lock'), 'utf8')).pid as number
   t.not(server, launched.child.pid)
@@ -125,8 +117,15 @@ t.test('a launcher that is killed outright takes the server with it, gently', as
   t.equal(await findPostmaster(path.join(data, 'postgres')), null)
 })
 
-t.test('through the launcher SIGTERM drains and the exit code is 0', async (t) => {
-  const data = path.join(await makeRoom(t), 'data')
-  const launched = await startCarrel(t, data, [], { program: [path.join(root, 'api', 'launch.mjs'), 'api/main.ts'] })
-  await stopCarrel(t, launched, data)
-})
+t.test(
+  'odd folders: spaces, long names, below a folder closed to others; through the launcher SIGTERM drains and the exit code is 0',
+  async (t) => {
+    const room = await makeRoom(t)
+    const closed = path.join(room, 'closed to others')
+    await mkdir(closed, { mode: 0o700 })
+    const odd = path.join(closed, `it's my "data", ${'long '.repeat(30)}end`)
+    const launched = await startCarrel(t, odd, [], { program: [path.join(root, 'api', 'launch.mjs'), 'api/main.ts'] })
+    t.equal((await fetch(`${launched.url}/health`)).status, 200)
+    await stopCarrel(t, launched, odd)
+  },
+)

@@ -59,7 +59,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   await stopCarrel(t, server, data)
 })
 
-t.test('commands without a server', async (t) => {
+t.test('commands without a server, and a server that finds its port taken', async (t) => {
   const room = await makeRoom(t)
   const data = path.join(room, 'data')
   const books = path.join(room, 'books')
@@ -72,22 +72,6 @@ t.test('commands without a server', async (t) => {
   })
   t.match(await runCommand(['scan', '--data-dir', data]), { code: 0, output: /No server runs[\s\S]*1 found, 1 failed/ })
   t.match(await runCommand(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
-  await rm(books, { recursive: true })
-  t.match(await runCommand(['doctor', '--data-dir', data]), {
-    code: 1,
-    output: /TROUBLE +Library folder: .*does not exist\n +Check the path/,
-  })
-  t.equal(await findPostmaster(path.join(data, 'postgres')), null)
-})
-
-t.test('starts that cannot work say why, and leave nothing running', async (t) => {
-  const room = await makeRoom(t)
-  const data = path.join(room, 'data')
-  const bad = await runCommand(['--prot', '1', '--workers', 'many', '--data-dir', data])
-  t.equal(bad.code, 1)
-  t.match(bad.output, /2 mistakes[\s\S]*--prot\. Did you mean --port\?[\s\S]*--workers must be a whole number/)
-  t.equal(await stat(data).catch(() => null), null, 'nothing was made')
-  t.match(await runCommand(['serv']), { code: 1, output: /Did you mean carrel serve\?/ })
 
   const other = net.createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -97,8 +81,22 @@ t.test('starts that cannot work say why, and leave nothing running', async (t) =
     output: new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is taken`),
   })
   t.equal(await findPostmaster(path.join(data, 'postgres')), null)
-  t.match(await runCommand(['doctor', '--data-dir', data, '--port', String(port)]), { code: 1, output: /TROUBLE +Address/ })
+  await rm(books, { recursive: true })
+  const troubles = await runCommand(['doctor', '--data-dir', data, '--port', String(port)])
   other.close()
+  t.match(troubles, { code: 1, output: /TROUBLE +Address/ })
+  t.match(troubles.output, /TROUBLE +Library folder: .*does not exist\n +Check the path[\s\S]*2 things stand in the way/)
+  t.equal(await findPostmaster(path.join(data, 'postgres')), null)
+})
+
+t.test('starts that cannot work say why', async (t) => {
+  const room = await makeRoom(t)
+  const data = path.join(room, 'data')
+  const bad = await runCommand(['--prot', '1', '--workers', 'many', '--data-dir', data])
+  t.equal(bad.code, 1)
+  t.match(bad.output, /2 mistakes[\s\S]*--prot\. Did you mean --port\?[\s\S]*--workers must be a whole number/)
+  t.equal(await stat(data).catch(() => null), null, 'nothing was made')
+  t.match(await runCommand(['serv']), { code: 1, output: /Did you mean carrel serve\?/ })
 
   await writeFile(path.join(room, 'file'), '')
   t.match(await runCommand(['--data-dir', path.join(room, 'file')]), { code: 1, output: /is not a folder/ })

@@ -20,10 +20,12 @@ t.test('it is served, and every operation in it is sound', async (t) => {
   const served = await server.request<OpenApi>('GET', '/api/openapi.json')
   t.equal(served.status, 200)
   t.same(served.json, described)
-  const ajv = new Ajv2020({ strict: false })
+  // Whether they can be compiled is all that is asked: how well, and one shape again in every place that refers to it, takes seconds.
+  const ajv = new Ajv2020({ strict: false, inlineRefs: false, code: { optimize: false } })
   addFormats.default(ajv)
   for (const [name, schema] of Object.entries(described.components.schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`)
   const ids = new Set<string>()
+  const compiled = new Set<string>()
   for (const [path, operations] of Object.entries(described.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       const {
@@ -38,7 +40,11 @@ t.test('it is served, and every operation in it is sound', async (t) => {
       for (const reference of JSON.stringify(operation).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
         if (!described.components.schemas[reference[1] ?? '']) t.fail(`${operationId} refers to ${reference[1]}`)
       }
-      for (const schema of schemasOf(operation)) ajv.compile(schema as object)
+      for (const schema of schemasOf(operation)) {
+        const text = JSON.stringify(schema)
+        if (!compiled.has(text)) ajv.compile(schema as object)
+        compiled.add(text)
+      }
       t.ok(Object.keys(responses).some((status) => status < '300'))
       t.match(responses, { 429: { content: { 'application/json': { schema: { $ref: '#/components/schemas/RateLimited' } } } } })
     }

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { compile, installKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
+import { compile, placeKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
 import { declarationsOf, describeApi } from '../../plugin-sdk/api-page.mjs'
 
 t.setTimeout(120_000)
@@ -13,7 +13,7 @@ t.test('the page is what the kit declares', async (t) => {
 })
 
 t.test('every declaration that is given away stands there, and compiles for authors', async (t) => {
-  const { folder } = await installKit(t)
+  const folder = await placeKit(t)
   const dist = path.join(folder, 'node_modules', '@carrel', 'plugin-sdk', 'dist')
   const blocks = new Set([...page.matchAll(/^```ts\n([\s\S]*?)\n```$/gm)].map(([, code]) => code))
   let count = 0

@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { packPlugin, readPackage } from '#plugins/package/plugin-package.ts'
-import { compile, filesOf, installKit, ROOT, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
+import { compile, filesOf, placeKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
+import { runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(120_000)
 
 const PAGE = 'docs/plugin-porting.md'
 
 t.test('what the page ends with compiles, and passes the tests of the page in the sandbox', async (t) => {
-  const { openFolder } = await installKit(t)
-  const folder = await openFolder(t)
+  const folder = await placeKit(t)
   const files = await filesOf(PAGE)
   t.same(
     [...files.keys()],
@@ -23,9 +23,8 @@ t.test('what the page ends with compiles, and passes the tests of the page in th
   await writeFiles(folder, files)
   await writeFiles(folder, [['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string]])
   await compile(folder)
-  const said = await succeeds(process.execPath, ['../carrel/plugins/tool/carrel-plugin.mjs', 'test', '--no-conformance'], folder)
-  t.match(said, /answers as it always did/)
-  await succeeds(process.execPath, ['../carrel/plugins/tool/carrel-plugin.mjs', 'validate'], folder)
+  t.match(await runTool(folder, ['test', '--no-conformance']), { code: 0, stdout: /answers as it always did/ })
+  t.match(await runTool(folder, ['validate']), { code: 0, stdout: /is fit to be packed/ })
   const bytes = packPlugin(
     new Map([
       ['manifest.json', Buffer.from(files.get('manifest.json') as string)],

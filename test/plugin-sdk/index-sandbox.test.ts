@@ -3,7 +3,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
-import { bundle, compile, filesOf, installKit, KIT, writeFiles } from '#test/support/plugin-kit.ts'
+import { bundle, compile, filesOf, KIT, placeKit, writeFiles } from '#test/support/plugin-kit.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(180_000)
@@ -120,7 +120,7 @@ export default definePlugin({
 `
 
 t.test('what the kit declares is in the sandbox, as it is elsewhere; and its parsers run there, within the limits', async (t) => {
-  const { folder } = await installKit(t)
+  const folder = await placeKit(t)
   await writeFiles(folder, [
     ['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string],
     ['src/look.ts', LOOK],

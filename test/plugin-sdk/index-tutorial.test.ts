@@ -6,7 +6,8 @@ import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
-import { commandsOf, filesOf, installCompiler, installKit, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
+import { commandsOf, filesOf, installCompiler, placeKit, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
+import { runTool } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { bodyOf, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
@@ -16,8 +17,7 @@ t.setTimeout(240_000)
 const README = 'plugin-sdk/README.md'
 
 t.test('whoever has only the README makes a plugin, installs it on a running server, agrees, calls it and updates it', async (t) => {
-  const { openFolder } = await installKit(t)
-  const folder = await openFolder(t)
+  const folder = await placeKit(t)
   const files = await filesOf(README)
   await writeFiles(folder, files)
   await installCompiler(folder)
@@ -61,7 +61,7 @@ t.test('whoever has only the README makes a plugin, installs it on a running ser
   await writeFile(path.join(folder, 'manifest.json'), JSON.stringify({ ...manifest, version: '1.0.1' }))
   const code = await readFile(path.join(folder, 'src/main.ts'), 'utf8')
   await writeFile(path.join(folder, 'src/main.ts'), code.replace('    title,\n', "    title: title + '!',\n"))
-  await type('npm run tool pack')
+  t.match(await runTool(folder, ['pack']), { code: 0 })
   t.match(
     await curl(upload.replace('1.0.0', '1.0.1')),
     { version: '1.0.1', plugin: { state: 'enabled', version: '1.0.1' } },

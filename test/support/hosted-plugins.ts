@@ -2,25 +2,34 @@ import type { RequestListener } from 'node:http'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { openHostOn } from '#test/support/plugin-hosts.ts'
 import type { Loopback } from '#test/support/plugins.ts'
 import { bodyOf, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
+
+interface HostedPlugin {
+  id: string
+  call(method: string, input: unknown, userId?: string | null): Promise<Record<string, unknown>>
+}
 
 export interface HostedPlugins {
   database: Knex
   host: PluginHost
   way: Loopback
   /** Installs a package and agrees to what it asks for. */
-  install(bytes: Buffer): Promise<{
-    id: string
-    call(method: string, input: unknown, userId?: string | null): Promise<Record<string, unknown>>
-  }>
+  install(bytes: Buffer): Promise<HostedPlugin>
+  /** One that another host has installed in the same database. */
+  use(id: string): HostedPlugin
   /** Requests that no fixture fitted. */
   unmatched: string[]
 }
 
-/** A host of plugins with a database, real sandboxes, and services that are played from fixtures. */
-export async function openHostedPlugins(t: Test, fixtures: Fixtures = { formatVersion: 1, exchanges: [] }): Promise<HostedPlugins> {
+/** A host of plugins with a database (its own unless one is given), real sandboxes, and services that are played from fixtures. */
+export async function openHostedPlugins(
+  t: Test,
+  fixtures: Fixtures = { formatVersion: 1, exchanges: [] },
+  given?: Knex,
+): Promise<HostedPlugins> {
   const replay = openReplay(readFixtures(fixtures))
   const unmatched: string[] = []
   const answer: RequestListener = (request, response) => {
@@ -37,20 +46,23 @@ export async function openHostedPlugins(t: Test, fixtures: Fixtures = { formatVe
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(bodyOf(found.response))
     }
   }
-  const { database, host, way } = await openTestHost(t, answer)
+  const database = given ?? (await openTestDatabase(t)).database
+  const { host, way } = await openHostOn(t, database, answer)
+  const use = (id: string): HostedPlugin => ({
+    id,
+    call: async (method, input, userId = null) =>
+      (await host.call({ pluginId: id, method, input, userId })).result as Record<string, unknown>,
+  })
   return {
     database,
     host,
     way,
     unmatched,
+    use,
     async install(bytes) {
       const { plugin, sha256 } = await host.install(bytes, { userId: null })
       await host.consent(plugin.id, { sha256 })
-      return {
-        id: plugin.id,
-        call: async (method, input, userId = null) =>
-          (await host.call({ pluginId: plugin.id, method, input, userId })).result as Record<string, unknown>,
-      }
+      return use(plugin.id)
     },
   }
 }

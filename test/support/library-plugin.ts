@@ -29,6 +29,7 @@ export interface BundledSandbox {
   kept: Map<string, string>
   /** Replaces the library. */
   show(entries: readonly LibraryEntry[]): void
+  close(): void
 }
 
 /** The bundle of the plugin `similar-in-library` in an isolate, with the limits that it runs in on a server. */
@@ -56,6 +57,7 @@ export async function openBundledSandbox(supervisor: Supervisor, entries: readon
     show(next) {
       shown = next
     },
+    close: () => guest.close(),
     async call(method, input) {
       const { answer, counts } = openLibraryCalls(shown, kept)
       const budget = method.endsWith('.refresh') ? { cpuMs: 5_000, wallMs: 120_000 } : { cpuMs: limits.cpuMs, wallMs: limits.wallMs }

@@ -5,16 +5,16 @@ import { silentLog } from '#core/log.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openSupervisor } from '#plugins/isolate/supervisor.ts'
-import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { updateOf } from '#test/support/plugins.ts'
 
-const database = openDatabase({ url: process.argv[2] as string, poolMax: 5, log: silentLog })
+const [url, firstVersion, secret] = process.argv.slice(2) as [string, string, string]
+const database = openDatabase({ url, poolMax: 5, log: silentLog })
 const supervisor = openSupervisor({ log: silentLog })
-const host = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: SECRETS })
+const host = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: [secret] })
 const [plugin] = await host.list()
 if (plugin === undefined) throw new Error('There is no plugin to update.')
 const ask = () => host.call({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'x', limit: 1 }, userId: null })
-for (let number = Number(process.argv[3]); ; number++) {
+for (let number = Number(firstVersion); ; number++) {
   try {
     await host.install(updateOf(number), { userId: null })
     await ask()

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +13,8 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const KIT = path.join(ROOT, 'plugin-sdk')
 // Not bin/tsc: what tap loads into every process cannot load files without an ending.
 export const TSC = path.join(ROOT, 'node_modules', 'typescript', 'lib', 'tsc.js')
+/** Of an author's folder before anything is installed. */
+const PACKAGE = JSON.stringify({ name: 'plugin', private: true, type: 'module' })
 /** On a machine that is busy with other tests npm alone takes seconds. */
 const PATIENCE_MS = 100_000
 
@@ -87,7 +89,7 @@ export async function installKit(t: Test): Promise<InstalledKit> {
   if (tarball === undefined) throw new Error('npm has packed nothing')
   const folder = path.join(home, 'plugin')
   await mkdir(folder)
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ name: 'plugin', private: true, type: 'module' }))
+  await writeFile(path.join(folder, 'package.json'), PACKAGE)
   const quiet = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts']
   await succeeds('npm', ['install', ...quiet, path.join(home, path.basename(tarball.filename))], folder)
   return {
@@ -102,6 +104,19 @@ export async function installKit(t: Test): Promise<InstalledKit> {
       return own
     },
   }
+}
+
+/** A folder with the kit where {@link installKit} leaves it, and the checkout beside it, without npm: what npm makes of the kit is tested once. */
+export async function placeKit(t: Test): Promise<string> {
+  const place = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
+  t.teardown(() => rm(place, { recursive: true, force: true }))
+  const folder = path.join(place, 'plugin')
+  const installed = path.join(folder, 'node_modules', '@carrel', 'plugin-sdk')
+  await buildKit(path.join(installed, 'dist'))
+  for (const name of ['package.json', 'manifest.schema.json']) await copyFile(path.join(KIT, name), path.join(installed, name))
+  await writeFile(path.join(folder, 'package.json'), PACKAGE)
+  await symlink(ROOT, path.join(place, 'carrel'))
+  return folder
 }
 
 export async function writeFiles(folder: string, files: Iterable<[name: string, text: string]>): Promise<void> {

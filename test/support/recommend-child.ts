@@ -6,11 +6,11 @@ import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
-import { SECRETS } from '#test/support/plugin-hosts.ts'
 
-const database = openDatabase({ url: process.argv[2] as string, poolMax: 5, log: silentLog })
+const [url, secret] = process.argv.slice(2) as [string, string]
+const database = openDatabase({ url, poolMax: 5, log: silentLog })
 const supervisor = openSupervisor({ log: silentLog })
-const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: SECRETS })
+const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: [secret] })
 const tasks = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })
 openRecommendations({ database, plugins, tasks, log: silentLog })
 await tasks.start()

@@ -1,14 +1,19 @@
 import tap from 'tap'
 import { silentLog } from '#core/log.ts'
+import type { Isolation } from '#plugins/isolate/placement.ts'
 import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
 
-let supervisor: Supervisor | null = null
+const supervisors = new Map<Isolation, Supervisor>()
 
-/** The supervisor of this test file, for everything that does not look at runners themselves: a runner takes a quarter of a second to start. */
-export function findSupervisor(): Supervisor {
-  if (supervisor !== null) return supervisor
-  const opened = openSupervisor({ log: silentLog })
-  tap.teardown(() => opened.close())
-  supervisor = opened
-  return opened
+/**
+ * The supervisor of this test file, for everything that does not look at runners themselves: a runner takes a quarter of a second to start.
+ * @param isolation `grouped` where it does not matter who else is in a runner: then plugins have one for all of them
+ */
+export function findSupervisor(isolation: Isolation = 'strict'): Supervisor {
+  const known = supervisors.get(isolation)
+  if (known) return known
+  const supervisor = openSupervisor({ log: silentLog, isolation, spare: false })
+  supervisors.set(isolation, supervisor)
+  tap.teardown(() => supervisor.close())
+  return supervisor
 }

@@ -293,9 +293,12 @@ t.test('Basic, where a route takes it', async (t) => {
   t.equal((await basic('ada@example.org', ADMIN.password)).json, 'ada')
   t.equal((await basic('colin', 'a:b:c:d:e')).json, 'colin', 'passwords may hold colons')
   t.equal((await basic('whoever', key)).json, 'ada', 'an API key as password')
-  const begun = performance.now()
+  let lookups = 0
+  server.database.on('query', ({ sql }: { sql: string }) => {
+    if (sql.includes('users')) lookups++
+  })
   for (let count = 0; count < 20; count++) t.equal((await basic('colin', 'a:b:c:d:e')).status, 200)
-  t.ok(performance.now() - begun < 20 * 15, 'a verified password is remembered')
+  t.ok(lookups < 20, 'a verified password is remembered')
   const refused = await basic('colin', 'a')
   t.match([refused.status, refused.headers.get('www-authenticate')], [401, 'Basic realm="Carrel", charset="UTF-8"'])
   t.equal((await basic('colin', 'a:b:c:d:e', '/cookie')).status, 401, 'not elsewhere')

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
 import { type AniListContent, openAniList } from '#test/support/anilist.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(120_000)
@@ -106,17 +106,20 @@ const RUBBISH = {
 }
 const MEDIA = [BERRIES, NOVEL, STRIP, LATER, RUBBISH]
 
+// Installed once: what a host remembers of its requests ends with it, and the plugin keeps nothing.
+const { database, host: installer } = await openTestHost(t)
+const { plugin, sha256 } = await installer.install(bytes, { userId: null })
+await installer.consent(plugin.id, { sha256 })
+
 async function openMetadata(t: Test, content: AniListContent = { media: MEDIA }, config: Record<string, unknown> = {}) {
   const service = openAniList(content)
-  const { host, way } = await openTestHost(t, service.answer)
-  const { plugin, sha256 } = await host.install(bytes, { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { host, way } = await openHostOn(t, database, service.answer)
   await host.edit(plugin.id, { config })
   const named =
     (method: string) =>
     async (input: Record<string, unknown>): Promise<Record<string, unknown>> =>
       (await host.call({ pluginId: plugin.id, method: `metadata.series.${method}`, input, userId: null })).result as Record<string, unknown>
-  return { host, way, id: plugin.id, asked: service.asked, search: named('search'), get: named('get'), match: named('match') }
+  return { host, way, asked: service.asked, search: named('search'), get: named('get'), match: named('match') }
 }
 const idsOf = (answer: Record<string, unknown>, member = 'results') =>
   (answer[member] as { externalId: string }[]).map(({ externalId }) => externalId)
@@ -315,13 +318,13 @@ t.test('what is not there, and what is no answer, is said as what it is', async 
   // Five at a time: AniList is asked for no more without a pause.
   for (let from = 0; from < cases.length; from += 5) {
     const some = cases.slice(from, from + 5)
-    const { get, host, id } = await openMetadata(t, { instead: (index) => some[index]?.[0] })
+    const { get, host } = await openMetadata(t, { instead: (index) => some[index]?.[0] })
     for (const [said, code, message, retryAfterSeconds] of some) {
       const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
       const rejects = { code: code === 'not_found' ? code : 'unavailable', details: { code }, message, ...wait }
       await t.rejects(get({ externalId: '1' }), rejects, `${said.status} ${said.body.slice(0, 60)}`)
     }
-    t.equal((await host.get(id)).state, 'enabled', 'and none of it is the fault of the plugin')
+    t.equal((await host.get(plugin.id)).state, 'enabled', 'and none of it is the fault of the plugin')
   }
   const { get, asked } = await openMetadata(t)
   for (const externalId of ['', 'x', '0', '-1', '1.5', '1e3', '30901/../1', '99999999999', '2147483648'])

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { silentLog } from '#core/log.ts'
 import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { readManifest } from '#plugins/manifest/manifest.ts'
 import { openSession, type SessionOptions } from '#plugins/tool/plugin-session.ts'
 import { type AniListContent, openAniList } from '#test/support/anilist.ts'
@@ -12,6 +10,7 @@ import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/su
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 import type { LibraryEntry, Recommendation } from '../../../plugin-sdk/types.ts'
 
 t.setTimeout(120_000)
@@ -50,12 +49,8 @@ type Change = Partial<Pick<SessionOptions, 'auth' | 'config' | 'userConfig' | 'l
 async function openPlugin(t: Test, content: AniListContent, change: Change = {}) {
   const service = openAniList(content)
   const way = await openLoopback(t, service.answer)
-  const supervisor = openSupervisor({ log: silentLog })
-  const session = openSession(supervisor, { manifest: { ...manifest, http: {} }, code }, { egress: openEgress(way), ...change })
-  t.teardown(() => {
-    session.close()
-    supervisor.close()
-  })
+  const session = openSession(findSupervisor(), { manifest: { ...manifest, http: {} }, code }, { egress: openEgress(way), ...change })
+  t.teardown(() => session.close())
   const ask = async (method: 'get' | 'refresh', input: object) => {
     const { answer, trace } = await session.call(`recommendations.${method}`, input)
     return { found: (answer as { recommendations: Recommendation[] }).recommendations, trace }

@@ -5,7 +5,8 @@ import t from 'tap'
 import { bundledPlugins, getBundledPlugin } from '#plugins/bundled/bundled.ts'
 import { readPackage } from '#plugins/package/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
-import { ROOT, succeeds, TSC } from '#test/support/plugin-kit.ts'
+import { ROOT, TSC } from '#test/support/plugin-kit.ts'
+import { runTool } from '#test/support/plugin-projects.ts'
 import { BUNDLED_FOLDER, buildBundled, listBundled } from '../../../plugins/bundled/build.mjs'
 
 t.setTimeout(90_000)
@@ -63,12 +64,12 @@ t.test('one is found by its short name or its id', async (t) => {
 })
 
 t.test('they stand what every plugin must stand, by the calls that are saved beside them', async (t) => {
-  const tool = path.join(ROOT, 'plugins', 'tool', 'carrel-plugin.mjs')
   for (const [name, passed] of [
     ['echo', 23],
     ['open-library', 21],
   ] as const) {
-    const said = await succeeds(process.execPath, [tool, 'test', '--folder', path.join(BUNDLED_FOLDER, name)], t.testdir())
+    const { code, stdout: said, stderr } = await runTool(path.join(BUNDLED_FOLDER, name), ['test'])
+    t.same([code, stderr], [0, ''], said)
     const [, count = '0'] = /(\d+) passed/.exec(said) ?? []
     t.ok(Number(count) >= passed, `${name}: ${count}, each with a call to make`)
     t.notMatch(said, /save a call/, name)

@@ -9,11 +9,13 @@ t.setTimeout(90_000)
 
 const { bytes } = await getBundledPlugin('echo')
 
+const { database, install } = await openHostedPlugins(t)
+const { id } = await install(bytes)
+
 async function openEcho(t: Parameters<typeof openHostedPlugins>[0], config: Record<string, unknown> = {}) {
-  const { host, install, database } = await openHostedPlugins(t)
-  const { id, call } = await install(bytes)
+  const { host, use } = await openHostedPlugins(t, undefined, database)
   await host.edit(id, { config })
-  return { database, host, id, call, configure: (config: Record<string, unknown>) => host.edit(id, { config }) }
+  return { host, call: use(id).call, configure: (config: Record<string, unknown>) => host.edit(id, { config }) }
 }
 
 t.test('it finds what it is asked for, page by page, and describes what it has found', async (t) => {
@@ -48,7 +50,7 @@ t.test('it finds what it is asked for, page by page, and describes what it has f
 })
 
 t.test('it fails in the way that it is told to, in the function that it is told to', async (t) => {
-  const { call, configure, host, id } = await openEcho(t)
+  const { call, configure, host } = await openEcho(t)
   const search = () => call('metadata.book.search', { query: 'x', limit: 1 })
   const ways: [way: string, code: string, message: RegExp][] = [
     ['not_found', 'not_found', /nothing by this identifier/],
@@ -96,7 +98,7 @@ t.test('it takes longer than it may when it is told to', async (t) => {
 })
 
 t.test('it recommends what is in the library, but for what was dismissed, to each reader by themselves', async (t) => {
-  const { database, call, host, id } = await openEcho(t)
+  const { call, host } = await openEcho(t)
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]
   const library_id = await addLibrary(database)
   const series = new Map<string, string>()

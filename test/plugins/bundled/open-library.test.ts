@@ -12,16 +12,20 @@ const fixtures = readFixtures(
 )
 const { bytes } = await getBundledPlugin('open-library')
 
+// Installed once: what a host remembers of its requests ends with it, and the plugin keeps nothing.
+const { database, install } = await openHostedPlugins(t)
+const { id } = await install(bytes)
+
 /** A server that has asked nobody yet: Open Library is asked ten times at once and once a second from then on. */
 async function openLibrary(t: Parameters<typeof openHostedPlugins>[0], config: Record<string, unknown> = {}) {
-  const hosted = await openHostedPlugins(t, fixtures)
-  const { id, call } = await hosted.install(bytes)
+  const hosted = await openHostedPlugins(t, fixtures, database)
+  const { call } = hosted.use(id)
   await hosted.host.edit(id, { config })
   const named =
     (method: string) =>
     async (input: Record<string, unknown>): Promise<Record<string, unknown>> =>
       await call(`metadata.book.${method}`, input)
-  return { ...hosted, id, search: named('search'), get: named('get'), match: named('match') }
+  return { ...hosted, search: named('search'), get: named('get'), match: named('match') }
 }
 
 const urls = ({ asked }: { asked: { url: string }[] }) => asked.map(({ url }) => url.split('?')[0])
@@ -184,7 +188,7 @@ t.test('a work has what is known of it, whatever its records look like', async (
 })
 
 t.test('what is not there, and what is no answer, is said as what it is', async (t) => {
-  const { get, host, id } = await openLibrary(t)
+  const { get, host } = await openLibrary(t)
   for (const externalId of ['dune', 'OL79034A', '../OL893415W', 'OL893415W?x', '']) {
     await t.rejects(get({ externalId }), { code: 'not_found', message: /neither a work nor an edition/ }, externalId)
   }

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { silentLog } from '#core/log.ts'
 import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
 import { readResult } from '#plugins/host/results.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { openBundledSandbox } from '#test/support/library-plugin.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 import type { LibraryEntry, Recommendation } from '../../../plugin-sdk/types.ts'
 
 t.setTimeout(120_000)
@@ -50,9 +49,8 @@ const kinds = (change: (number: number) => Partial<LibraryEntry> = () => ({})): 
 
 /** @param options.rubbish has letters that the server takes out of what it shows */
 async function openSandbox(t: Test, options: { rubbish?: boolean } = {}) {
-  const supervisor = openSupervisor({ log: silentLog })
-  t.teardown(() => supervisor.close())
-  const sandbox = await openBundledSandbox(supervisor, [])
+  const sandbox = await openBundledSandbox(findSupervisor(), [])
+  t.teardown(() => sandbox.close())
   const ask = async (method: 'get' | 'refresh', input: object): Promise<Recommendation[]> => {
     const { answer } = await sandbox.call<{ recommendations: Recommendation[] }>(`recommendations.${method}`, input)
     const checked = readResult(`recommendations.${method}`, JSON.stringify(answer)) as { recommendations: Recommendation[] }

@@ -7,7 +7,7 @@ import type { Knex } from 'knex'
 import t from 'tap'
 import { addRepository, addRevocations } from '#core/plugin/plugin-repository-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
+import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { pluginOf, updateOf } from '#test/support/plugins.ts'
 
 t.setTimeout(120_000)
@@ -284,10 +284,8 @@ t.test('killed at any moment of an update or a step back, one whole version is t
   for (let round = 0; round < 4; round++) {
     const child = spawn(
       process.execPath,
-      [fileURLToPath(new URL('../../support/plugin-child.ts', import.meta.url)), url, String(100 * (round + 1))],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      [fileURLToPath(new URL('../../support/plugin-child.ts', import.meta.url)), url, String(100 * (round + 1)), ...SECRETS],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
     )
     let said = ''
     child.stdout.on('data', (chunk: Buffer) => {

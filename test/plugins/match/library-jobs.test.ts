@@ -5,14 +5,14 @@ import { readHoldings } from '#core/metadata/holding-store.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openLibraryJobs } from '#plugins/match/library-jobs.ts'
 import { openMatchTasks } from '#plugins/match/match-tasks.ts'
 import { openMatching } from '#plugins/match/matching.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(120_000)
 
@@ -29,9 +29,9 @@ export default { metadata: { series: {
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'known' } } }
 
 async function openJobs(t: Test) {
-  const { database, host, run } = await openTestHost(t)
+  const supervisor = findSupervisor('grouped')
+  const { database, host, run } = await openTestHost(t, fine, { supervisor })
   const { id: pluginId } = await run(PROVIDER, MANIFEST)
-  const supervisor = openSupervisor({ log: silentLog })
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
   const matching = openMatching({
@@ -43,7 +43,6 @@ async function openJobs(t: Test) {
   t.teardown(async () => {
     jobs.close()
     await tasks.stop()
-    supervisor.close()
   })
   const libraryId = await addLibrary(database)
   const add = (title: string) => addSeries(database, { library_id: libraryId, title })

@@ -5,13 +5,13 @@ import { readFacts } from '#core/match/fact-store.ts'
 import { readHoldings } from '#core/metadata/holding-store.ts'
 import { patchSeries } from '#core/series/edit-metadata.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openMatching } from '#plugins/match/matching.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(120_000)
 
@@ -41,7 +41,8 @@ export default { metadata: { series: {
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } }, limits: { wallMs: 1_000 } }
 
 async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answer?: RequestListener) {
-  const { database, host, run } = await openTestHost(t)
+  const supervisor = findSupervisor('grouped')
+  const { database, host, run } = await openTestHost(t, fine, { supervisor })
   const { id: pluginId } = await run(PROVIDER(), { ...MANIFEST, ...manifest })
   const picture = await makePicture({ width: 60, height: 90 })
   const slow = { cover: async () => {} }
@@ -51,8 +52,6 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
     response.end(picture)
   }
   const covers = await openLoopback(t, answer ?? showPicture)
-  const supervisor = openSupervisor({ log: silentLog })
-  t.teardown(() => supervisor.close())
   const folder = t.testdir()
   const matching = openMatching({
     ...{

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { item, openTaste, until } from '#test/support/reader-plugins.ts'
 
 t.setTimeout(120_000)
@@ -141,9 +142,8 @@ t.test('what a killed server was looking for is found by the next', async (t) =>
   })
   const { taskId } = await get()
   const { connectionString: url } = (database.client.config.connection as () => { connectionString: string })()
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../../support/recommend-child.ts', import.meta.url)), url], {
-    stdio: 'inherit',
-  })
+  const script = fileURLToPath(new URL('../../support/recommend-child.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, url, ...SECRETS], { stdio: 'inherit' })
   t.teardown(() => child.kill('SIGKILL'))
   await until(() => database('plugin_storage').where('plugin_id', id).first(), 'the child to begin')
   child.kill('SIGKILL')

@@ -14,21 +14,19 @@ t.setTimeout(240_000)
 
 const launcher = fileURLToPath(new URL('../../../plugins/tool/carrel-plugin.mjs', import.meta.url))
 
-t.test('the launcher runs it in the folder of an author, through a link too', async (t) => {
+t.test('the launcher runs it in the folder of an author, through a link', async (t) => {
   const folder = await openPluginFolder(t)
   await mkdir(path.join(folder, 'node_modules', '.bin'), { recursive: true })
   const link = path.join(folder, 'node_modules', '.bin', 'carrel-plugin')
   await symlink(launcher, link)
-  for (const program of [launcher, link]) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'validate', '--json'], {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'] ?? '', HOME: folder },
-      timeout: 60_000,
-    })
-    t.same([status, stderr], [0, ''])
-    t.match(JSON.parse(stdout), { ok: true, findings: [] })
-  }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [link, 'validate', '--json'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+    timeout: 60_000,
+  })
+  t.same([status, stderr], [0, ''])
+  t.match(JSON.parse(stdout), { ok: true, findings: [] })
 })
 
 t.test('help tells every command and every flag', async (t) => {

@@ -2,10 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { silentLog } from '#core/log.ts'
-import { type Finding, summarize, validateProject } from '#plugins/tool/validate.ts'
+import { type Finding, summarize, validateProject, validateWith } from '#plugins/tool/validate.ts'
 import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(180_000)
+
+const look = (folder: string) => validateWith(findSupervisor(), folder)
 
 const HOSTS = { permissions: { network: [{ host: 'api.example.org', methods: ['GET'], reason: 'The service' }], storage: { quotaKB: 16 } } }
 /** A plugin whose `get` is this. */
@@ -102,7 +105,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
     ['locale', { manifest: HOSTS, files: { 'locales/de.json': '{' } }, [error('files', /locales\/de\.json is no JSON/)]],
   ]
   for (const [name, change, expected] of cases) {
-    const { findings } = await validateProject(await openPluginFolder(t, { manifest: HOSTS, ...change }), silentLog)
+    const { findings } = await look(await openPluginFolder(t, { manifest: HOSTS, ...change }))
     for (const wanted of expected)
       t.ok(
         findings.some(
@@ -128,7 +131,7 @@ t.test('a bundle that was made elsewhere is looked at as it is', async (t) => {
       'main.js.map': JSON.stringify({ version: 3, sources: ['/home/ada/plugin/src/main.ts'], mappings: '' }),
     },
   })
-  const { findings } = await validateProject(folder, silentLog)
+  const { findings } = await look(folder)
   t.match(findings.map(({ check, message }) => `${check} ${message}`).sort(), [
     /^functions The code does not start: .*cannot import/,
     /^imports The bundle imports "node:fs"/,
@@ -136,7 +139,7 @@ t.test('a bundle that was made elsewhere is looked at as it is', async (t) => {
   ])
   await writeFile(path.join(folder, 'main.js'), `export default { recommendations: { get: () => ({ recommendations: ['${folder}/x'] }) } }`)
   await writeFile(path.join(folder, 'main.js.map'), 'no map')
-  const leaks = (await validateProject(folder, silentLog)).findings
+  const leaks = (await look(folder)).findings
   t.match(
     leaks.map(({ message }) => message),
     [/holds the path of your folder/, /is no JSON/],

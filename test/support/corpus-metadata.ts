@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs'
-import t, { type Test } from 'tap'
-import type { Embedded } from '#core/book/analysis.ts'
+import type { Test } from 'tap'
+import type { Analysis, Embedded } from '#core/book/analysis.ts'
 import type { Author } from '#core/metadata/field.ts'
-import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
-import { analyse } from '#workers/analyse.ts'
+import type { ExpectedBook } from '#test/support/corpus.ts'
 import { readComicInfo } from '#workers/comic-info.ts'
 import { openRemarks } from '#workers/metadata-values.ts'
 import { readOpfMetadata } from '#workers/opf-metadata.ts'
-import { openPdf, type PdfHandle } from '#workers/pdf-document.ts'
-import { readPdfMetadata } from '#workers/pdf-metadata.ts'
 import { parseXml } from '#workers/xml.ts'
 
 type Texts = Record<string, string | string[] | { length: number; starts: string }>
@@ -38,76 +35,72 @@ interface ExpectedMetadata extends ExpectedBook {
   passwordNeeded?: string
 }
 
-const corpus = findCorpus()
-const files = (corpus?.files ?? []) as ExpectedMetadata[]
 const fold = (text: string) => text.replace(/\s+/g, ' ').trim()
 
-t.setTimeout(110_000)
+/** The metadata in the books of the corpus, as an analysis has found it, and in the files that are nothing but metadata. */
+export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedBook[] }, seen: ReadonlyMap<string, Analysis>): void {
+  const { folder } = corpus
+  const files = corpus.files as ExpectedMetadata[]
 
-t.test('every ComicInfo.xml alone', { skip: !corpus }, async (t) => {
-  const infos = files.filter(({ path }) => /^comicinfo\/[^/]+\.xml$/.test(path))
-  t.ok(infos.length > 90, `${infos.length} files`)
-  for (const file of infos) {
-    const started = performance.now()
-    const { embedded, problem } = readComicInfo('ComicInfo.xml', readFileSync(corpus!.folder + file.path))
-    t.ok(performance.now() - started < 5_000, `${file.path} is read soon`)
-    const isOther = file.path.endsWith('wrong-root.xml') || file.path.endsWith('deep-nesting.xml')
-    if (isOther) t.same([embedded, problem?.type], [{}, 'metadata'], file.path)
-    else if (file.wellFormed) checkComicInfo(t, file.path, file.fields ?? {}, embedded)
-    else if (file.recoverableFields) t.equal(embedded.title, file.recoverableFields.Title, file.path)
-    t.notMatch(JSON.stringify(embedded), /root:|&[a-z];/, `${file.path}: no entity shows`)
-    if (file.isbn) t.equal(embedded.book?.isbns, file.isbn.join(','), file.path)
-    else t.equal(embedded.book?.isbns, undefined, file.path)
-  }
-})
-
-t.test('ComicInfo.xml in comics', { skip: !corpus }, async (t) => {
-  const comics = files.filter(({ comicInfo }) => comicInfo?.wellFormed)
-  t.ok(comics.length > 15, `${comics.length} comics`)
-  for (const file of comics) {
-    const { embedded, problems } = await analyse({ path: corpus!.folder + file.path, verifyPages: false })
-    if (problems.some(({ fatal }) => fatal)) continue
-    checkComicInfo(t, file.path, file.comicInfo?.fields ?? {}, embedded)
-  }
-})
-
-t.test('package documents alone', { skip: !corpus }, async (t) => {
-  const documents = files.filter(({ format }) => format === 'opf')
-  t.ok(documents.length >= 25, `${documents.length} documents`)
-  for (const file of documents) {
-    const { root, unknownEntities } = parseXml(readFileSync(corpus!.folder + file.path))
-    checkOpf(t, file, readOpfMetadata(root, unknownEntities, openRemarks()))
-  }
-})
-
-t.test('package documents in EPUBs', { skip: !corpus }, async (t) => {
-  const books = files.filter(({ path, format }) => format === 'epub' && path.startsWith('epub/'))
-  t.ok(books.length >= 50, `${books.length} books`)
-  for (const file of books) {
-    const { embedded, problems } = await analyse({ path: corpus!.folder + file.path, verifyPages: false })
-    if (!problems.some(({ fatal }) => fatal)) checkOpf(t, file, embedded)
-  }
-})
-
-t.test('document information and XMP of PDFs', { skip: !corpus }, async (t) => {
-  const books = files.filter(({ path, format, passwordNeeded }) => format === 'pdf' && path.startsWith('pdf/') && !passwordNeeded)
-  t.ok(books.length > 40, `${books.length} books`)
-  for (const file of books) {
-    let document: PdfHandle
-    try {
-      document = await openPdf(corpus!.folder + file.path)
-    } catch {
-      continue // Damaged, which is told elsewhere.
+  t.test('every ComicInfo.xml alone', async (t) => {
+    const infos = files.filter(({ path }) => /^comicinfo\/[^/]+\.xml$/.test(path))
+    t.ok(infos.length > 90, `${infos.length} files`)
+    for (const file of infos) {
+      const started = performance.now()
+      const { embedded, problem } = readComicInfo('ComicInfo.xml', readFileSync(folder + file.path))
+      t.ok(performance.now() - started < 5_000, `${file.path} is read soon`)
+      const isOther = file.path.endsWith('wrong-root.xml') || file.path.endsWith('deep-nesting.xml')
+      if (isOther) t.same([embedded, problem?.type], [{}, 'metadata'], file.path)
+      else if (file.wellFormed) checkComicInfo(t, file.path, file.fields ?? {}, embedded)
+      else if (file.recoverableFields) t.equal(embedded.title, file.recoverableFields.Title, file.path)
+      t.notMatch(JSON.stringify(embedded), /root:|&[a-z];/, `${file.path}: no entity shows`)
+      if (file.isbn) t.equal(embedded.book?.isbns, file.isbn.join(','), file.path)
+      else t.equal(embedded.book?.isbns, undefined, file.path)
     }
-    const { embedded } = await readPdfMetadata(document.document)
-    await document.close()
-    const names = ((embedded.book?.authors as Author[] | undefined) ?? []).map(({ name }) => name)
-    for (const author of (file.authors ?? []).filter((name) => !name.startsWith('http')))
-      t.ok(names.includes(fold(author)), `${file.path}: ${author}`)
-    if (file.subject) t.equal(fold(String(embedded.book?.summary)), fold(file.subject), `${file.path}: subject`)
-    if (file.keywords) t.same(embedded.book?.subjects, file.keywords.split(/[,;]/).map(fold), `${file.path}: keywords`)
-  }
-})
+  })
+
+  t.test('ComicInfo.xml in comics', async (t) => {
+    const comics = files.filter(({ comicInfo }) => comicInfo?.wellFormed)
+    t.ok(comics.length > 15, `${comics.length} comics`)
+    for (const file of comics) {
+      const { embedded, problems } = seen.get(file.path)!
+      if (problems.some(({ fatal }) => fatal)) continue
+      checkComicInfo(t, file.path, file.comicInfo?.fields ?? {}, embedded)
+    }
+  })
+
+  t.test('package documents alone', async (t) => {
+    const documents = files.filter(({ format }) => format === 'opf')
+    t.ok(documents.length >= 25, `${documents.length} documents`)
+    for (const file of documents) {
+      const { root, unknownEntities } = parseXml(readFileSync(folder + file.path))
+      checkOpf(t, file, readOpfMetadata(root, unknownEntities, openRemarks()))
+    }
+  })
+
+  t.test('package documents in EPUBs', async (t) => {
+    const books = files.filter(({ path, format }) => format === 'epub' && path.startsWith('epub/'))
+    t.ok(books.length >= 50, `${books.length} books`)
+    for (const file of books) {
+      const { embedded, problems } = seen.get(file.path)!
+      if (!problems.some(({ fatal }) => fatal)) checkOpf(t, file, embedded)
+    }
+  })
+
+  t.test('document information and XMP of PDFs', async (t) => {
+    const books = files.filter(({ path, format, passwordNeeded }) => format === 'pdf' && path.startsWith('pdf/') && !passwordNeeded)
+    t.ok(books.length > 40, `${books.length} books`)
+    for (const file of books) {
+      const { embedded, problems } = seen.get(file.path)!
+      if (problems.some(({ fatal }) => fatal)) continue
+      const names = ((embedded.book?.authors as Author[] | undefined) ?? []).map(({ name }) => name)
+      for (const author of (file.authors ?? []).filter((name) => !name.startsWith('http')))
+        t.ok(names.includes(fold(author)), `${file.path}: ${author}`)
+      if (file.subject) t.equal(fold(String(embedded.book?.summary)), fold(file.subject), `${file.path}: subject`)
+      if (file.keywords) t.same(embedded.book?.subjects, file.keywords.split(/[,;]/).map(fold), `${file.path}: keywords`)
+    }
+  })
+}
 
 /** The first of a repeated element, as text. Names of elements in any case. */
 function textsOf(fields: Texts): (name: string) => string | undefined {

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Knex } from 'knex'
+import type { Test } from 'tap'
+import { openComposition } from '#api/composition.ts'
+import { openServer } from '#api/server.ts'
+import type { Services } from '#api/services.ts'
+import type { Role } from '#core/account/permission.ts'
+import { silentLog } from '#core/log.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { ADMIN, testSettings } from '#test/support/server.ts'
+
+/** How a series is kept from somebody: its tag is denied to them, or they may see nothing but what carries another. */
+export interface Walker {
+  role: Role
+  mode: 'deny' | 'allow'
+}
+
+/** The whole server on a free port, with all its services, a fresh database, a folder of its own and the first administrator. */
+export async function openComposedServer(t: Test) {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-composed-'))
+  const { database } = await openTestDatabase(t, { poolMax: 10 })
+  const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
+  const server = openServer(services)
+  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await server.close({ deadlineMs: 500 })
+    await close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
+  return { folder, database, services, start, url, adminToken }
+}
+
+/** Makes a user who is denied, or allowed nothing but, what carries the tag, and signs them in. */
+export async function addWalker(
+  { database, services }: { database: Knex; services: Services },
+  { role, mode, tagId }: Walker & { tagId: string },
+): Promise<{ said: string; id: string; accessToken: string }> {
+  const user = { username: `walker-${role}-${mode}`, email: `${role}-${mode}@example.org`, password: 'a long enough password', role }
+  const { id } = await services.accounts.createUser(user, null)
+  await database('user_sharing_grants').insert({ user_id: id, sharing_tag_id: tagId, access_mode: mode })
+  const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
+  return { said: `${role} (${mode})`, id, accessToken }
+}

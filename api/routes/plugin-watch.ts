@@ -5,7 +5,7 @@ import { endpoint, stream } from '#api/routes/route.ts'
 import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/routes/shown-plugin-metrics.ts'
 import type { Services } from '#api/services.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
-import { refuse } from '#core/errors.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
 import { countFailures, listFailures, listPluginFacts } from '#core/plugin/plugin-store.ts'
 import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -96,6 +96,16 @@ async function* eventsOf(lines: AsyncIterable<LogLine>, least: LogLevel | undefi
   for await (const line of lines) {
     if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: shownLine(line) }
   }
+}
+
+/** Lines of a plugin that may have been uninstalled since it was looked up: then nobody else would ever end them. */
+async function* whileInstalled({ plugins }: Services, pluginId: string, lines: AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
+  const plugin = await plugins.get(pluginId).catch((error: unknown) => {
+    if (error instanceof CarrelError && error.code === 'not_found') return null
+    throw error
+  })
+  if (plugin === null) plugins.journal.forget(pluginId)
+  else yield* lines
 }
 
 /** What a client says it has seen; of another server or none, it has seen nothing. */
@@ -248,7 +258,8 @@ export const pluginWatchRoutes = [
         kind: 'events',
         follow: ({ lastEventId, signal }) => {
           const after = readLineId(lastEventId) ?? query.after ?? null
-          return eventsOf(services.plugins.journal.follow(id, { after, signal }), query.level)
+          const lines = services.plugins.journal.follow(id, { after, signal })
+          return eventsOf(whileInstalled(services, id, lines), query.level)
         },
       }
     },

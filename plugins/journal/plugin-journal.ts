@@ -243,11 +243,11 @@ export function openPluginJournal(options: { now?: () => number } = {}): PluginJ
     }
   }
 
-  async function* followed(one: Kept, after: number | null, signal: AbortSignal): AsyncGenerator<LogLine> {
+  async function* followed(one: Kept, after: number, signal: AbortSignal): AsyncGenerator<LogLine> {
     followers += 1
     one.followers += 1
     try {
-      let at = after ?? one.lines.list({ limit: 0 }).lastId
+      let at = after
       while (!signal.aborted) {
         const { lines, missed, lastId } = one.lines.list({ after: at, limit: FOLLOWED_LINES })
         if (missed > 0) yield missedLine(missed, lines[0]?.id ?? lastId + 1, now())
@@ -276,7 +276,8 @@ export function openPluginJournal(options: { now?: () => number } = {}): PluginJ
     follow(pluginId, { after = null, signal }) {
       if (followers >= FOLLOWERS_MAX)
         refuse('unavailable', `${FOLLOWERS_MAX} already follow the logs of plugins; try again when one has left.`)
-      return followed(kept.get(pluginId) ?? keep(pluginId, ''), after, signal)
+      const one = kept.get(pluginId) ?? keep(pluginId, '')
+      return followed(one, after ?? one.lines.list({ limit: 0 }).lastId, signal)
     },
     calls: (pluginId) => (kept.get(pluginId)?.calls ?? []).map(shown).reverse(),
     findCall(pluginId, callId) {

@@ -3,7 +3,7 @@
 /** A value that JSON can hold. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
-/** What the manifest's `config` describes, unless the plugin says more exactly: `definePlugin<MyConfig>({ … })`. */
+/** What the manifest's `config` or `userConfig` describes, unless the plugin says more exactly: `definePlugin<Config, UserConfig>({ … })`. */
 export type AnyConfig = Record<string, Json>
 
 // ── Metadata ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -121,10 +121,10 @@ export interface BookMetadata extends Described {
   subjects?: string[]
 }
 
-export interface MetadataHandlers<Metadata, Config = AnyConfig> {
-  search?(query: SearchQuery, ctx: Context<Config>): Promise<SearchAnswer> | SearchAnswer
-  get?(request: { externalId: string }, ctx: Context<Config>): Promise<Metadata> | Metadata
-  match?(input: MatchInput, ctx: Context<Config>): Promise<MatchAnswer> | MatchAnswer
+export interface MetadataHandlers<Metadata, Config = AnyConfig, UserConfig = AnyConfig> {
+  search?(query: SearchQuery, ctx: Context<Config, UserConfig>): Promise<SearchAnswer> | SearchAnswer
+  get?(request: { externalId: string }, ctx: Context<Config, UserConfig>): Promise<Metadata> | Metadata
+  match?(input: MatchInput, ctx: Context<Config, UserConfig>): Promise<MatchAnswer> | MatchAnswer
 }
 
 // ── Recommendations ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -161,12 +161,12 @@ export interface Recommendations {
   recommendations: Recommendation[]
 }
 
-export interface RecommendationHandlers<Config = AnyConfig> {
-  get?(request: { limit: number; exclude: string[] }, ctx: Context<Config>): Promise<Recommendations> | Recommendations
+export interface RecommendationHandlers<Config = AnyConfig, UserConfig = AnyConfig> {
+  get?(request: { limit: number; exclude: string[] }, ctx: Context<Config, UserConfig>): Promise<Recommendations> | Recommendations
   /** Gathers afresh: it may compute for 5 seconds and take two minutes. */
-  refresh?(request: { limit: number }, ctx: Context<Config>): Promise<Recommendations> | Recommendations
+  refresh?(request: { limit: number }, ctx: Context<Config, UserConfig>): Promise<Recommendations> | Recommendations
   /** What it answers is read by nobody. */
-  dismiss?(request: { externalId: string; reason?: string | null }, ctx: Context<Config>): Promise<unknown> | unknown
+  dismiss?(request: { externalId: string; reason?: string | null }, ctx: Context<Config, UserConfig>): Promise<unknown> | unknown
 }
 
 // ── What a handler is given beside its request ──────────────────────────────────────────────────────────────────────
@@ -239,14 +239,14 @@ export interface LibraryEntry {
 export type AuthStatus = 'none' | 'missing' | 'connected' | 'expired'
 
 /** What a handler may do. Everything is counted and has a limit; what breaks one rejects with an error that says so. */
-export interface Context<Config = AnyConfig> {
+export interface Context<Config = AnyConfig, UserConfig = AnyConfig> {
   /** Of this call, in the logs of the server too. */
   readonly callId: string
   readonly plugin: { readonly id: string; readonly version: string }
   /** As the administrator set it: members may be missing or wrong. Frozen. */
   readonly config: Readonly<Partial<Config>>
-  /** As the reader set it, where this runs for one. Frozen. */
-  readonly userConfig: Readonly<AnyConfig>
+  /** As the reader set it, where this runs for one: members may be missing or wrong. Frozen. */
+  readonly userConfig: Readonly<Partial<UserConfig>>
   /** Only to hosts of the manifest, with the methods that it names for them, over https. Any status is an answer; look at `ok`. */
   fetch(url: string, init?: FetchInit): Promise<FetchResponse>
   readonly http: {
@@ -289,15 +289,15 @@ export interface Context<Config = AnyConfig> {
   }
 }
 
-export interface Plugin<Config = AnyConfig> {
+export interface Plugin<Config = AnyConfig, UserConfig = AnyConfig> {
   /** Once in every sandbox, before its first call. */
-  setup?(ctx: Context<Config>): Promise<void> | void
+  setup?(ctx: Context<Config, UserConfig>): Promise<void> | void
   /**
    * Once before a version runs whose `dataVersion` is higher than that of what is in the storage: brings it up to date, on a copy that takes the place
    * of the storage when this succeeds. When it fails the old version goes on.
    * @param from the `dataVersion` of the version before, 1 where it named none
    */
-  migrate?(ctx: Context<Config>, from: number): Promise<void> | void
-  metadata?: { series?: MetadataHandlers<SeriesMetadata, Config>; book?: MetadataHandlers<BookMetadata, Config> }
-  recommendations?: RecommendationHandlers<Config>
+  migrate?(ctx: Context<Config, UserConfig>, from: number): Promise<void> | void
+  metadata?: { series?: MetadataHandlers<SeriesMetadata, Config, UserConfig>; book?: MetadataHandlers<BookMetadata, Config, UserConfig> }
+  recommendations?: RecommendationHandlers<Config, UserConfig>
 }

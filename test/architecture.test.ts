@@ -50,12 +50,7 @@ t.test('every test mirrors a source file', async (t) => {
     })
   t.same(
     orphans,
-    [
-      'test/api/lifecycle.test.ts',
-      'test/workers/corpus-documents.test.ts',
-      'test/workers/corpus-metadata.test.ts',
-      'test/workers/corpus.test.ts',
-    ].filter((path) => orphans.includes(path)),
+    ['test/api/lifecycle.test.ts', 'test/workers/corpus.test.ts'].filter((path) => orphans.includes(path)),
   )
 })
 

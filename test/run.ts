@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { arrangeFiles } from '#test/support/batches.ts'
 import { KEEPER_SOCKET } from '#test/support/database.ts'
 
 /** The keeper's PostgreSQL shuts down in well under a second. */
@@ -36,7 +37,10 @@ function closeKeeper(): Promise<void> {
   })
 }
 
-const child = spawn(process.execPath, [tap, ...process.argv.slice(2)], { cwd: root, stdio: 'inherit', env: cleanEnvironment() })
+const given = process.argv.slice(2)
+/** Files that were named run one by one. */
+const files = given.every((word) => word.startsWith('-')) ? arrangeFiles(root) : []
+const child = spawn(process.execPath, [tap, ...given, ...files], { cwd: root, stdio: 'inherit', env: cleanEnvironment() })
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
 process.on('disconnect', () => child.kill('SIGTERM'))
 process.channel?.unref()

@@ -160,6 +160,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       house.culprit ??= program.place
       condemn(house, 'crash')
     }
+    // Who is alone because of what it may do to its process is not let into the same one after it has broken a limit in there.
+    if (program.alone && house.guests.size === 0) condemn(house, 'closed')
     inhabitant.onEnded(new GuestError(guestErrorCode(code), typeof message === 'string' ? message : 'The sandbox was ended.'), false)
     return true
   }

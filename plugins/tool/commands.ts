@@ -5,9 +5,10 @@ import { dev } from './dev-command.ts'
 import { index } from './index-command.ts'
 import { pack, sign, validate } from './package-commands.ts'
 import { test } from './test-command.ts'
+import { types } from './types-command.ts'
 
 /** All commands, in the order in which a plugin needs them. */
-export const commands: readonly Command[] = [dev, test, validate, pack, sign, index, replay, bench]
+export const commands: readonly Command[] = [dev, types, test, validate, pack, sign, index, replay, bench]
 
 /** Every command has it. */
 export const FOLDER: ToolFlag = {

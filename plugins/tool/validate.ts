@@ -9,9 +9,10 @@ import { type BundleScan, scanBundle } from './bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
 import { packProject } from './pack.ts'
 import { programOf } from './plugin-session.ts'
-import { type Project, readProject } from './project.ts'
+import { type Project, readOptional, readProject } from './project.ts'
 import { INSTEAD, listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
+import { TYPES_FILE, typesOf } from './types-command.ts'
 
 /** Something that is wrong with a plugin, or that its author should know. Errors are what a server or its readers would be hurt by. */
 export interface Finding {
@@ -29,6 +30,7 @@ export interface Finding {
     | 'secrets'
     | 'source-map'
     | 'files'
+    | 'types'
     | 'package'
   message: string
 }
@@ -74,7 +76,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
   findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
   findings.push(...(await checkCode(project, bundle, supervisor)))
   findings.push(...(await checkFunctions(project.manifest, bundle.code, supervisor)))
-  findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle))
+  findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypes(project)))
   // Whatever else a server would say of the package.
   if (findings.every(({ level }) => level !== 'error')) {
     try {
@@ -287,6 +289,14 @@ function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
   const [absolute] = paths.filter((one) => ABSOLUTE.test(one))
   if (absolute !== undefined) findings.push(leak(`The source map names a path of your machine, ${absolute}; build it with relative ones.`))
   return findings
+}
+
+/** Whoever has made types wants them to be right. */
+async function checkTypes({ folder, manifest }: Project): Promise<Finding[]> {
+  const bytes = await readOptional(folder, TYPES_FILE)
+  if (bytes === null || bytes.toString('utf8') === typesOf(manifest)) return []
+  const message = `${TYPES_FILE} is not as manifest.json has it. Make it again: carrel-plugin types`
+  return [{ level: 'warning', check: 'types', message }]
 }
 
 function checkSize({ code }: Bundle): Finding[] {

@@ -37,13 +37,14 @@ t.test('a migration may take longer than a statement', async (t) => {
   await database.raw(`
     CREATE FUNCTION dawdle() RETURNS event_trigger LANGUAGE plpgsql AS $$
     BEGIN
-      IF EXISTS (SELECT 1 FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.task_runs') THEN PERFORM pg_sleep(2); END IF;
+      IF EXISTS (SELECT 1 FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.task_runs') THEN PERFORM pg_sleep(6); END IF;
     END $$;
     CREATE EVENT TRIGGER slow ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION dawdle()`)
-  const impatient = openDatabase({ url, poolMax: 2, log: silentLog, statementTimeoutMs: 1_500 })
+  // Long enough for any other statement, on a machine that is busy with everything at once.
+  const impatient = openDatabase({ url, poolMax: 2, log: silentLog, statementTimeoutMs: 5_000 })
   t.teardown(() => closeDatabase(impatient))
   t.same(await migrate(impatient), await listMigrations())
-  await t.rejects(impatient.raw('SELECT pg_sleep(10)'), /statement timeout/, 'and it holds for the others again')
+  await t.rejects(impatient.raw('SELECT pg_sleep(60)'), /statement timeout/, 'and it holds for the others again')
 })
 
 t.test('down undoes up', async (t) => {

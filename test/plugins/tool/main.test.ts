@@ -34,7 +34,7 @@ t.test('help tells every command and every flag', async (t) => {
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   t.same(
     commands.map(({ name }) => name),
-    ['dev', 'test', 'validate', 'pack', 'sign', 'index', 'replay', 'bench'],
+    ['dev', 'types', 'test', 'validate', 'pack', 'sign', 'index', 'replay', 'bench'],
   )
   for (const given of [[], ['--help'], ['help']]) {
     const { code, stdout } = await runTool(folder, given)

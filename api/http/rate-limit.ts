@@ -40,6 +40,10 @@ interface Bucket {
   at: number
 }
 
+/** What sums of fractions lose: whoever has waited as long as told must not lack a part of a token that is nothing. */
+const ROUNDING = 1e-9
+const whole = ({ tokens }: Bucket): number => Math.max(0, Math.floor(tokens + ROUNDING))
+
 /** @param now seconds of a clock that only goes forward */
 export function openRateLimiter(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000): RateLimiter {
   const buckets = new LRUCache<string, Bucket>(bounded(BUCKETS_MAX))
@@ -51,17 +55,17 @@ export function openRateLimiter(rates: Settings['rateLimit'], now: () => number 
     const time = now()
     bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, time - bucket.at) * perSecond)
     bucket.at = time
-    const allowed = bucket.tokens >= 1
+    const allowed = whole(bucket) >= 1
     if (take) {
       if (allowed) bucket.tokens -= 1
       buckets.set(key, bucket)
     }
-    const missing = 1 - bucket.tokens
+    const remaining = whole(bucket)
     return {
       allowed,
       limit: burst,
-      remaining: Math.floor(bucket.tokens),
-      resetSeconds: missing > 0 ? Math.max(1, Math.ceil(missing / perSecond)) : 0,
+      remaining,
+      resetSeconds: remaining > 0 ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)),
     }
   }
 

@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import type { ConfigSchema } from '#plugins/manifest/plugin-config.ts'
 import { type Command, ToolProblem } from './command.ts'
-import { openProject, readOptional } from './project.ts'
+import { openProject, type Project, readOptional } from './project.ts'
 
 /** Beside the manifest that it is made of. */
 export const TYPES_FILE = 'plugin-env.d.ts'
@@ -22,6 +22,13 @@ export function typesOf(manifest: Manifest): string {
   ] as const
   const interfaces = kinds.map(([name, about, schema]) => interfaceOf(name, about, schema as Schema | undefined))
   return [HEAD, ...interfaces].join('\n')
+}
+
+/** How the file of a plugin stands to its manifest. @throws ToolProblem when it cannot be read */
+export async function compareTypes({ folder, manifest }: Pick<Project, 'folder' | 'manifest'>): Promise<'missing' | 'current' | 'stale'> {
+  const bytes = await readOptional(folder, TYPES_FILE)
+  if (bytes === null) return 'missing'
+  return bytes.toString('utf8') === typesOf(manifest) ? 'current' : 'stale'
 }
 
 function interfaceOf(name: string, about: string, schema: Schema | undefined): string {
@@ -77,9 +84,8 @@ export const types: Command = {
   wordsMin: 0,
   wordsMax: 0,
   async run({ folder, isOn, out }) {
-    const { manifest } = await openProject(folder)
-    const wanted = typesOf(manifest)
-    const isCurrent = (await readOptional(folder, TYPES_FILE))?.toString('utf8') === wanted
+    const project = await openProject(folder)
+    const isCurrent = (await compareTypes(project)) === 'current'
     if (isOn('check')) {
       if (isCurrent) out.line(`${out.paint('green', '✔')} ${TYPES_FILE} is as the manifest has it.`)
       else out.line(`${out.paint('red', '✖')} ${TYPES_FILE} is not as the manifest has it. Make it again: carrel-plugin types`)
@@ -87,7 +93,7 @@ export const types: Command = {
     }
     const file = path.join(folder, TYPES_FILE)
     if (!isCurrent) {
-      await writeFile(file, wanted).catch((cause: NodeJS.ErrnoException) => {
+      await writeFile(file, typesOf(project.manifest)).catch((cause: NodeJS.ErrnoException) => {
         throw new ToolProblem(`${file} cannot be written (${cause.code}).`, { cause })
       })
     }

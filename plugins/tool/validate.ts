@@ -9,10 +9,10 @@ import { type BundleScan, scanBundle } from './bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
 import { packProject } from './pack.ts'
 import { programOf } from './plugin-session.ts'
-import { type Project, readOptional, readProject } from './project.ts'
+import { type Project, readProject } from './project.ts'
 import { INSTEAD, listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
-import { TYPES_FILE, typesOf } from './types-command.ts'
+import { compareTypes, TYPES_FILE } from './types-command.ts'
 
 /** Something that is wrong with a plugin, or that its author should know. Errors are what a server or its readers would be hurt by. */
 export interface Finding {
@@ -292,9 +292,8 @@ function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
 }
 
 /** Whoever has made types wants them to be right. */
-async function checkTypes({ folder, manifest }: Project): Promise<Finding[]> {
-  const bytes = await readOptional(folder, TYPES_FILE)
-  if (bytes === null || bytes.toString('utf8') === typesOf(manifest)) return []
+async function checkTypes(project: Project): Promise<Finding[]> {
+  if ((await compareTypes(project)) !== 'stale') return []
   const message = `${TYPES_FILE} is not as manifest.json has it. Make it again: carrel-plugin types`
   return [{ level: 'warning', check: 'types', message }]
 }

@@ -36,8 +36,8 @@ export function arrangeFiles(root: string): string[] {
       return name
     })
   })
-  // The longest are among those that stand alone: begun first, none of them is waited for at the end.
-  return [...files.filter(isAlone), ...batches]
+  // tap brings them into an order of its own.
+  return [...batches, ...files.filter(isAlone)]
 }
 
 // The tests of a file stand below its name. Loading the next one is a test as well, that comes after them: tap ends as soon as there is none.

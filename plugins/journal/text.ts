@@ -104,6 +104,33 @@ export function hideSecrets(text: string, exact: readonly string[] = []): string
   return hideAssigned(hideExact(text, exact).replace(SCHEME, `$1$2${HIDDEN}`).replace(SIGNED, HIDDEN).replace(USER_INFO, `$1${HIDDEN}@`))
 }
 
+/** Quotes, backslashes and the controls that JSON has a letter for. */
+const SHORT_ESCAPES = /["\\\b\t\n\f\r]/
+
+/**
+ * As much of a text as fits into so many characters of JSON, quotes included, with an ellipsis where something was left out; that alone where
+ * nothing fits. Each unit of the text is looked at once: escapes make the JSON up to six times as long as the text.
+ */
+function cutJson(text: string, lengthMax: number): string {
+  let length = 2
+  /** Where the ellipsis has room still. */
+  let fits = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (SHORT_ESCAPES.test(text.charAt(at))) length += 2
+    else length += code < 0x20 || (code >= 0xd800 && code < 0xe000 && !isPaired(text, at)) ? 6 : 1
+    if (length > lengthMax) return text.slice(0, fits).toWellFormed() + CUT
+    if (length < lengthMax) fits = at + 1
+  }
+  return text
+}
+
+const isHigh = (code: number): boolean => code >= 0xd800 && code < 0xdc00
+const isLow = (code: number): boolean => code >= 0xdc00 && code < 0xe000
+/** Whether half a character has its other half beside it. */
+const isPaired = (text: string, at: number): boolean =>
+  isHigh(text.charCodeAt(at)) ? isLow(text.charCodeAt(at + 1)) : isHigh(text.charCodeAt(at - 1))
+
 /** Deeper, longer and wider than anything that a person reads. */
 const DEPTH_MAX = 12
 const TEXT_LENGTH_MAX = 2_000
@@ -140,21 +167,16 @@ export function redact(
     return true
   }
   const text = (given: string): string => {
-    let shown = shorten(given, Math.min(TEXT_LENGTH_MAX, left))
-    let length = JSON.stringify(shown).length
-    // Escapes make the JSON up to six times as long as the text.
-    while (shown.length > 1 && length > left) {
-      cut = true
-      shown = `${shown.slice(0, shown.length >> 1).toWellFormed()}${CUT}`
-      length = JSON.stringify(shown).length
-    }
-    left = Math.max(0, left - length)
-    return shown
+    const shown = shorten(given, Math.min(TEXT_LENGTH_MAX, left))
+    const fitting = cutJson(shown, left)
+    if (fitting !== shown) cut = true
+    left = Math.max(0, left - JSON.stringify(fitting).length)
+    return fitting
   }
 
   const walk = (one: unknown, depth: number): unknown => {
     if (one === null || typeof one === 'boolean') return take(5) ? one : CUT
-    if (typeof one === 'number') return take(24) ? one : CUT
+    if (typeof one === 'number') return take(String(one).length) ? one : CUT
     if (typeof one === 'string' && left > 3) return text(one)
     if (typeof one !== 'object' && typeof one !== 'string') return null
     if (typeof one === 'string' || depth >= DEPTH_MAX || !take(2)) {

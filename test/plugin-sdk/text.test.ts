@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readIsbns } from '#core/metadata/isbn.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 import { normalizeTitle, readDate, readIsbn, readIsbn13, readLanguage, titleSimilarity } from '../../plugin-sdk/text.ts'
 
 const anyText = fc.oneof(
@@ -54,9 +55,11 @@ t.test('titles without what people spell differently', async (t) => {
 })
 
 t.test('a title that was read once reads the same again, whatever its case', async () => {
-  fc.assert(fc.property(anyText, (text) => normalizeTitle(normalizeTitle(text)) === normalizeTitle(text)))
-  fc.assert(fc.property(anyText, (text) => normalizeTitle(text.normalize('NFD')) === normalizeTitle(text.normalize('NFC'))))
-  fc.assert(fc.property(fc.stringMatching(/^[a-zà-ÿ0-9 ]{0,40}$/), (text) => normalizeTitle(text.toUpperCase()) === normalizeTitle(text)))
+  assertInTime(fc.property(anyText, (text) => normalizeTitle(normalizeTitle(text)) === normalizeTitle(text)))
+  assertInTime(fc.property(anyText, (text) => normalizeTitle(text.normalize('NFD')) === normalizeTitle(text.normalize('NFC'))))
+  assertInTime(
+    fc.property(fc.stringMatching(/^[a-zà-ÿ0-9 ]{0,40}$/), (text) => normalizeTitle(text.toUpperCase()) === normalizeTitle(text)),
+  )
 })
 
 t.test('how alike titles are', async (t) => {
@@ -77,13 +80,13 @@ t.test('how alike titles are', async (t) => {
     const score = titleSimilarity(a, b)
     t.ok(score >= least && score <= most, `"${a}" and "${b}": ${score}`)
   }
-  fc.assert(
+  assertInTime(
     fc.property(anyText, anyText, (a, b) => {
       const score = titleSimilarity(a, b)
       return score >= 0 && score <= 1 && score === titleSimilarity(b, a)
     }),
   )
-  fc.assert(fc.property(anyText, (text) => titleSimilarity(text, text) === (text.trim() === '' || normalizeTitle(text) === '' ? 0 : 1)))
+  assertInTime(fc.property(anyText, (text) => titleSimilarity(text, text) === (text.trim() === '' || normalizeTitle(text) === '' ? 0 : 1)))
 })
 
 t.test('long titles take no long time', async (t) => {
@@ -118,14 +121,14 @@ t.test('ISBNs', async (t) => {
 
 t.test('every ISBN has one check digit, and the server reads the same ones', async () => {
   const stem = fc.stringMatching(/^[0-9]{9}$/)
-  fc.assert(
+  assertInTime(
     fc.property(stem, fc.constantFrom('', '978', '979'), (digits, prefix) => {
       const valid = [...'0123456789X'].map((check) => `${prefix}${digits}${check}`).filter((isbn) => readIsbn(isbn) !== null)
       return valid.length === 1 && readIsbn13(valid[0] as string)?.length === 13
     }),
   )
   const digits = fc.stringMatching(/^(ISBN )?(97[89])?[-0-9 ]{9,13}[0-9Xx]?$/)
-  fc.assert(
+  assertInTime(
     fc.property(fc.oneof(digits, fc.string()), (text) => {
       if (/[,;]/.test(text)) return true
       return readIsbn(text) === (readIsbns(text).valid[0] ?? null)
@@ -174,13 +177,13 @@ t.test('dates as catalogues write them', async (t) => {
 })
 
 t.test('every date reads back, and nothing else is ever a date that is none', async (t) => {
-  fc.assert(
+  assertInTime(
     fc.property(fc.date({ min: new Date('1000-01-01'), max: new Date('2999-12-31'), noInvalidDate: true }), (date) => {
       const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()]
       t.same(readDate(date.toISOString()), { year, month, day })
     }),
   )
-  fc.assert(
+  assertInTime(
     fc.property(fc.oneof(anyText, fc.string({ unit: fc.constantFrom('1', '9', '0', '-', ' ', 'may', ',', '.') })), (text) => {
       const date = readDate(text)
       if (date === null) return true
@@ -213,7 +216,7 @@ t.test('languages as catalogues write them', async (t) => {
     ][]),
   ]
   for (const [code, language] of languages) t.equal(readLanguage(code), language, JSON.stringify(code))
-  fc.assert(
+  assertInTime(
     fc.property(anyText, (text) => readLanguage(text) === null || readLanguage(readLanguage(text) as string) === readLanguage(text)),
   )
 })

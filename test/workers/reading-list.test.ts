@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { READING_LIST_ENTRIES_MAX, type ReadingList } from '#core/shelf/reading-list.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 import { readReadingList } from '#workers/reading-list.ts'
 
 const read = (text: string | Buffer) => readReadingList(Buffer.from(text as string)) as ReadingList
@@ -105,7 +106,7 @@ t.test('whatever the bytes, an answer', async () => {
     '<![CDATA[',
     'x',
   )
-  fc.assert(
+  assertInTime(
     fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
       const answer = readReadingList(Buffer.from(pieces.join('')))
       return 'refused' in answer ? answer.refused.length > 0 : answer.entries.every(({ series }) => series.isWellFormed())

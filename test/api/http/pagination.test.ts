@@ -5,6 +5,7 @@ import { Check } from 'typebox/value'
 import { linkHeader, PAGE_SIZE_MAX, type Page, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint } from '#api/routes/route.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const call = (rawQuery: string) => ({ path: '/api/v1/books', rawQuery, setHeader() {} })
 
@@ -35,7 +36,7 @@ t.test('the links of spec 2.7', async (t) => {
 
 t.test('whatever is asked, the links lead through all pages and keep the other parameters', async (t) => {
   const words = fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), { maxLength: 5 })
-  fc.assert(
+  assertInTime(
     fc.property(
       fc.integer({ min: 1, max: 40 }),
       fc.integer({ min: 1, max: 2000 }),

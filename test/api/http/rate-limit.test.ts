@@ -7,6 +7,7 @@ import { endpoint, stream } from '#api/routes/route.ts'
 import { addressGroup, readAddress } from '#core/account/address.ts'
 import type { NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { ADMIN, openTestServer, testSettings } from '#test/support/server.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const RATES = { enabled: true, anonymous: { perSecond: 10, burst: 50 }, authenticated: { perSecond: 50, burst: 200 } }
 /** So slow that nothing is refilled during a test. */
@@ -19,7 +20,7 @@ t.test('a bucket never gives more than burst plus rate times time, and never les
     minLength: 1,
     maxLength: 40,
   })
-  fc.assert(
+  assertInTime(
     fc.property(steps, fc.double({ min: 0.1, max: 100, noNaN: true }), fc.integer({ min: 1, max: 60 }), (steps, perSecond, burst) => {
       let now = 100
       const limiter = openRateLimiter(

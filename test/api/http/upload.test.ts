@@ -6,6 +6,7 @@ import { readUpload } from '#api/http/upload.ts'
 import type { Services } from '#api/services.ts'
 import { CarrelError } from '#core/errors.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const TYPE = 'multipart/form-data; boundary=xyz'
 const FILE = 'Content-Disposition: form-data; name="file"; filename="a.jpg"'
@@ -109,7 +110,7 @@ t.test('any bytes are a form or refused, in time that grows with them', async (t
     fc.uint8Array({ maxLength: 40 }),
     fc.constantFrom('--xyz', '\r\n', '--', FILE, '\r\n\r\n', 'filename*=', '"', ';').map((text) => Buffer.from(text)),
   )
-  fc.assert(
+  assertInTime(
     fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
       const code = refusedFor(TYPE, Buffer.concat(pieces))
       return code === null || code === 'invalid_request'

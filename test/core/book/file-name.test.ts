@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readFileName, stemOf } from '#core/book/file-name.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const TABLE: [name: string, number: number | null, volume: number | null, chapter: number | null][] = [
   ['Batman #12.cbz', 12, null, null],
@@ -85,7 +86,7 @@ t.test('what is written with a marker is read back', async () => {
   const word = fc.stringMatching(/^[A-Za-z]{3,12}$/)
   const whole = fc.integer({ min: 0, max: 9999 })
   const fraction = fc.integer({ min: 0, max: 99999 }).map((n) => n / 10)
-  fc.assert(
+  assertInTime(
     fc.property(
       word,
       whole,
@@ -101,7 +102,7 @@ t.test('what is written with a marker is read back', async () => {
 })
 
 t.test('any name at all gives a title and numbers that the database can hold, soon', async (t) => {
-  fc.assert(
+  assertInTime(
     fc.property(fc.string({ unit: 'binary', maxLength: 255 }), (name) => {
       const { title, number, volume, chapter } = readFileName(name)
       const fits = (n: number | null) => n === null || (Number.isFinite(n) && Math.abs(n) < 1e8)

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { ExportColumns, ExportFormat } from '#core/export/export-field.ts'
 import { csvCell, type ExportRecord, escapeMarkdown, openExportWriter } from '#core/export/export-format.ts'
 import { readCsv, unguarded } from '#test/support/csv-reader.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const SERIES: ExportColumns = { type: 'series', fields: ['series_name', 'summary', 'year', 'tags'], bookFields: [] }
 const BOTH: ExportColumns = { type: 'both', fields: ['series_name', 'year'], bookFields: ['book_name', 'number', 'summary'] }
@@ -138,7 +139,7 @@ const nasty = fc.oneof(
 )
 
 t.test('whatever stands in a table comes back from it, and no cell is a formula', async (t) => {
-  fc.assert(
+  assertInTime(
     fc.property(
       fc.array(fc.record({ series_name: nasty, summary: nasty, tags: fc.array(nasty.filter((text) => text !== '')) })),
       (rows) => {
@@ -163,7 +164,7 @@ t.test('whatever stands in a table comes back from it, and no cell is a formula'
 })
 
 t.test('whatever stands in JSON comes back; Markdown keeps every text inside its line', async (t) => {
-  fc.assert(
+  assertInTime(
     fc.property(fc.array(fc.record({ series_name: nasty, summary: nasty })), (rows) => {
       const columns: ExportColumns = { type: 'series', fields: ['series_name', 'summary'], bookFields: [] }
       t.same(JSON.parse(write('json', columns, rows.map(series))), rows)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { DEPTH_MAX, type FilterField, LEAVES_MAX, readCondition } from '#core/filter/condition.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const FIELDS: Record<string, FilterField> = {
   title: { family: 'text' },
@@ -79,7 +80,7 @@ t.test('whatever comes is read or refused', async () => {
       ),
     ),
   })).node
-  fc.assert(
+  assertInTime(
     fc.property(anything, (given) => {
       try {
         readCondition(given, FIELDS)

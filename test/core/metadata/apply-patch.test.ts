@@ -5,6 +5,7 @@ import { BOOK_FIELDS, bookLockName } from '#core/book/metadata.ts'
 import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
 import { AUTHOR_ROLES, type Author, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const NOTHING: Holding = { values: {}, sources: {}, locks: new Set() }
 const fields: readonly Field[] = BOOK_FIELDS
@@ -36,7 +37,7 @@ function shown(current: Holding, field: Field): unknown {
 }
 
 t.test('no locked field ever changes but by a person', async () => {
-  fc.assert(
+  assertInTime(
     fc.property(holding, patch, machine, (before, patch, source) => {
       const { next } = apply(before, patch, source)
       for (const field of fields) {
@@ -51,7 +52,7 @@ t.test('no locked field ever changes but by a person', async () => {
 })
 
 t.test('a weaker source never changes what a stronger one gave', async () => {
-  fc.assert(
+  assertInTime(
     fc.property(holding, patch, machine, (before, patch, source) => {
       const { next } = apply(before, patch, source)
       for (const field of fields) {
@@ -66,7 +67,7 @@ t.test('a weaker source never changes what a stronger one gave', async () => {
 })
 
 t.test('twice is once', async () => {
-  fc.assert(
+  assertInTime(
     fc.property(holding, patch, fc.constantFrom(...SOURCES), (before, patch, source) => {
       const once = apply(before, patch, source).next
       const twice = apply(once, patch, source).next
@@ -77,7 +78,7 @@ t.test('twice is once', async () => {
 })
 
 t.test('a person sets what the patch says, and only that', async () => {
-  fc.assert(
+  assertInTime(
     fc.property(holding, patch, (before, patch) => {
       const { next, outcomes } = apply(before, patch, 'user')
       if (outcomes.length !== Object.keys(patch).length) throw new Error('a member without an outcome')

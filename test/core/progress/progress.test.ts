@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { placeOf } from '#core/progress/progress.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 t.test('where a reader is', async (t) => {
   const book = { analyzed: true, pageCount: 10 }
@@ -13,7 +14,7 @@ t.test('where a reader is', async (t) => {
 })
 
 t.test('a book that was not analysed is never completed by arithmetic', async () => {
-  fc.assert(
+  assertInTime(
     fc.property(
       fc.nat(1000),
       fc.integer({ min: 1, max: 2000 }),

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Holding } from '#core/metadata/field.ts'
 import { sortTitleOf, withSortTitle } from '#core/series/sort-title.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 t.test('titles and what they are sorted by', async (t) => {
   const table: [title: string, language: string | null, sorted: string | null][] = [
@@ -49,7 +50,7 @@ t.test('titles and what they are sorted by', async (t) => {
 t.test('nothing of a title is lost but signs before its first letter', async () => {
   const language = fc.constantFrom('en', 'de', 'fr', 'it', 'hu', null)
   const letters = (text: string) => [...text.replace(/[^\p{L}\p{N}]/gu, '')].sort().join('')
-  fc.assert(
+  assertInTime(
     fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('', 'The ', 'a ', "L'", 'Die '), language, (rest, article, code) => {
       const title = article + rest
       const sorted = sortTitleOf(title, code)

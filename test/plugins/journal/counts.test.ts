@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { MEASUREMENTS_KEPT, OTHER, openCounts, openMeasurements } from '#plugins/journal/counts.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 t.test('counts are right, for so many names at most', async (t) => {
-  fc.assert(
+  assertInTime(
     fc.property(
       fc.array(fc.tuple(fc.constantFrom(...'abcdefghij__proto__'.split('')), fc.nat(5))),
       fc.integer({ min: 2, max: 12 }),
@@ -38,7 +39,7 @@ t.test('percentiles are those of the last measurements', async (t) => {
   t.same(hundred.percentiles(), { p50: 50, p95: 95, p99: 99, max: 100 })
   for (const nonsense of [Number.NaN, -1, Number.POSITIVE_INFINITY]) hundred.add(nonsense)
   t.equal(hundred.count(), 100, 'what is no time is not counted')
-  fc.assert(
+  assertInTime(
     fc.property(fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1, maxLength: MEASUREMENTS_KEPT * 3 }), (values) => {
       const measured = openMeasurements()
       for (const value of values) measured.add(value)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isAtLeast, LOG_LEVELS, missedLine, openLines } from '#plugins/journal/lines.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', secrets: [] }
 const line = (message: unknown, more: object = {}) => ({ level: 'info', message, data: undefined, ...from, ...more })
@@ -29,7 +30,7 @@ t.test('a line is what the plugin said, made harmless', async (t) => {
 })
 
 t.test('pages of lines, whatever was dropped in between', async (t) => {
-  fc.assert(
+  assertInTime(
     fc.property(
       fc.array(fc.constantFrom('add', 'drop'), { maxLength: 60 }),
       fc.integer({ min: -5, max: 70 }),

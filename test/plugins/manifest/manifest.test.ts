@@ -4,6 +4,7 @@ import { CarrelError } from '#core/errors.ts'
 import { MANIFEST_BYTES_MAX, methodsOf, readManifest } from '#plugins/manifest/manifest.ts'
 import { permissionsOf } from '#plugins/manifest/permissions.ts'
 import { manifestOf } from '#test/support/plugins.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 /** A value in the name of a test, whose reader takes some characters for the end of a line. */
 const label = (value: unknown) => encodeURI(JSON.stringify(value)).slice(0, 60)
@@ -275,11 +276,11 @@ t.test('whatever stands in a manifest, it is read or refused as a value, and soo
       return error instanceof CarrelError && error.code === 'invalid_value' && error.message.length < 1_000
     }
   }
-  fc.assert(
+  assertInTime(
     fc.property(fc.constantFrom(...places), value, (path, by) => accepts(Buffer.from(JSON.stringify(replaced(whole, path, by))))),
     { numRuns: 1_500 },
   )
-  fc.assert(
+  assertInTime(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => accepts(Buffer.from(bytes))),
     { numRuns: 1_000 },
   )

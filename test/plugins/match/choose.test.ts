@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { CONFIDENCE_MIN, rankResults } from '#plugins/match/choose.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const wanted = (title: string, more = {}) => ({ title, alternateTitles: [], year: null, authors: [], isbn: null, ...more })
 
@@ -29,7 +30,7 @@ t.test('confidence lies between 0 and 1, and the order is always the same', asyn
     year: fc.option(fc.integer({ min: -9999, max: 9999 })),
     relevance: fc.double({ min: 0, max: 1, noNaN: true }),
   })
-  fc.assert(
+  assertInTime(
     fc.property(fc.string(), fc.option(fc.integer()), fc.array(result, { maxLength: 8 }), (title, year, results) => {
       const ranked = rankResults(wanted(title, { year }), results)
       const again = rankResults(wanted(title, { year }), [...results].reverse())

@@ -8,6 +8,7 @@ import { CarrelError } from '#core/errors.ts'
 import { packPlugin, publicKeyText, readPackage } from '#plugins/package/plugin-package.ts'
 import { readZip, writeZip } from '#plugins/package/zip.ts'
 import { manifestOf } from '#test/support/plugins.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 t.setTimeout(90_000)
 
@@ -131,7 +132,7 @@ t.test('the same files and keys make the same bytes in any order, and read the s
     { requiredKeys: ['main.js'] },
   )
   const keys = fc.uniqueArray(fc.integer({ min: 0, max: 255 }), { maxLength: 4 })
-  fc.assert(
+  assertInTime(
     fc.property(some, keys, fc.boolean(), (some, keys, signed) => {
       const files = filesOf(some as Record<string, string>)
       const by = signed ? keys.map(keyOf) : []

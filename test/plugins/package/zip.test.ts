@@ -2,6 +2,7 @@ import { constants, crc32, deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { PACKAGE_BYTES_MAX, readZip, writeZip, ZipError } from '#plugins/package/zip.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const MB = 1024 * 1024
 const anything = () => 20 * MB
@@ -345,7 +346,7 @@ t.test('an archive that is cut anywhere, or is no archive, is refused', async (t
   const withEnd = fc
     .tuple(noise, fc.uint8Array({ minLength: 16, maxLength: 16 }))
     .map(([noise, rest]) => Buffer.concat([noise, bytes('PK\x05\x06'), Buffer.from(rest), Buffer.alloc(2)]))
-  fc.assert(
+  assertInTime(
     fc.property(fc.oneof(noise, withEnd), (bytes) => {
       try {
         readZip(bytes, anything)
@@ -362,7 +363,7 @@ t.test('what is written is read again, in the same bytes whatever the order', as
   const name = fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}[A-Za-z0-9](\/[a-z0-9]{1,9})?$/)
   const file = fc.record({ name, data: fc.uint8Array({ maxLength: 2_000 }).map((data) => Buffer.from(data)) })
   const files = fc.uniqueArray(file, { minLength: 1, maxLength: 20, selector: ({ name }) => name.toLowerCase() })
-  fc.assert(
+  assertInTime(
     fc.property(
       files.chain((files) => fc.tuple(fc.constant(files), fc.shuffledSubarray(files, { minLength: files.length }))),
       ([files, shuffled]) => {

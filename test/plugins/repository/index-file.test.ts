@@ -15,6 +15,7 @@ import {
 } from '#plugins/repository/index-file.ts'
 import { daysFromNow, entryOf, indexOf, newKey, signAnything, type UnsignedIndex } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 const key = newKey()
 const publicKey = publicKeyText(key)
@@ -198,11 +199,11 @@ t.test('any bytes are an index or refused in words', async () => {
       return error instanceof CarrelError && error.code === 'invalid_value'
     }
   }
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => read(Buffer.from(bytes))))
+  assertInTime(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => read(Buffer.from(bytes))))
   const member = fc.constantFrom(...(Object.keys({ ...full, keys: 1 }) as (keyof UnsignedIndex)[]))
-  fc.assert(fc.property(member, fc.jsonValue(), (name, value) => read(JSON.stringify({ ...full, keys: [publicKey], [name]: value }))))
+  assertInTime(fc.property(member, fc.jsonValue(), (name, value) => read(JSON.stringify({ ...full, keys: [publicKey], [name]: value }))))
   const versionMember = fc.constantFrom(...Object.keys(entry.versions[0] ?? {}))
-  fc.assert(
+  assertInTime(
     fc.property(versionMember, fc.jsonValue(), (name, value) =>
       read(JSON.stringify({ ...full, keys: [publicKey], ...withVersion({ [name]: value }) })),
     ),

@@ -5,6 +5,7 @@ import type { Exchange } from '#api/http/exchange.ts'
 import { compileInput, type ReadInput } from '#api/http/input.ts'
 import { sendStream } from '#api/http/send.ts'
 import { refuse } from '#core/errors.ts'
+import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 
 /** Every header that may say who asks. */
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
@@ -25,12 +26,13 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
       // At the first request: all of them at once are a quarter of a second of the start, and most are never asked.
       let readInput: ReadInput | null = null
-      return async (exchange) => {
+      const answer = async (exchange: Exchange<Services>): Promise<void> => {
         checkAllowed(route.allow, exchange)
         const { request, response } = exchange
         readInput ??= compileInput(route, limits)
         const input = await readInput(request, request.params, exchange.rawQuery)
         discardBody(request)
+        noteWork()
         const call = openCall(services, exchange, closing)
         if (route.kind === 'stream') {
           const reply = await route.run(call, input)
@@ -42,9 +44,11 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
         }
         const value = await route.run(call, input)
         if (response.destroyed) return
+        noteWork()
         if (value === undefined) sendNothing(response, 204)
         else await sendJson(response, route.status ?? 200, value)
       }
+      return (exchange) => duringWork('request', `${route.method} ${route.path} ${exchange.id}`, () => answer(exchange))
     },
   }
 }

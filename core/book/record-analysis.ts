@@ -22,9 +22,10 @@ import { removeCovers, writeCover } from '#core/book/cover-store.ts'
 import type { Embedded } from '#core/book/embedded.ts'
 import { recordEmbedded, saysSomething } from '#core/book/record-embedded.ts'
 import { chooseTitle } from '#core/book/title.ts'
+import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/log.ts'
 import { hearBook, seedSettled } from '#core/series/seed-series.ts'
-import type { TaskHandler } from '#core/task/task.ts'
+import type { TaskHandler, TaskRun } from '#core/task/task.ts'
 
 /** Disks that wake up, shares that come back and descriptors that are closed again: worth another try within seconds. */
 const PASSING_CODES = new Set<unknown>(['EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE'])
@@ -54,35 +55,42 @@ interface Facts {
 export function analyzeBook(parts: Parts): TaskHandler {
   return async (run) => {
     const book = await findBookToAnalyse(parts.database, run.bookId as string)
-    if (!book) return
-    // A server that was killed may have written the book and not its series.
-    if (book.deleted) return await seedSettled(parts.database, book.series_id)
-    const marked = isMarkedUnread(book.file_mtime_ns)
-    const known: Facts = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
-    const before = await readFacts(book.path, known)
-    if (before === null) return await reportVanished(parts, book)
-    const force = run.params.force === true
-    // Finished before a crash, or put in line twice.
-    if (!force && !marked && book.state !== 'pending' && isSame(before, known)) return await seedSettled(parts.database, book.series_id)
+    if (book) await duringWork('file', nameOfFile(book), () => analyzeFound(parts, run, book))
+  }
+}
 
-    const verifyPages = run.params.verifyPages === true
-    let facts = before
-    for (let change = 0; ; change++) {
-      run.signal.throwIfAborted()
-      const analysis = await analyseOnce(parts, { path: book.path, verifyPages }, run.signal)
-      const after = await readFacts(book.path, known)
-      if (after === null) return await reportVanished(parts, book)
-      const settled = isSame(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
-      if (settled) {
-        refuseToGiveUp(analysis, run.attempt)
-        return await record(parts, book, { facts: after, known, analysis })
-      }
-      facts = after
-      if (change === CHANGES_MAX) {
-        const message =
-          'The file changed again and again while it was read, as one that is still being copied. Scan once more when it is complete.'
-        return await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }) })
-      }
+/** By which a file is named to whoever asks what the server stood still over; long names lose their beginning, so the id stands last. */
+const nameOfFile = ({ path, id }: BookToAnalyse) => `${path} (book ${id})`
+
+async function analyzeFound(parts: Parts, run: TaskRun, book: BookToAnalyse): Promise<void> {
+  // A server that was killed may have written the book and not its series.
+  if (book.deleted) return await seedSettled(parts.database, book.series_id)
+  const marked = isMarkedUnread(book.file_mtime_ns)
+  const known: Facts = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
+  const before = await readFacts(book.path, known)
+  if (before === null) return await reportVanished(parts, book)
+  const force = run.params.force === true
+  // Finished before a crash, or put in line twice.
+  if (!force && !marked && book.state !== 'pending' && isSame(before, known)) return await seedSettled(parts.database, book.series_id)
+
+  const verifyPages = run.params.verifyPages === true
+  let facts = before
+  for (let change = 0; ; change++) {
+    run.signal.throwIfAborted()
+    const analysis = await analyseOnce(parts, { path: book.path, verifyPages }, run.signal)
+    noteWork()
+    const after = await readFacts(book.path, known)
+    if (after === null) return await reportVanished(parts, book)
+    const settled = isSame(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
+    if (settled) {
+      refuseToGiveUp(analysis, run.attempt)
+      return await record(parts, book, { facts: after, known, analysis })
+    }
+    facts = after
+    if (change === CHANGES_MAX) {
+      const message =
+        'The file changed again and again while it was read, as one that is still being copied. Scan once more when it is complete.'
+      return await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }) })
     }
   }
 }

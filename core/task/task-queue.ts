@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Knex } from 'knex'
 import { PgBoss } from 'pg-boss'
+import { duringWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/log.ts'
 import { FinalFailure, TASK_PRIORITY, type TaskHandler, type TaskQueue, type TaskType, taskErrorMessage } from '#core/task/task.ts'
 import { outputOf, type Payload, payloadOf, sendOptions } from '#core/task/task-payload.ts'
@@ -177,7 +178,7 @@ export async function openTaskQueue(options: {
     if (stopping) abort.abort(aborted('The server is stopping'))
     running.done = (async () => {
       try {
-        const result = await lane.handler(run)
+        const result = await duringWork('task', `${lane.type} ${claim.id}`, () => lane.handler(run))
         lane.ended.push({ claim: running.claim, how: 'completed', result })
       } catch (error) {
         if (running.cancelled) lane.ended.push({ claim: running.claim, how: 'cancelled' })

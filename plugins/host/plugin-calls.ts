@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { type CarrelError, refuse } from '#core/errors.ts'
+import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/log.ts'
 import { findCode, findPlugin, updatePlugin } from '#core/plugin/plugin-store.ts'
 import { findUserPlugin } from '#core/plugin/user-plugin-store.ts'
@@ -297,13 +298,14 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         })
         signal?.addEventListener('abort', giveUp, { once: true })
         signal?.throwIfAborted()
-        const running = run(used.guest, setting, method, text, budget, {
-          record,
-          callId,
-          ...(call.onProgress && { onProgress: call.onProgress }),
+        const { guest } = used
+        const running = duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
+          const options = { record, callId, ...(call.onProgress && { onProgress: call.onProgress }) }
+          const answer = await run(guest, setting, method, text, budget, options)
+          noteWork()
+          return { answer, result: readResult(method, answer.text) }
         })
-        const answer = await Promise.race([running, givenUp])
-        const result = readResult(method, answer.text)
+        const { answer, result } = await Promise.race([running, givenUp])
         const { cpuMs, wallMs } = answer
         const queueMs = Math.max(performance.now() - begun - wallMs, 0)
         record.end({

@@ -25,7 +25,10 @@ export interface ErrorAnswer {
   retryAfterSeconds?: number
 }
 
-/** Turns whatever was thrown into an answer. Anything but a refusal is a 500 that tells nothing but the request id. */
+/**
+ * Turns whatever was thrown into an answer. A fault below (no database, no space) is told with when to come back; anything else that is not
+ * a refusal is a 500 that tells nothing but the request id.
+ */
 export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   const { code, message, details, retryAfterSeconds } = readError(error)
   const status = STATUS_OF_KIND[ERRORS[code].kind]
@@ -42,30 +45,96 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   }
 }
 
-/** What PostgreSQL says when two changes meet; nothing was written. */
-const CLASHES: Readonly<Record<string, { code: ErrorCode; message: string; retryAfterSeconds?: number }>> = {
-  // deadlock_detected, serialization_failure
-  '40P01': {
-    code: 'unavailable',
-    message: 'Another change was made at the same moment. Nothing was changed; try again.',
-    retryAfterSeconds: 1,
-  },
-  '40001': {
-    code: 'unavailable',
-    message: 'Another change was made at the same moment. Nothing was changed; try again.',
-    retryAfterSeconds: 1,
-  },
-  // foreign_key_violation
-  '23503': { code: 'conflict', message: 'Something this refers to was deleted at the same moment. Nothing was changed.' },
+/** For whatever must not be told. */
+export function internalAnswer(requestId: string): ErrorAnswer {
+  return { status: 500, body: { error: 'internal', message: ERRORS.internal.message, requestId } }
 }
 
-function readError(error: unknown): { code: ErrorCode; message: string; details?: unknown; retryAfterSeconds?: number | undefined } {
-  if (error instanceof CarrelError && error.code !== 'internal') return error
-  const clash = error instanceof Error && 'code' in error ? CLASHES[String(error.code)] : undefined
-  if (clash) return clash
-  // The router's own refusals.
-  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
-  if (status === 404) return { code: 'not_found', message: 'There is nothing at this address.' }
-  if (status === 405) return { code: 'method_not_allowed', message: ERRORS.method_not_allowed.message }
-  return { code: 'internal', message: ERRORS.internal.message }
+interface Fault {
+  code: ErrorCode
+  message: string
+  retryAfterSeconds?: number
+}
+
+const LOST: Fault = {
+  code: 'unavailable',
+  message: 'The database is not to be reached at the moment. Whether anything was changed is not known; look, then try again.',
+  retryAfterSeconds: 2,
+}
+const FULL: Fault = {
+  code: 'unavailable',
+  message: 'The disk of the server is full. Nothing was changed; free some space, then try again.',
+  retryAfterSeconds: 60,
+}
+const CROWDED: Fault = {
+  code: 'unavailable',
+  message: 'The server has no connection, memory or file handle left for this at the moment. Nothing was changed; try again shortly.',
+  retryAfterSeconds: 5,
+}
+const MET: Fault = {
+  code: 'unavailable',
+  message: 'Another change was made at the same moment. Nothing was changed; try again.',
+  retryAfterSeconds: 1,
+}
+const TOO_LONG: Fault = {
+  code: 'unavailable',
+  message: 'The database took too long over this and was stopped. Nothing was changed; ask for less at once, or try again later.',
+  retryAfterSeconds: 10,
+}
+const READ_ONLY: Fault = {
+  code: 'unavailable',
+  message: 'The database takes no changes at the moment. Nothing was changed; try again later.',
+  retryAfterSeconds: 30,
+}
+const DELETED: Fault = { code: 'conflict', message: 'Something this refers to was deleted at the same moment. Nothing was changed.' }
+
+/**
+ * What the code of an error from below means to a client: of PostgreSQL (its manual, appendix A; the first two characters are the class)
+ * and of the operating system. The first that fits counts; what fits none is a bug of ours.
+ */
+const FAULTS: readonly (readonly [codes: RegExp, fault: Fault])[] = [
+  // deadlock_detected, serialization_failure, lock_not_available
+  [/^(?:40P01|40001|55P03)$/, MET],
+  // foreign_key_violation
+  [/^23503$/, DELETED],
+  // disk_full
+  [/^(?:53100|ENOSPC|EDQUOT)$/, FULL],
+  // The rest of insufficient_resources: too_many_connections, out_of_memory, configuration_limit_exceeded.
+  [/^(?:53\w{3}|EMFILE|ENFILE|ENOMEM)$/, CROWDED],
+  // query_canceled: by the limit of the connection, or by an administrator
+  [/^57014$/, TOO_LONG],
+  // read_only_sql_transaction: a standby, or an administrator who stopped changes
+  [/^25006$/, READ_ONLY],
+  // connection_exception; shutdown, crash, start and disconnection of the server; io_error
+  [/^(?:08\w{3}|57P\w{2}|58030)$/, LOST],
+  [/^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTCONN)$/, LOST],
+]
+
+/** Errors of pg and of the pool that carry no code. Knex puts the statement before the message. */
+const CODELESS: readonly (readonly [message: RegExp, fault: Fault])[] = [
+  [/Timeout acquiring a connection|Unable to acquire a connection$/, CROWDED],
+  [/(?:^| )(?:Connection terminated(?: unexpectedly)?|Connection ended unexpectedly|timeout expired|aborted)$/, LOST],
+  [/(?:Connection terminated due to connection timeout|not queryable)$/, LOST],
+]
+/** As much of the end of a message as the longest of these. */
+const MESSAGE_END = 200
+
+type Reading = { code: ErrorCode; message: string; details?: unknown; retryAfterSeconds?: number | undefined }
+const INTERNAL: Reading = { code: 'internal', message: ERRORS.internal.message }
+
+/** Never throws: what was thrown may be anything, and may throw when it is looked at. */
+function readError(error: unknown): Reading {
+  try {
+    if (error instanceof CarrelError && error.code !== 'internal') return error
+    return (error instanceof Error && faultOf(error)) || INTERNAL
+  } catch {
+    return INTERNAL
+  }
+}
+
+function faultOf(error: Error & { code?: unknown }): Fault | undefined {
+  const { code } = error
+  if (typeof code === 'string') return FAULTS.find(([codes]) => codes.test(code))?.[1]
+  const end = String(error.message).slice(-MESSAGE_END)
+  return CODELESS.find(([message]) => message.test(end))?.[1]
 }

@@ -16,7 +16,8 @@ declare module 'restify' {
     _sent?: boolean
   }
 
-  export type Handler = (request: Request, response: Response) => Promise<void>
+  /** `next(false)` ends the chain: the request has its answer. */
+  export type Handler = (request: Request, response: Response, next: (goOn?: false) => void) => void
 
   export interface Server extends EventEmitter {
     server: HttpServer

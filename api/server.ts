@@ -1,14 +1,13 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import restify, { type Request } from 'restify'
-import { answerOf } from '#api/errors.ts'
-import { SECURITY_HEADERS, sendError } from '#api/http/answer.ts'
+import restify, { type Handler, type Request } from 'restify'
+import { SECURITY_HEADERS } from '#api/http/answer.ts'
 import { openAuthentication } from '#api/http/authentication.ts'
-import { discardBody } from '#api/http/body.ts'
 import { openClientAddress } from '#api/http/client-address.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
+import { answerFailure } from '#api/http/failure.ts'
 import { openGate } from '#api/http/gate.ts'
 import { openHandlers } from '#api/http/handler.ts'
 import { HOST, originOf } from '#api/http/origin.ts'
@@ -118,31 +117,47 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     return true
   })
 
-  app.pre(async (request, response) => {
-    const exchange = get(request)
-    app.router.lookup(request, response)
-    exchange.route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
-    await gate.enter(exchange)
-  })
+  app.pre(
+    step(async (exchange) => {
+      const { request, response } = exchange
+      app.router.lookup(request, response)
+      exchange.route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
+      await gate.enter(exchange)
+    }),
+  )
 
   for (const [index, route] of routes.entries()) {
     const handle = handlers.compile(route, { draining: draining.signal, closing: closing.signal })
     const name = `route${index}`
     routeOfName.set(name, route)
     const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
-    app[mount]({ path: route.path, name }, async (request, _response) => handle(get(request)))
+    app[mount]({ path: route.path, name }, step(handle))
     if (route.method !== 'GET') continue
     routeOfName.set(`${name}head`, route)
-    app.head({ path: route.path, name: `${name}head` }, async (request, _response) => handle(get(request)))
+    app.head({ path: route.path, name: `${name}head` }, step(handle))
   }
 
+  // What the router itself refuses: no such address, no such method.
   app.on('restifyError', (request, response, error, done) => {
     // Restify would send the error once more and die of it when the headers are out already.
     response._sent = true
-    if (response.headersSent) response.destroy()
-    else if (!response.destroyed && !request.socket.destroyed) fail(get(request), error)
+    fail(get(request), refusalOfRouter(error))
     done()
   })
+
+  /**
+   * One step of an exchange. Restify sees nothing that is thrown: it emits errors under their own names, and one that happens to be
+   * called like an event that somebody listens for (errors of PostgreSQL are named "error") would never be answered.
+   */
+  function step(work: (exchange: Exchange<Services>) => Promise<void>): Handler {
+    return (request, _response, next) => {
+      const exchange = get(request)
+      work(exchange).then(
+        () => next(),
+        (error: unknown) => answerFailure(exchange, error, log).then(() => next(false)),
+      )
+    }
+  }
 
   function get(request: Request): Exchange<Services> {
     const exchange = exchanges.get(request)
@@ -151,19 +166,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   }
 
   function fail(exchange: Exchange<Services>, error: unknown): void {
-    const { request, response, id, route, path } = exchange
-    const answer = answerOf(error, id)
-    const fields = { requestId: id, method: request.method, path, route: route?.path, error }
-    if (answer.status === 500) log.error(fields, 'A request failed')
-    else if (error instanceof CarrelError && error.cause !== undefined) log.debug(fields, 'A request was refused')
-    if (answer.status === 401) {
-      response.setHeader('WWW-Authenticate', route?.allow.basic ? 'Basic realm="Carrel", charset="UTF-8"' : 'Bearer realm="Carrel"')
-    }
-    discardBody(request)
-    sendError(response, answer).catch((failure: unknown) => {
-      log.error({ ...fields, error: failure }, 'An error could not be answered')
-      response.destroy()
-    })
+    void answerFailure(exchange, error, log)
   }
 
   function noteAnswer(socket: Socket, answer: ServerResponse): void {
@@ -256,6 +259,13 @@ const SOCKET_REFUSALS: Record<number, string> = {
   400: 'This is not a valid HTTP request.',
   408: 'The request did not arrive in time.',
   431: 'The headers of the request are too large.',
+}
+
+/** No such address, no such method. */
+function refusalOfRouter(error: unknown): unknown {
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
+  if (status === 404) return new CarrelError('not_found', 'There is nothing at this address.')
+  return status === 405 ? new CarrelError('method_not_allowed') : error
 }
 
 function header(request: Request, name: string): string | undefined {

@@ -37,3 +37,18 @@ t.test('what nobody foresaw tells nothing', async (t) => {
   t.notMatch(JSON.stringify(answerOf(new Error('secret'), 'r3')), /secret/)
   t.match(answerOf(new CarrelError('not_found', 'There is no book.'), 'r4'), { status: 404, body: { message: 'There is no book.' } })
 })
+
+t.test('a fault below is told as one that passes, whoever names it', async (t) => {
+  const codes = ['57P01', '57P02', '57P03', '53100', '53200', '53300', '08006', '58030', '25006', '57014', '55P03', '40001']
+  for (const code of [...codes, 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ETIMEDOUT']) {
+    const answer = answerOf(Object.assign(new Error('secret'), { code, name: 'error' }), 'r5')
+    t.match(answer, { status: 503, body: { error: 'unavailable' }, retryAfterSeconds: Number }, code)
+    t.notMatch(JSON.stringify(answer), /secret/, code)
+  }
+  for (const message of ['Connection terminated unexpectedly', 'select 1 - Connection terminated', 'timeout expired']) {
+    t.match(answerOf(new Error(message), 'r6'), { status: 503 }, message)
+  }
+  for (const code of ['42601', '23505', '22001', 'XX000', 'ENOENT', '', 53100, undefined]) {
+    t.match(answerOf(Object.assign(new Error('secret'), { code }), 'r7'), { status: 500, body: { error: 'internal' } }, String(code))
+  }
+})

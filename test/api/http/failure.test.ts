@@ -1,0 +1,225 @@
+import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import Type from 'typebox'
+import type { Route } from '#api/http/endpoint.ts'
+import { endpoint, stream } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import { silentLog } from '#core/log.ts'
+import { get, openTestServer } from '#test/support/server.ts'
+
+/** An answer that is not there by then never comes. */
+const PATIENCE_MS = 5_000
+
+class Named extends Error {
+  constructor(name: string) {
+    super('secret')
+    this.name = name
+  }
+}
+
+/** An error whose every property throws when it is looked at. */
+function hostile(): Error {
+  const error = new Error('secret')
+  for (const name of ['name', 'message', 'stack', 'code', 'cause', 'statusCode']) {
+    Object.defineProperty(error, name, {
+      get() {
+        throw new Error(`${name} was read`)
+      },
+    })
+  }
+  return error
+}
+
+const trap = () => {
+  throw new Error('a trap')
+}
+/** Everything that restify has a listener for is here, and what an emitter or a logger may choke on. */
+const THROWN: [said: string, make: () => unknown][] = [
+  ...['error', 'Error', '', 'uncaughtException', 'data', 'restifyError', 'request', 'after', 'close', 'InternalServer', '__proto__'].map(
+    (name): [string, () => unknown] => [`an error named "${name}"`, () => new Named(name)],
+  ),
+  ['an error whose name is no string', () => Object.assign(new Error('secret'), { name: Symbol('error') })],
+  ['an object', () => ({ name: 'error', secret: true })],
+  ['an object without a prototype', () => Object.assign(Object.create(null), { name: 'error' })],
+  ['a string', () => 'secret'],
+  ['an empty string', () => ''],
+  ['zero', () => 0],
+  ['false', () => false],
+  ['a symbol', () => Symbol('secret')],
+  ['undefined', () => undefined],
+  ['null', () => null],
+  ['a function', () => () => 'secret'],
+  ['a frozen error', () => Object.freeze(new Named('error'))],
+  ['an error that throws when it is read', hostile],
+  ['a proxy that throws whatever is done with it', () => new Proxy(new Error('secret'), { get: trap, has: trap, getPrototypeOf: trap })],
+  [
+    'an error that is its own cause',
+    () =>
+      Object.assign(new Named('error'), {
+        get cause() {
+          return this
+        },
+      }),
+  ],
+  ['an error with a status', () => Object.assign(new Named('error'), { statusCode: 200 })],
+]
+
+const params = Type.Object({ index: Type.Integer() })
+const thrown = ({ index }: { index: number }) => THROWN[index]![1]()
+const shape = { summary: 'throws', tag: 'test', allow: { who: 'public' }, params } as const
+
+/** Every way in which a route can fail before anything was sent. */
+const WAYS: Record<string, Route<Services>> = {
+  sync: endpoint({
+    ...shape,
+    method: 'GET',
+    path: '/sync/:index',
+    run: (_call, input) => {
+      throw thrown(input.params)
+    },
+  }),
+  rejected: endpoint({ ...shape, method: 'POST', path: '/rejected/:index', run: (_call, input) => Promise.reject(thrown(input.params)) }),
+  late: endpoint({
+    ...shape,
+    method: 'GET',
+    path: '/late/:index',
+    run: async (_call, input) => {
+      await sleep(1)
+      throw thrown(input.params)
+    },
+  }),
+  stream: stream({
+    ...shape,
+    path: '/stream/:index',
+    mediaTypes: ['text/plain'],
+    run: async (_call, input) => {
+      throw thrown(input.params)
+    },
+  }),
+  made: stream({
+    ...shape,
+    path: '/made/:index',
+    mediaTypes: ['text/plain'],
+    run: async (_call, input) => ({
+      kind: 'made',
+      make: async () => {
+        throw thrown(input.params)
+      },
+      etag: 'e',
+      cacheControl: 'no-store',
+    }),
+  }),
+  follow: stream({
+    ...shape,
+    path: '/follow/:index',
+    mediaTypes: ['text/event-stream'],
+    run: async (_call, input) => ({
+      kind: 'events',
+      follow: () => {
+        throw thrown(input.params)
+      },
+    }),
+  }),
+  upload: endpoint({
+    ...shape,
+    method: 'POST',
+    path: '/upload/:index',
+    upload: { description: 'anything' },
+    run: async (_call, input) => {
+      throw thrown(input.params)
+    },
+  }),
+}
+
+const BOUNDARY = 'between'
+const FORM = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nbytes\r\n--${BOUNDARY}--\r\n`
+
+t.test('whatever a route throws, its client gets an answer that tells nothing, and the log a line', async (t) => {
+  let lines = 0
+  const log = { ...silentLog, error: () => void lines++ }
+  const { url } = await openTestServer(t, { routes: Object.values(WAYS), admin: false, log })
+  for (const [way, route] of Object.entries(WAYS)) {
+    await t.test(way, async (t) => {
+      for (const [index, [said]] of THROWN.entries()) {
+        const before = lines
+        const headers = way === 'upload' ? { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` } : undefined
+        const answer = await fetch(`${url}/${way}/${index}`, {
+          method: route.method,
+          signal: AbortSignal.timeout(PATIENCE_MS),
+          ...(headers && { headers, body: FORM }),
+        })
+        const body = await answer.text()
+        t.equal(answer.status, 500, said)
+        t.match(JSON.parse(body), { error: 'internal', requestId: String }, said)
+        t.notMatch(body, /secret/)
+        t.equal(lines, before + 1, `${said} has one line`)
+      }
+    })
+  }
+})
+
+t.test('a log that cannot write the error down does not keep the answer', async (t) => {
+  const log = { ...silentLog, error: trap }
+  const { url } = await openTestServer(t, { routes: Object.values(WAYS), admin: false, log })
+  const answer = await get(`${url}/sync/0`)
+  t.equal(answer.status, 500)
+})
+
+t.test('after the headers only hanging up says that it failed', async (t) => {
+  const begun = stream({
+    ...shape,
+    path: '/begun/:index',
+    mediaTypes: ['text/event-stream'],
+    run: async (_call, input) => ({
+      kind: 'events',
+      async *follow() {
+        yield { id: '1', data: 'one' }
+        throw thrown(input.params)
+      },
+    }),
+  })
+  const { url } = await openTestServer(t, { routes: [begun], admin: false, log: silentLog })
+  for (const [index, [said]] of THROWN.entries()) {
+    const end = await new Promise<string>((resolve) => {
+      const request = http.get(`${url}/begun/${index}`, (response) => {
+        t.equal(response.statusCode, 200)
+        response.resume()
+        response.once('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)))
+        response.once('end', () => resolve('whole'))
+      })
+      request.once('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)))
+      setTimeout(() => resolve('silence'), PATIENCE_MS).unref()
+    })
+    t.equal(end, 'ECONNRESET', said)
+  }
+})
+
+t.test('an answer that cannot be written down is an error like others', async (t) => {
+  const routes = [
+    endpoint({
+      ...shape,
+      method: 'GET',
+      path: '/circle/:index',
+      run: async () => {
+        const value: Record<string, unknown> = {}
+        value['self'] = value
+        return value as never
+      },
+    }),
+    endpoint({
+      ...shape,
+      method: 'GET',
+      path: '/getter/:index',
+      run: async () =>
+        ({
+          get value() {
+            return trap()
+          },
+        }) as never,
+    }),
+    endpoint({ ...shape, method: 'GET', path: '/bigint/:index', run: async () => ({ value: 1n }) as never }),
+  ]
+  const { url } = await openTestServer(t, { routes, admin: false, log: silentLog })
+  for (const way of ['circle', 'getter', 'bigint']) t.equal((await get(`${url}/${way}/0`)).status, 500, way)
+})

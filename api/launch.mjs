@@ -9,7 +9,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { STALLED_EXIT_CODE } from './exit-codes.mjs'
 import { NODE_FLAGS, tunedEnvironment } from './node-tuning.mjs'
+import { restartPauseMs } from './restart-pause.mjs'
+import { readDatabaseMessage, stopDatabase } from './stop-database.mjs'
 
 const OLDEST_NODE = 20
 /** The code is TypeScript that Node runs itself. */
@@ -17,6 +20,9 @@ const NEEDED_NODE = 24
 /** A cold npm over a slow line takes minutes; beyond this the other launch has surely hung. */
 const OTHER_INSTALL_PATIENCE_MS = 15 * 60_000
 const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
+
+/** The signal that came while no program ran to be told. @type {NodeJS.Signals | null} */
+let signaled = null
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const modules = path.join(root, 'node_modules')
@@ -37,7 +43,7 @@ async function main() {
   if (major(process.versions.node) < OLDEST_NODE)
     fail(`Node ${process.versions.node} is too old. Install Node ${NEEDED_NODE} or newer (${OLDEST_NODE} is enough on Linux).`)
   if (!isInstalled()) await install()
-  run(findProgram())
+  await run(findProgram())
 }
 
 /** The first argument when it names a file of the repository; otherwise the server, with all arguments. */
@@ -196,8 +202,42 @@ function npm(/** @type {string[]} */ args) {
   })
 }
 
-/** Runs the program on the pinned Node, passes signals on, and ends as it ends. */
-function run(/** @type {string} */ program, own = false) {
+/** Runs the program and ends as it ends. The server alone is started anew, when its watchdog has ended it because it stood still. */
+async function run(/** @type {string} */ program) {
+  const isServer = program === path.join(root, 'api', 'main.ts')
+  for (let pauseMs = 0; ; ) {
+    const began = Date.now()
+    const { code, signal } = await runOnce(program)
+    if (signal !== null) endBy(signal)
+    if (code !== STALLED_EXIT_CODE || !isServer) process.exit(code ?? 1)
+    pauseMs = restartPauseMs(pauseMs, Date.now() - began)
+    process.stderr.write(`The server stood still and was ended; what it was at stands above. It is started anew in ${pauseMs / 1000} s.\n`)
+    await pause(pauseMs)
+  }
+}
+
+/** Waits, unless a signal came or comes: it ends the launcher, for there is nothing else to end. */
+async function pause(/** @type {number} */ ms) {
+  const until = Date.now() + ms
+  do {
+    if (signaled !== null) endBy(signaled)
+    await sleep(Math.min(100, ms))
+  } while (Date.now() < until)
+}
+
+/** @returns {never} */
+function endBy(/** @type {NodeJS.Signals} */ signal) {
+  for (const each of SIGNALS) process.removeAllListeners(each)
+  process.kill(process.pid, signal)
+  // The signal is there before the next line, except where it is blocked.
+  process.exit(1)
+}
+
+/**
+ * Runs the program on the pinned Node, passes signals on, and stops the PostgreSQL that it may have left.
+ * @returns {Promise<{ code: number | null, signal: NodeJS.Signals | null }>}
+ */
+async function runOnce(/** @type {string} */ program, own = false) {
   const pinned = path.join(modules, '.bin', 'node')
   const usePinned = !own && fs.existsSync(pinned)
   if (!usePinned && major(process.versions.node) < NEEDED_NODE)
@@ -206,7 +246,7 @@ function run(/** @type {string} */ program, own = false) {
     )
 
   for (const signal of SIGNALS) process.removeAllListeners(signal)
-  // The channel is how the program notices that we were killed outright.
+  // The channel is how the program notices that we were killed outright, and how the server tells of its database.
   const child = spawn(usePinned ? pinned : process.execPath, [...NODE_FLAGS, program, ...argv], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: {
@@ -214,17 +254,26 @@ function run(/** @type {string} */ program, own = false) {
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache(),
     },
   })
-  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
-  child.once('error', (error) => {
-    // A pinned Node for another C library looks like a missing file.
-    if (usePinned && child.pid === undefined) run(program, true)
-    else fail(`${program} could not be run: ${error.message}`)
+  for (const signal of SIGNALS)
+    process.on(signal, () => {
+      if (!child.kill(signal)) signaled = signal
+    })
+  /** @type {import('./stop-database.mjs').DatabaseProcess | null} */
+  let database = null
+  child.on('message', (message) => {
+    database = readDatabaseMessage(message) ?? database
   })
-  child.once('exit', (code, signal) => {
-    if (code !== null) process.exit(code)
-    for (const each of SIGNALS) process.removeAllListeners(each)
-    process.kill(process.pid, signal ?? 'SIGTERM')
+  const ended = await new Promise((resolve) => {
+    child.once('error', (error) => resolve({ error }))
+    child.once('exit', (code, signal) => resolve({ code, signal }))
   })
+  if (ended.error === undefined) {
+    await stopDatabase(database)
+    return ended
+  }
+  // A pinned Node for another C library looks like a missing file.
+  if (usePinned && child.pid === undefined) return await runOnce(program, true)
+  fail(`${program} could not be run: ${ended.error.message}`)
 }
 
 function compileCache() {

@@ -12,6 +12,10 @@ import type { Settings } from '#core/setting/settings.ts'
 const FOREIGN_PATIENCE_MS = 30_000
 /** A server that starts or another command that runs; recovery after a crash is the longest of it. */
 const RUNNING_PATIENCE_MS = 60_000
+/** A server that was told to stop: it drains for 10 s, quits after 60, and PostgreSQL writes its checkpoint. */
+const CLOSING_PATIENCE_MS = 90_000
+/** The signal that stops a server may still be on its way to it when the next one starts. */
+const RESTART_PATIENCE_MS = 5_000
 const POLL_MS = 200
 /** Requests wait for each other in the pool rather than in PostgreSQL: more connections than this make two cores slower. */
 const SERVER_POOL_MAX = 16
@@ -25,6 +29,8 @@ export interface OpenedDatabase {
   settings: Settings
   /** True when a server runs on the data folder: it will do what is enqueued. */
   serverRuns: boolean
+  /** The PostgreSQL that this process has started, and the folder that it stands in. */
+  databaseProcess?: { pid: number; cluster: string }
   close(): Promise<void>
 }
 
@@ -45,6 +51,7 @@ export async function openOwnDatabase(options: {
   const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex } = {}
   // In the opposite order of opening; each part even when another fails.
   const close = async () => {
+    held.folder?.announceClosing()
     try {
       if (held.database) await closeDatabase(held.database)
     } finally {
@@ -56,21 +63,48 @@ export async function openOwnDatabase(options: {
     }
   }
   try {
-    held.folder = await openDataFolder(settings.dataFolder, options.purpose)
+    held.folder = await takeDataFolder(options)
+    options.stop.addEventListener('abort', () => held.folder?.announceClosing(), { once: true })
     options.onHeld?.()
     if (settings.databaseUrl === null) {
       log.info({}, 'Starting PostgreSQL')
-      held.postgres = await openEmbeddedPostgres({ folder: held.folder.path, log, onExit: options.onLost })
+      const onExit = (reason: string) => {
+        held.folder?.announceClosing()
+        options.onLost(reason)
+      }
+      held.postgres = await openEmbeddedPostgres({ folder: held.folder.path, log, onExit })
     }
     const url = held.postgres?.url ?? settings.databaseUrl!
     held.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
     if (held.postgres === undefined) await awaitForeign(held.database, log, options.stop)
     const ran = await migrate(held.database)
     if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
-    return { database: held.database, settings: { ...settings, dataFolder: held.folder.path }, serverRuns: false, close }
+    return {
+      database: held.database,
+      settings: { ...settings, dataFolder: held.folder.path },
+      serverRuns: false,
+      ...(held.postgres && { databaseProcess: { pid: held.postgres.pid, cluster: path.join(held.folder.path, 'postgres') } }),
+      close,
+    }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/** A server waits for the one before it to close; a command looks for a running server to work beside. */
+async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeof openOwnDatabase>[0]): Promise<DataFolder> {
+  const began = Date.now()
+  for (let told = false; ; told = true) {
+    try {
+      return await openDataFolder(settings.dataFolder, purpose)
+    } catch (error) {
+      if (!(error instanceof FolderInUse) || purpose === 'command') throw error
+      const patienceMs = error.closing ? CLOSING_PATIENCE_MS : error.purpose === 'command' ? RUNNING_PATIENCE_MS : RESTART_PATIENCE_MS
+      if (Date.now() - began > patienceMs) throw error
+      if (!told) log.info({ pid: error.pid }, `Waiting for the Carrel ${error.purpose} that uses the data folder ${settings.dataFolder}`)
+      await sleep(POLL_MS, undefined, { signal: stop })
+    }
   }
 }
 

@@ -48,6 +48,8 @@ async function run(input: CommandInput): Promise<number> {
       stop,
     })
     closers.push({ what: 'database', close: opened.close })
+    // The launcher sees to it that PostgreSQL ends, should we be killed.
+    if (opened.databaseProcess) process.send?.({ database: opened.databaseProcess })
     if (stop.aborted) return 0
     const [{ openComposition }, { openServer }, { addLibrary }] = await load()
     const composition = await openComposition({ settings: opened.settings, log, database: opened.database })

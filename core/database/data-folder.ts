@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { renameSync, writeFileSync } from 'node:fs'
 import { chmod, chown, link, mkdir, readFile, readlink, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import os from 'node:os'
@@ -28,11 +29,15 @@ interface Holder {
   /** Which /proc the pid belongs to. */
   pidNamespace: string
   startedAt: string
+  /** It was told to stop and finishes what is under way. */
+  closing?: boolean
 }
 
 export interface DataFolder {
   /** Absolute, links resolved. */
   path: string
+  /** Tells whoever waits for the folder that it soon is free. */
+  announceClosing(): void
   /** Gives the folder free for the next start. */
   close(): Promise<void>
 }
@@ -41,6 +46,8 @@ export interface DataFolder {
 export class FolderInUse extends Error {
   readonly pid: number | null
   readonly purpose: Purpose | null
+  /** It was told to stop and will give the folder free. */
+  readonly closing: boolean
 
   constructor(folder: string, holder: Holder | null) {
     const who =
@@ -51,6 +58,7 @@ export class FolderInUse extends Error {
     this.name = 'FolderInUse'
     this.pid = holder?.pid ?? null
     this.purpose = holder?.purpose ?? null
+    this.closing = holder?.closing ?? false
   }
 }
 
@@ -85,16 +93,16 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
   const real = await makeDataFolder(folder)
   const file = path.join(real, 'carrel.lock')
   const guard = await claimName(real, file)
+  const holder: Holder = {
+    pid: process.pid,
+    purpose,
+    host: os.hostname(),
+    pidNamespace: await pidNamespace(),
+    startedAt: new Date().toISOString(),
+  }
   try {
     const before = await readHolder(file)
     if (guard === null || (before !== null && (await isAlive(file, before)))) throw new FolderInUse(real, before)
-    const holder: Holder = {
-      pid: process.pid,
-      purpose,
-      host: os.hostname(),
-      pidNamespace: await pidNamespace(),
-      startedAt: new Date().toISOString(),
-    }
     await writeFile(`${file}.new`, JSON.stringify(holder), { mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
       throw new Error(
         `The data folder ${real} cannot be written (${cause.code}). Give its user the right to, or choose another --data-dir.`,
@@ -112,6 +120,15 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
   }, HEARTBEAT_MS).unref()
   return {
     path: real,
+    announceClosing() {
+      try {
+        // At once, so that it is never written over the name of the next holder.
+        writeFileSync(`${file}.new`, JSON.stringify({ ...holder, closing: true }), { mode: 0o600 })
+        renameSync(`${file}.new`, file)
+      } catch {
+        // The disk is full or the folder gone: whoever starts next is told to try again.
+      }
+    },
     async close() {
       clearInterval(heartbeat)
       await rm(file, { force: true })

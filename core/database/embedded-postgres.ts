@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { chown, lchown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDatabase } from '#core/database/database.ts'
-import { findPostgresRunner, type PostgresRunner, SEARCH_PATH } from '#core/database/postgres-binaries.ts'
+import { launchPostgres, launchProgram } from '#core/database/launch-postgres.ts'
+import { findPostgresRunner, type PostgresRunner } from '#core/database/postgres-binaries.ts'
 import { readPostmasterFile, stopOrphan, stopPostmaster } from '#core/database/postmaster.ts'
 import type { Log } from '#core/log.ts'
 
@@ -82,7 +83,7 @@ export async function openEmbeddedPostgres(options: {
   const socketFolder = await makeSocketFolder(folder, runner)
   const settings = { ...SETTINGS, unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`, ...options.settings }
   const args = ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
-  const server = launch(runner, 'postgres', args)
+  const server = launchPostgres(runner, cluster, args)
   const lastLines = followOutput(server, log)
 
   let closing = false
@@ -115,18 +116,6 @@ export async function openEmbeddedPostgres(options: {
     if (!closing) options.onExit(`PostgreSQL is gone: ${reason}\n${lastLines().join('\n')}`)
   })
   return { url: urlOf(DATABASE), urlOf, pid: server.pid!, close }
-}
-
-/** In its own session, so that Ctrl-C in the terminal reaches us alone and we stop it when nobody needs it any more. */
-function launch(runner: PostgresRunner, program: string, args: readonly string[]): ChildProcess {
-  const [command, ...rest] = [...runner.prefix, path.join(runner.binFolder, program), ...args]
-  return spawn(command!, rest, {
-    cwd: '/',
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: SEARCH_PATH, LC_ALL: 'C', TZ: 'UTC' },
-    ...(runner.uid === undefined ? {} : { uid: runner.uid, gid: runner.gid }),
-  })
 }
 
 /** Its lines go to our log as details; the last ones are kept for the message when it dies. */
@@ -180,7 +169,7 @@ async function createCluster({ cluster, runner }: { cluster: string; runner: Pos
     await rm(half, { recursive: true, force: true })
     await mkdir(half, { mode: 0o700 })
     if (runner.owner !== undefined) await chown(half, runner.owner, runner.owner)
-    const child = launch(runner, 'initdb', [...fixed, ...builtin, `--lc-ctype=${letters}`])
+    const child = launchProgram(runner, 'initdb', [...fixed, ...builtin, `--lc-ctype=${letters}`])
     const output: string[] = []
     child.stdout!.on('data', (chunk: Buffer) => output.push(chunk.toString()))
     child.stderr!.on('data', (chunk: Buffer) => output.push(chunk.toString()))

@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import t from 'tap'
+import { STALLED_EXIT_CODE } from '#api/exit-codes.mjs'
+import { restartPauseMs } from '#api/restart-pause.mjs'
 
 // npm takes a second or two for each of its calls.
 t.setTimeout(120_000)
@@ -15,9 +17,17 @@ const launcher = fileURLToPath(new URL('../../api/launch.mjs', import.meta.url))
 
 /** Says what it was given, then stays until it is told to end; "quick" ends at once. */
 const PROGRAM = `
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 console.log(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), pid: process.pid, threads: process.env.UV_THREADPOOL_SIZE,
   cache: process.env.NODE_COMPILE_CACHE, dep: existsSync(new URL('../node_modules/dep', import.meta.url)), dev: existsSync(new URL('../node_modules/dev-dep', import.meta.url)) }))
+if (process.argv.includes('stall')) {
+  const file = process.argv.at(-1)
+  if (file === 'stall' || !existsSync(file)) {
+    if (file !== 'stall') writeFileSync(file, '')
+    process.exit(75)
+  }
+  process.exit(4)
+}
 if (process.argv.includes('quick')) process.exit(Number(process.argv.at(-1)) || 0)
 process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(7) })
 process.on('disconnect', () => { console.log('alone'); process.exit(0) })
@@ -30,7 +40,7 @@ async function makeRepository(): Promise<string> {
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const root = path.join(room, 'repository')
   await mkdir(path.join(root, 'api'), { recursive: true })
-  for (const name of ['launch.mjs', 'node-tuning.mjs'])
+  for (const name of ['launch.mjs', 'node-tuning.mjs', 'exit-codes.mjs', 'restart-pause.mjs', 'stop-database.mjs'])
     await copyFile(path.join(path.dirname(launcher), name), path.join(root, 'api', name))
   await writeFile(path.join(root, 'api', 'program.mjs'), PROGRAM)
   await writeFile(path.join(root, 'api', 'main.ts'), PROGRAM.replace('args:', 'main: true, args:'))
@@ -177,6 +187,35 @@ t.test('signals go to the program, which decides', async (t) => {
   await program.said(/args/)
   process.kill(JSON.parse(program.out()).pid, 'SIGKILL')
   t.equal((await program.ended).signal, 'SIGKILL', 'and ends as it ended')
+})
+
+t.test('the server alone is started anew, and only when it stood still', async (t) => {
+  const root = repository
+  const mark = path.join(await mkdtemp(path.join(root, 'mark-')), 'stood-still')
+  const server = await launch(root, ['api/main.ts', 'stall', mark]).ended
+  t.equal(server.code, 4, 'the code of the last run')
+  t.equal(server.out.match(/"main":true/g)?.length, 2)
+  t.match(server.err, /stood still[\s\S]*anew in 1 s/)
+  const other = await launch(root, ['api/program.mjs', 'stall']).ended
+  t.equal(other.code, STALLED_EXIT_CODE, 'another program is what it is')
+
+  const again = launch(root, ['api/main.ts', 'stall'])
+  await again.said(/main[\s\S]*main/)
+  await sleep(200)
+  again.child.kill('SIGTERM')
+  t.equal((await again.ended).signal, 'SIGTERM', 'a signal in the pause ends it')
+
+  const killed = launch(root, ['api/main.ts'])
+  await killed.said(/args/)
+  process.kill(JSON.parse(killed.out()).pid, 'SIGKILL')
+  t.match(await killed.ended, { signal: 'SIGKILL', err: '' })
+})
+
+t.test('the pause before it is started anew grows, up to a minute, until it has run well', async (t) => {
+  const pauses: number[] = []
+  for (let run = 0; run < 8; run++) pauses.push(restartPauseMs(pauses.at(-1) ?? 0, 30_000))
+  t.same(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+  t.equal(restartPauseMs(60_000, 3_600_000), 1_000)
 })
 
 t.test('a pinned Node is preferred, and done without when it cannot run', async (t) => {

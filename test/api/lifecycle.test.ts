@@ -22,13 +22,12 @@ const data = path.join(await makeRoom(t), 'data')
 t.test('kill -9 stops no later start, which removes the covers that were left', async (t) => {
   const first = await startCarrel(t, data, [], { env: { CARREL_ADMIN_USERNAME: ADMIN.username, CARREL_ADMIN_PASSWORD: ADMIN.password } })
   t.match(first.output(), /Made the first admin/)
+  const { pid } = (await findPostmaster(path.join(data, 'postgres')))!
   first.child.kill('SIGKILL')
   await first.ended
-  const orphan = await findPostmaster(path.join(data, 'postgres'))
-  t.ok(orphan, 'PostgreSQL is left over')
+  t.ok(await awaitGone(pid), 'PostgreSQL ends without a start that finds it')
   const second = await startCarrel(t, data)
   await second.said(/Admin +exists/)
-  t.ok(await awaitGone(orphan!.pid))
   const { kept, gone } = await leaveCover()
   // Both killed: nothing but stale files is left.
   second.child.kill('SIGKILL')
@@ -106,12 +105,44 @@ t.test('when PostgreSQL dies the server ends and says so', async (t) => {
   t.match(output, /PostgreSQL is gone/)
 })
 
+const launched = (t: Test) => startCarrel(t, data, [], { program: [path.join(root, 'api', 'launch.mjs'), 'api/main.ts'] })
+const serverPid = async () => JSON.parse(await readFile(path.join(data, 'carrel.lock'), 'utf8')).pid as number
+
+t.test('under a launcher kill -9 of the server ends everything, and of both too', async (t) => {
+  for (const both of [false, true]) {
+    const { child, ended } = await launched(t)
+    const { pid } = (await findPostmaster(path.join(data, 'postgres')))!
+    process.kill(await serverPid(), 'SIGKILL')
+    if (both) child.kill('SIGKILL')
+    t.equal((await ended).signal, 'SIGKILL', 'the launcher ends as the server did')
+    if (!both) t.equal(await findPostmaster(path.join(data, 'postgres')), null, 'and after PostgreSQL')
+    t.ok(await awaitGone(pid))
+  }
+})
+
+t.test('a restart waits for the server that drains, and says so', async (t) => {
+  const first = await startCarrel(t, data)
+  const socket = net.connect(Number(new URL(first.url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n')
+  await sleep(300)
+  first.child.kill('SIGTERM')
+  const starting = startCarrel(t, data)
+  await sleep(2_000)
+  t.equal(first.child.exitCode, null, 'it drains')
+  socket.destroy()
+  const second = await starting
+  t.equal((await first.ended).code, 0)
+  t.match(second.output(), /Waiting for the Carrel server that uses the data folder/)
+  await stopCarrel(t, second, data)
+})
+
 t.test('a launcher that is killed outright takes the server with it, gently', async (t) => {
-  const launched = await startCarrel(t, data, [], { program: [path.join(root, 'api', 'launch.mjs'), 'api/main.ts'] })
-  const server = JSON.parse(await readFile(path.join(data, 'carrel.lock'), 'utf8')).pid as number
-  t.not(server, launched.child.pid)
-  launched.child.kill('SIGKILL')
-  const { output } = await launched.ended
+  const { child, ended } = await launched(t)
+  const server = await serverPid()
+  t.not(server, child.pid)
+  child.kill('SIGKILL')
+  const { output } = await ended
   t.match(output, /Stopped/)
   t.ok(await awaitGone(server))
   t.equal(await findPostmaster(path.join(data, 'postgres')), null)

@@ -21,7 +21,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.equal((await stat(data)).mode & 0o007, 0, 'the data folder is closed to others')
 
   const second = await runCommand(['--data-dir', data, '--port', '0'])
-  t.equal(second.code, 1)
+  t.equal(second.code, 1, 'a server that goes on is waited for only a moment')
   t.match(second.output, new RegExp(`in use by a Carrel server with pid ${server.child.pid}`))
 
   await server.said(/Carrel is ready/)

@@ -93,7 +93,7 @@ export async function stopCarrel(t: Test, running: Running, dataFolder: string):
 
 /** Whether a process has ended; one that its parent has not asked for its exit code counts. */
 export async function awaitGone(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 250; tries++) {
+  for (let tries = 0; tries < 1_000; tries++) {
     const state = /^.*\) (\S)/s.exec(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))?.[1]
     if (state === undefined || state === 'Z') return true
     await sleep(20)

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -87,24 +87,64 @@ t.test('folders with spaces, quotes, commas and long names', async (t) => {
   }
 })
 
-t.test('an orphan of a killed process is stopped first', async (t) => {
-  const folder = shared
+/** Another process that starts PostgreSQL on the folder. */
+async function spawnOwner(folder: string): Promise<ChildProcess> {
   const script = `
     const { openEmbeddedPostgres } = await import('#core/database/embedded-postgres.ts')
     const { makeDataFolder } = await import('#core/database/data-folder.ts')
     const { silentLog } = await import('#core/log.ts')
     await openEmbeddedPostgres({ folder: await makeDataFolder(process.argv[1]), log: silentLog, onExit() {} })
     console.log('ready')`
-  const holder = spawn(process.execPath, ['--input-type=module', '-e', script, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(holder.stdout!, 'data')
-  holder.kill('SIGKILL')
-  await once(holder, 'exit')
-  const orphan = await findPostmaster(path.join(folder, 'postgres'))
-  t.ok(orphan, 'it runs on without its parent')
+  const owner = spawn(process.execPath, ['--input-type=module', '-e', script, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  await once(owner.stdout!, 'data')
+  return owner
+}
 
-  const postgres = await open(t, folder)
-  t.not(postgres.pid, orphan!.pid)
-  t.ok(await awaitGone(orphan!.pid))
+t.test('kill -9 of the process that started it ends it', async (t) => {
+  const cluster = path.join(shared, 'postgres')
+  for (const whole of [false, true]) {
+    const owner = await spawnOwner(shared)
+    const { pid } = (await findPostmaster(cluster))!
+    process.kill(whole ? -owner.pid! : owner.pid!, 'SIGKILL')
+    await once(owner, 'exit')
+    t.ok(await awaitGone(pid), whole ? 'the whole group too' : 'the process alone')
+    t.equal(await readPostmasterFile(cluster), null, 'it was shut down in order')
+  }
+})
+
+t.test('an orphan that nobody ended is stopped first', async (t) => {
+  const cluster = path.join(shared, 'postgres')
+  const owner = await spawnOwner(shared)
+  const { pid } = (await findPostmaster(cluster))!
+  for (const watcher of await listWatchers(cluster)) process.kill(watcher, 'SIGKILL')
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+  t.ok(await findPostmaster(cluster), 'it runs on')
+  const postgres = await open(t, shared)
+  t.not(postgres.pid, pid)
+  t.ok(await awaitGone(pid))
+})
+
+/** Shells that stand in the cluster: those that wait for the end of its owner. */
+async function listWatchers(cluster: string): Promise<number[]> {
+  const found: number[] = []
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name) || (await readlink(`/proc/${name}/cwd`).catch(() => '')) !== cluster) continue
+    if (!/^postgres/.test(path.basename(await readlink(`/proc/${name}/exe`).catch(() => 'postgres')))) found.push(Number(name))
+  }
+  return found
+}
+
+t.test('nothing is left that waits for an owner that closed', async (t) => {
+  const cluster = path.join(shared, 'postgres')
+  const postgres = await open(t, shared)
+  const watchers = await listWatchers(cluster)
+  t.equal(watchers.length, 1)
+  await postgres.close()
+  for (const watcher of watchers) t.ok(await awaitGone(watcher))
 })
 
 t.test('a foreign process with the number in the pid file is left alone', async (t) => {

@@ -16,7 +16,11 @@ const PAGE = fileURLToPath(new URL('../docs/plugin-api.md', import.meta.url))
 /** Modules in the order of the page, with the files that they are declared in. */
 const MODULES = /** @type {const} */ ([
   ['`@carrel/plugin-sdk`', 'What a plugin is made of.', ['index', 'types', 'errors']],
-  ['`@carrel/plugin-sdk/text`', 'Comparing titles and reading ISBNs, dates and languages the same way in every plugin.', ['text']],
+  [
+    '`@carrel/plugin-sdk/text`',
+    'Comparing titles and reading ISBNs, dates and languages the same way in every plugin.',
+    ['text', 'normalize-text'],
+  ],
   ['`@carrel/plugin-sdk/html`', 'Reading web pages. The parser is in the module, and runs in the sandbox.', ['html']],
   ['`@carrel/plugin-sdk/xml`', 'Reading XML, feeds among it. The parser is in the module, and runs in the sandbox.', ['xml']],
   [

@@ -1,5 +1,9 @@
 /** Comparing titles, reading ISBNs, dates and languages the same way in every plugin. */
 
+import { normalizeText } from './normalize-text.ts'
+
+export { boundMarks, cutText, MARKS_IN_A_ROW_MAX, type NormalForm, normalizeText } from './normalize-text.ts'
+
 /**
  * Marks that people leave out or cannot type: accents of Latin, Greek and Cyrillic, points of Hebrew and vowel signs of Arabic. Marks of other
  * scripts stay, for there they are letters: without them が would be か and कि would be क.
@@ -8,15 +12,18 @@ const LOOSE_MARKS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u
 /** Letters that no decomposition takes apart, as they are spelled without them. */
 const SPELLED: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i', ς: 'σ' }
 
+/** Longer than any title; what is longer is compared by its beginning. */
+const TITLE_LENGTH_MAX = 2_000
+
 /** A title without what people spell differently: case, accents, width, English articles in front, signs and double spaces. */
 export function normalizeTitle(title: string): string {
-  const plain = title.normalize('NFKD').replace(LOOSE_MARKS, '').toLowerCase()
+  const decomposed = normalizeText(title, TITLE_LENGTH_MAX, 'NFKD').replace(LOOSE_MARKS, '').toLowerCase()
   // Lower case has marks of its own, in İ for one.
-  const folded = plain
-    .normalize('NFKD')
-    .replace(LOOSE_MARKS, '')
-    .replace(/[ßæœøłđðþıς]/g, (letter) => SPELLED[letter] as string)
-    .normalize('NFC')
+  const plain = normalizeText(decomposed, decomposed.length, 'NFKD').replace(LOOSE_MARKS, '')
+  const folded = normalizeText(
+    plain.replace(/[ßæœøłđðþıς]/g, (letter) => SPELLED[letter] as string),
+    2 * plain.length,
+  )
   const words = folded
     .replace(/[’‘ʼ'`]/g, '')
     .replace(/&/g, ' and ')

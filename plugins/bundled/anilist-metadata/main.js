@@ -42,12 +42,40 @@ var UpstreamError = class extends PluginError {
 // ../../plugin-sdk/index.ts
 var definePlugin = (plugin) => plugin;
 
+// ../../plugin-sdk/normalize-text.ts
+var MARKS_IN_A_ROW_MAX = 30;
+var MARKS = /[\p{M}\uff9e\uff9f]+/gu;
+var ASCII = /^[\0-\x7f]*$/;
+function cutText(text, max) {
+  if (text.length <= max) return text;
+  const last = text.charCodeAt(max - 1);
+  return text.slice(0, last >= 55296 && last <= 56319 ? max - 1 : max);
+}
+function boundMarks(text) {
+  if (ASCII.test(text)) return text;
+  return text.replace(MARKS, (run) => run.length > MARKS_IN_A_ROW_MAX ? firstCharacters(run, MARKS_IN_A_ROW_MAX) : run);
+}
+function firstCharacters(run, count) {
+  let end = 0;
+  for (let left = count; left > 0 && end < run.length; left--) end += run.codePointAt(end) > 65535 ? 2 : 1;
+  return run.slice(0, end);
+}
+function normalizeText(text, max, form = "NFC") {
+  const start = cutText(text, max);
+  return ASCII.test(start) ? start : boundMarks(start).normalize(form);
+}
+
 // ../../plugin-sdk/text.ts
 var LOOSE_MARKS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0640]/g;
 var SPELLED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ς: "σ" };
+var TITLE_LENGTH_MAX = 2e3;
 function normalizeTitle(title) {
-  const plain = title.normalize("NFKD").replace(LOOSE_MARKS, "").toLowerCase();
-  const folded = plain.normalize("NFKD").replace(LOOSE_MARKS, "").replace(/[ßæœøłđðþıς]/g, (letter) => SPELLED[letter]).normalize("NFC");
+  const decomposed = normalizeText(title, TITLE_LENGTH_MAX, "NFKD").replace(LOOSE_MARKS, "").toLowerCase();
+  const plain = normalizeText(decomposed, decomposed.length, "NFKD").replace(LOOSE_MARKS, "");
+  const folded = normalizeText(
+    plain.replace(/[ßæœøłđðþıς]/g, (letter) => SPELLED[letter]),
+    2 * plain.length
+  );
   const words = folded.replace(/[’‘ʼ'`]/g, "").replace(/&/g, " and ").replace(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim().replace(/^(?:(?:the|an|a) )+/, "");
   return words === "" ? folded.replace(/\s+/g, " ").trim() : words;
 }
@@ -143,14 +171,14 @@ var waitOf = (header) => {
 // anilist-metadata/media.ts
 var TITLE_LANGUAGES = ["english", "romaji", "native"];
 var LIST_MAX = 50;
-var TITLE_LENGTH_MAX = 500;
+var TITLE_LENGTH_MAX2 = 500;
 var DESCRIPTION_LENGTH_MAX = 2e4;
 var ADULT_GENRES = /* @__PURE__ */ new Set(["hentai"]);
 var cut = (text, length) => text.slice(0, length).toWellFormed();
-var texts = (value) => (Array.isArray(value) ? value : []).map(textOf).filter((text) => text !== null).map((text) => cut(text, TITLE_LENGTH_MAX));
+var texts = (value) => (Array.isArray(value) ? value : []).map(textOf).filter((text) => text !== null).map((text) => cut(text, TITLE_LENGTH_MAX2));
 var titled = (media, language) => {
   const title = textOf(isRec(media["title"]) ? media["title"][language] : null);
-  return title === null ? null : cut(title, TITLE_LENGTH_MAX);
+  return title === null ? null : cut(title, TITLE_LENGTH_MAX2);
 };
 var titleOf = (media, language) => titled(media, language) ?? titled(media, "english") ?? titled(media, "romaji") ?? titled(media, "userPreferred") ?? titled(media, "native");
 var countryOf = (media) => {

@@ -9,7 +9,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { STALLED_EXIT_CODE } from './exit-codes.mjs'
+import { STALLED_EXIT_CODE, STALLED_SIGNAL } from './exit-codes.mjs'
 import { NODE_FLAGS, tunedEnvironment } from './node-tuning.mjs'
 import { restartPauseMs } from './restart-pause.mjs'
 import { readDatabaseMessage, stopDatabase } from './stop-database.mjs'
@@ -265,7 +265,7 @@ async function runOnce(/** @type {string} */ program, own = false) {
   })
   const ended = await new Promise((resolve) => {
     child.once('error', (error) => resolve({ error }))
-    child.once('exit', (code, signal) => resolve({ code, signal }))
+    child.once('exit', (code, signal) => resolve(signal === STALLED_SIGNAL ? { code: STALLED_EXIT_CODE, signal: null } : { code, signal }))
   })
   if (ended.error === undefined) {
     await stopDatabase(database)

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
-import { openOwnDatabase } from '#api/cli/open-database.ts'
+import { type OpenedDatabase, openOwnDatabase } from '#api/cli/open-database.ts'
+import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { CarrelError } from '#core/errors.ts'
+import { describeStall, openWatchdog, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
 
 /** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
@@ -50,6 +52,8 @@ async function run(input: CommandInput): Promise<number> {
     closers.push({ what: 'database', close: opened.close })
     // The launcher sees to it that PostgreSQL ends, should we be killed.
     if (opened.databaseProcess) process.send?.({ database: opened.databaseProcess })
+    const watchdog = await watchMainThread(input, opened)
+    closers.push({ what: 'watchdog', close: async () => await watchdog?.close() })
     if (stop.aborted) return 0
     const [{ openComposition }, { openServer }, { addLibrary }] = await load()
     const composition = await openComposition({ settings: opened.settings, log, database: opened.database })
@@ -99,6 +103,13 @@ async function run(input: CommandInput): Promise<number> {
     await closeAll(input, closers)
   }
   return exitCode
+}
+
+/** Tells what the watchdog of an earlier process wrote down, then starts the one of this process. */
+async function watchMainThread({ log }: CommandInput, { settings }: OpenedDatabase): Promise<Watchdog | null> {
+  const stall = await takeStall(settings.dataFolder)
+  if (stall) log.error({ stall }, describeStall(stall))
+  return openWatchdog({ stallMs: settings.watchdogMs, folder: settings.dataFolder, signal: STALLED_SIGNAL })
 }
 
 /** Removes the covers that a killed server left; answers how to stop. */

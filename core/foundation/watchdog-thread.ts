@@ -57,7 +57,9 @@ function findStack(): Promise<string[]> {
     const urls = new Map<string, string>()
     session.connectToMainThread()
     session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url))
-    session.on('Debugger.paused', ({ params }) => resolve(params.callFrames.slice(0, FRAMES_MAX).map((frame) => describeFrame(frame, urls))))
+    session.on('Debugger.paused', ({ params }) =>
+      resolve(params.callFrames.slice(0, FRAMES_MAX).map((frame) => describeFrame(frame, urls))),
+    )
     session.post('Debugger.enable')
     session.post('Debugger.pause')
   })

@@ -206,6 +206,14 @@ export const SETTINGS = [
     about: 'JavaScript memory of one worker thread, in MB.',
   },
   {
+    key: 'watchdogSeconds',
+    flag: 'watchdog-seconds',
+    env: 'CARREL_WATCHDOG_SECONDS',
+    kind: { type: 'integer', min: 0, max: 3600 },
+    fallback: 20,
+    about: 'A server that stands still for so long writes down over what, ends, and is started anew; 0 never.',
+  },
+  {
     key: 'log.level',
     flag: 'log-level',
     env: 'CARREL_LOG_LEVEL',

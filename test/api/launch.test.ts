@@ -24,6 +24,11 @@ if (process.argv.includes('stall')) {
   const file = process.argv.at(-1)
   if (file === 'stall' || !existsSync(file)) {
     if (file !== 'stall') writeFileSync(file, '')
+    // As the watchdog does; other programs end by themselves with the same code.
+    if (process.argv[1].endsWith('main.ts')) {
+      process.kill(process.pid, 'SIGVTALRM')
+      await new Promise((resolve) => setTimeout(resolve, 20000))
+    }
     process.exit(75)
   }
   process.exit(4)

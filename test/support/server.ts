@@ -33,6 +33,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     pageCacheBytesMax: 1_000_000,
     analysisDeadlineMs: 10_000,
     workerMemoryMbMax: 256,
+    watchdogMs: 0,
     log: { level: 'silent', format: 'json' },
     compatibility: { legacyNames: false },
     plugins: {

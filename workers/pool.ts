@@ -13,6 +13,7 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/book/analysis.ts'
+import { deathProblem } from '#core/book/suspect.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
 import { refuse } from '#core/errors.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
@@ -102,7 +103,7 @@ export function openPool(options: PoolOptions): Pool {
       if (deadline.signal.aborted) return refusal(tookTooLong(options.deadlineMs))
       if (isOutOfMemory(error)) return refusal(neededTooMuch(options.memoryMbMax))
       losses++
-      if (isThreadEnd(error)) return refusal(endedThread(error))
+      if (isThreadEnd(error)) return refusal(deathProblem('thread', error.message))
       throw error
     } finally {
       deadline.end()
@@ -190,10 +191,6 @@ function neededTooMuch(memoryMbMax: number): Problem {
     details: { memoryMbMax },
     fatal: true,
   }
-}
-
-function endedThread(error: Error): Problem {
-  return { type: 'other', message: 'Reading this file ended the thread that read it.', details: { reason: error.message }, fatal: true }
 }
 
 const isOutOfMemory = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Analysis, BookErrorType, Page, Problem } from '#core/book/analysis.ts'
+import type { Suspicion } from '#core/book/suspect.ts'
 
 /** What analysis needs to know of a book before it opens the file. */
 export interface BookToAnalyse {
@@ -20,6 +21,8 @@ export interface BookToAnalyse {
   described: boolean
   /** Whether the extracted cover must stay as it is. */
   cover_locked: boolean
+  /** What its file is suspected of; null for nothing, as nearly always. */
+  suspicion: Suspicion | null
 }
 
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
@@ -27,8 +30,10 @@ const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_si
 
 export async function findBookToAnalyse(database: Knex, bookId: string): Promise<BookToAnalyse | undefined> {
   const { rows } = await database.raw(
-    `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked
-     FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ?`,
+    `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked,
+       CASE WHEN s.book_id IS NOT NULL THEN jsonb_build_object('times', s.times, 'reason', s.reason, 'aloneTask', s.alone_task) END AS suspicion
+     FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id
+     LEFT JOIN book_suspects s ON s.book_id = b.id WHERE b.id = ?`,
     [bookId],
   )
   return rows[0]

@@ -21,8 +21,11 @@ import {
 import { removeCovers, writeCover } from '#core/book/cover-store.ts'
 import type { Embedded } from '#core/book/embedded.ts'
 import { recordEmbedded, saysSomething } from '#core/book/record-embedded.ts'
+import { deathAmong, describeRefusal, mannerOf } from '#core/book/suspect.ts'
+import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/book/suspect-store.ts'
 import { chooseTitle } from '#core/book/title.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
+import { openSharedLock } from '#core/foundation/shared-lock.ts'
 import type { Log } from '#core/log.ts'
 import { hearBook, seedSettled } from '#core/series/seed-series.ts'
 import type { TaskHandler, TaskRun } from '#core/task/task.ts'
@@ -50,48 +53,90 @@ interface Facts {
 
 /**
  * The handler of `analyze_book`: analyses one file and writes what came out. A bad file is a result, never a failed task; only a disk that does
- * not deliver at the moment fails a try.
+ * not deliver at the moment fails a try. A file that is suspected of having stopped the server or a thread is analysed with nothing beside it.
  */
 export function analyzeBook(parts: Parts): TaskHandler {
+  const lock = openSharedLock()
   return async (run) => {
-    const book = await findBookToAnalyse(parts.database, run.bookId as string)
-    if (book) await duringWork('file', nameOfFile(book), () => analyzeFound(parts, run, book))
+    for (let alone = false; ; ) {
+      const analyze = () => analyzeOnce(parts, run, alone)
+      const outcome: Outcome = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
+      if (outcome === 'done') return
+      // Every turn raises what stands against the file, or takes it alone, until it is refused.
+      alone = outcome === 'alone'
+    }
   }
+}
+
+/** `alone`: it must not be analysed beside others; `again`: a thread died over it, which has been noted. */
+type Outcome = 'done' | 'alone' | 'again'
+
+async function analyzeOnce(parts: Parts, run: TaskRun, alone: boolean): Promise<Outcome> {
+  const book = await findBookToAnalyse(parts.database, run.bookId as string)
+  if (!book) return 'done'
+  // A deep scan forces too, but nobody asked for this one file.
+  const retry = run.params.force === true && run.params.verifyPages !== true
+  const manner = mannerOf(book.suspicion, { taskId: run.id, retry })
+  if (manner === 'alone' && !alone) return 'alone'
+  if (manner === 'alone') await beginAlone(parts.database, book.id, run.id)
+  return await duringWork('file', nameOfFile(book), () => analyzeFound(parts, run, { book, refused: manner === 'refused' }))
 }
 
 /** By which a file is named to whoever asks what the server stood still over; long names lose their beginning, so the id stands last. */
 const nameOfFile = ({ path, id }: BookToAnalyse) => `${path} (book ${id})`
 
-async function analyzeFound(parts: Parts, run: TaskRun, book: BookToAnalyse): Promise<void> {
-  // A server that was killed may have written the book and not its series.
-  if (book.deleted) return await seedSettled(parts.database, book.series_id)
+async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { book: BookToAnalyse; refused: boolean }): Promise<Outcome> {
+  const { database } = parts
   const marked = isMarkedUnread(book.file_mtime_ns)
   const known: Facts = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
-  const before = await readFacts(book.path, known)
-  if (before === null) return await reportVanished(parts, book)
-  const force = run.params.force === true
-  // Finished before a crash, or put in line twice.
-  if (!force && !marked && book.state !== 'pending' && isSame(before, known)) return await seedSettled(parts.database, book.series_id)
+  const before = book.deleted ? null : await readFacts(book.path, known)
+  if (before === null && !book.deleted) return await reportVanished(parts, book)
+  if (book.suspicion && refused) {
+    // Its series is not brought up to date here: what stopped the server may have been done with the file's data, not with the file.
+    await recordRefused(database, book.id, describeRefusal(book.suspicion))
+    return 'done'
+  }
+  const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSame(before, known)
+  if (before && !isFinished) return await analyzeUntilStill(parts, run, { book, known, before })
+  // Finished before a crash, or put in line twice: a server that was killed may have written the book and not its series.
+  await seedSettled(database, book.series_id)
+  return 'done'
+}
 
+/** Analyses the file until it has not changed meanwhile, and writes what came out. */
+async function analyzeUntilStill(
+  parts: Parts,
+  run: TaskRun,
+  { book, known, before }: { book: BookToAnalyse; known: Facts; before: Facts },
+): Promise<'done' | 'again'> {
+  const { database } = parts
   const verifyPages = run.params.verifyPages === true
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const analysis = await analyseOnce(parts, { path: book.path, verifyPages }, run.signal)
+    const analysis = await analyseOrDescribe(parts, { path: book.path, verifyPages }, run.signal)
     noteWork()
+    const death = deathAmong(analysis.problems)
+    if (death !== null) {
+      await noteSuspects(database, { bookIds: [book.id] }, death)
+      return 'again'
+    }
     const after = await readFacts(book.path, known)
     if (after === null) return await reportVanished(parts, book)
     const settled = isSame(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
     if (settled) {
       refuseToGiveUp(analysis, run.attempt)
-      return await record(parts, book, { facts: after, known, analysis })
-    }
-    facts = after
-    if (change === CHANGES_MAX) {
+      await record(parts, book, { facts: after, known, analysis })
+    } else if (change === CHANGES_MAX) {
       const message =
         'The file changed again and again while it was read, as one that is still being copied. Scan once more when it is complete.'
-      return await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }) })
+      await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }) })
+    } else {
+      facts = after
+      continue
     }
+    if (book.suspicion) await forgetSuspects(database, [book.id])
+    return 'done'
   }
 }
 
@@ -118,15 +163,16 @@ async function readFacts(path: string, known: Facts): Promise<Facts | null> {
 }
 
 /** Marks the book as deleted, but only when its library is there: an unplugged disk takes all files with it, and must not take the books. */
-async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise<void> {
+async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise<'done'> {
   const entries = await readdir(book.library_path).catch(() => [])
-  if (entries.length === 0) return
+  if (entries.length === 0) return 'done'
   await markVanished(database, book)
   await seedSettled(database, book.series_id)
+  return 'done'
 }
 
 /** @throws only when the task was cancelled or the server stops; whatever else goes wrong becomes a problem of the book */
-async function analyseOnce(parts: Parts, request: { path: string; verifyPages: boolean }, signal: AbortSignal): Promise<Analysis> {
+async function analyseOrDescribe(parts: Parts, request: { path: string; verifyPages: boolean }, signal: AbortSignal): Promise<Analysis> {
   try {
     // It has its deadline and its limit of memory there, counted from when a thread takes the file.
     return await parts.analyse(request, { signal })

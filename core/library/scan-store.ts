@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { markUnread } from '#core/book/book-store.ts'
 import { readFileName } from '#core/book/file-name.ts'
+import { forgetSuspects } from '#core/book/suspect-store.ts'
 import { seriesOf } from '#core/library/group-series.ts'
 import { rewriteTitles } from '#core/library/title-rules.ts'
 import { formatOfName } from '#core/library/walk.ts'
@@ -117,6 +118,9 @@ async function recordOnce(trx: Knex, { library, deep }: { library: ScannedLibrar
        FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[]) AS f (id, bytes, mtime, again) WHERE b.id = f.id`,
       [changed.map((row) => row.id), changed.map((row) => row.bytes), changed.map((row) => row.mtime), changed.map((row) => row.again)],
     )
+    // What the old file did is not held against the new one.
+    const again = changed.filter((row) => row.again).map((row) => row.id)
+    if (again.length > 0) await forgetSuspects(trx, again)
   }
   if (fresh.length > 0) {
     const inserted = await insertBooks(trx, library, fresh)

@@ -32,6 +32,8 @@ import {
 const RETRIES = 3
 /** Tries wait about 2, 4 and 8 seconds: long enough for a disk that wakes up, short enough for a person who watches. */
 const RETRY_DELAY_SECONDS = 2
+/** The wait doubles with every claim, also with those that are no try of their own. */
+const RETRY_DELAY_TIMES_MAX = 4
 /** pg-boss ends a job that is active for longer; 24 hours is the most it takes, and no honest task needs it. */
 const RUN_SECONDS_MAX = 24 * 3600
 /** Finished analyses come by the hundred thousand: two hours of history. The rest is kept for a week. */
@@ -98,9 +100,11 @@ export async function openTaskQueue(options: {
   await boss.start()
   await prepareIndexes(database)
   for (const type of TYPES) {
+    const retryDelay = options.retryDelaySeconds ?? RETRY_DELAY_SECONDS
     const settings = {
       retryLimit: RETRIES,
-      retryDelay: options.retryDelaySeconds ?? RETRY_DELAY_SECONDS,
+      retryDelay,
+      retryDelayMax: retryDelay * RETRY_DELAY_TIMES_MAX,
       retryBackoff: true,
       expireInSeconds: RUN_SECONDS_MAX,
       deleteAfterSeconds: type === 'analyze_book' ? ANALYSIS_KEPT_SECONDS : KEPT_SECONDS,
@@ -131,12 +135,13 @@ export async function openTaskQueue(options: {
         const ended = await settle(lane)
         const room = stopping ? 0 : lane.concurrency - lane.running.size
         lane.cancelled.clear()
-        const jobs = room > 0 ? await boss.fetch<Payload>(lane.type, { batchSize: room }) : []
+        const jobs = room > 0 ? await boss.fetch<Payload>(lane.type, { batchSize: room, includeMetadata: true }) : []
         const begun = jobs.map((job) => job.id)
         lane.claimed = begun
         const gone = ended.filter((id) => !lane.running.has(id))
         if (gone.length > 0 || begun.length > 0) await replaceRuns(database, { ended: gone, begun, type: lane.type, nodeId, nodeLock })
-        for (const job of jobs) begin(lane, { id: job.id, retryCount: job.retryCount }, job.data ?? {})
+        for (const { id, retryCount, retryLimit, data } of jobs)
+          begin(lane, { id, retryCount }, { data: data ?? {}, attempt: attemptOf({ retryCount, retryLimit }) })
       }
     } catch (error) {
       // The database is away: the next poll tries again, and what was claimed without a run is taken back by a sweep.
@@ -148,7 +153,7 @@ export async function openTaskQueue(options: {
     }
   }
 
-  function begin(lane: Lane, claim: Claim, data: Payload): void {
+  function begin(lane: Lane, claim: Claim, { data, attempt }: { data: Payload; attempt: number }): void {
     const live = lane.running.get(claim.id)
     if (live && !live.cancelled) {
       // Another node took it for lost while we were cut off: the run that lives settles the new claim.
@@ -168,7 +173,7 @@ export async function openTaskQueue(options: {
       id: claim.id,
       type: lane.type,
       params,
-      attempt: claim.retryCount + 1,
+      attempt,
       signal: abort.signal,
       progress: (current: number, total: number, message?: string) => {
         progress.set(claim.id, { id: claim.id, current: Math.round(current), total: Math.round(total), message: message ?? '' })
@@ -251,10 +256,7 @@ export async function openTaskQueue(options: {
 
   async function sweep(): Promise<void> {
     const ids = [...lanes.values()].flatMap((lane) => [...lane.running.keys(), ...lane.claimed, ...lane.ended.map((end) => end.claim.id)])
-    const { count, exhausted } = await takeBackLost(database, TYPES, { nodeLock, ids })
-    for (const { type, id, retryCount } of exhausted) {
-      await boss.fail(type, [{ id, retryCount }], { message: 'The server died while this ran, at its last try.' })
-    }
+    const count = await takeBackLost(database, TYPES, { nodeLock, ids })
     if (count > 0) log.info({ count }, 'Took back tasks of a node that is gone')
     for (const lane of lanes.values()) if (!stopping && count > 0) pump(lane)
   }
@@ -391,5 +393,8 @@ export async function openTaskQueue(options: {
     },
   }
 }
+
+/** Which try this is, from 1. The limit goes up with every claim that is not to count: by the death of a node, by a person's retry. */
+const attemptOf = (job: { retryCount: number; retryLimit: number }) => Math.max(1, RETRIES + 1 - (job.retryLimit - job.retryCount))
 
 const aborted = (message: string) => new DOMException(message, 'AbortError')

@@ -169,16 +169,14 @@ export async function requeue(database: Knex, type: TaskType, task: { id: string
 }
 
 /**
- * Takes back what dead nodes were running: it counts as a try, since the task may be what killed them, but needs no waiting.
- * Answers how many were taken back, and those that have no try left.
+ * Takes back what dead nodes were running, however often that happened: a kill, a power cut or a full machine says nothing about the task, and
+ * a scan of days must come to its end. It needs no waiting and costs no try: the next claim counts one more, so that a node which was only
+ * cut off cannot settle it, and the limit goes up with it. Files that stop the server are found by their name (see suspect-store.ts).
+ * Answers how many were taken back.
  * @param own what this node has claimed or runs: it lives, even when it has lost the connection that holds its lock. Of its rows only
  *   those are taken back that have been there for a while without being among `ids` (their claim was never answered).
  */
-export async function takeBackLost(
-  database: Knex,
-  types: TaskType[],
-  own: { nodeLock: number; ids: string[] },
-): Promise<{ count: number; exhausted: (Claim & { type: TaskType })[] }> {
+export async function takeBackLost(database: Knex, types: TaskType[], own: { nodeLock: number; ids: string[] }): Promise<number> {
   // Rows whose task has ended in the meantime (a cancelled one, say) are simply forgotten.
   const { rows } = await database.raw(
     `WITH live AS (
@@ -190,22 +188,22 @@ export async function takeBackLost(
          ELSE node_lock NOT IN (SELECT node_lock FROM live) END
        RETURNING task_id
      )
-     SELECT j.id, j.name AS type, j.retry_count AS "retryCount", j.retry_count >= j.retry_limit AS exhausted
+     SELECT j.id, j.retry_count AS "retryCount"
      FROM ${QUEUE_SCHEMA}.job j WHERE j.name = ANY(CAST(:types AS text[])) AND j.state = 'active' AND j.id <> ALL(CAST(:ids AS uuid[])) AND (
        j.id IN (SELECT task_id FROM dead)
        OR (j.started_on < now() - make_interval(secs => CAST(:orphan AS integer)) AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = j.id)))`,
     { types, ...own, orphan: ORPHAN_SECONDS },
   )
-  const lost = rows as (Claim & { type: TaskType; exhausted: boolean })[]
-  const again = lost.filter((claim) => !claim.exhausted)
-  if (again.length > 0) {
+  const lost = rows as Claim[]
+  if (lost.length > 0) {
     await database.raw(
-      `UPDATE ${QUEUE_SCHEMA}.job SET state = 'retry', heartbeat_on = NULL, start_after = now()
+      `UPDATE ${QUEUE_SCHEMA}.job SET state = 'retry', heartbeat_on = NULL, start_after = now(),
+         retry_limit = retry_limit + CASE WHEN started_on IS NULL THEN 0 ELSE 1 END
        WHERE name = ANY(?) AND id = ANY(?::uuid[]) AND state = 'active' AND ${PAIRS}`,
-      [types, again.map((claim) => claim.id), pairsOf(again)],
+      [types, lost.map((claim) => claim.id), pairsOf(lost)],
     )
   }
-  return { count: lost.length, exhausted: lost.filter((claim) => claim.exhausted) }
+  return lost.length
 }
 
 export async function sendSignal(database: Knex, signal: Signal): Promise<void> {

@@ -42,7 +42,7 @@ export interface TaskRun extends TaskReference {
   id: string
   type: TaskType
   params: Record<string, unknown>
-  /** 1 for the first try. */
+  /** 1 for the first try since it was added or retried by a person; the end of the server is no try. */
   attempt: number
   signal: AbortSignal
   /** Remembered and shown to people; cheap to call often (written at most a few times a second). */

@@ -10,6 +10,7 @@ import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { openPageReader } from '#core/book/read-page.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
 import { type Exports, openExports } from '#core/export/series-exports.ts'
+import { openLoopWatch } from '#core/foundation/loop-watch.ts'
 import { openReprocessing } from '#core/library/reprocess-titles.ts'
 import { openScans, type Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
@@ -81,6 +82,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const { pool, tasks, scans, exports, close: closeWork } = await openWork(ground)
   const accounts = openAccounts({ database, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
+  const loopWatch = openLoopWatch({ log })
   const plugins = await openPlugins({ ...ground, tasks, drawCover: pool.drawCover })
   try {
     const pageReader = await openPageReader({
@@ -109,12 +111,14 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         readReadingList: pool.readReadingList,
         ...plugins.services,
         poolHealthy: () => pool.healthy(),
+        stalls: loopWatch.counts,
       },
       async start() {
         await tasks.start()
         plugins.start()
       },
       async close() {
+        loopWatch.close()
         await tasks.stop()
         await plugins.close()
         await pageReader.close()
@@ -123,6 +127,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
       },
     }
   } catch (error) {
+    loopWatch.close()
     await plugins.close()
     await closeWork()
     await closeAccounts()

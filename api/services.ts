@@ -3,6 +3,7 @@ import type { Accounts } from '#core/account/accounts.ts'
 import type { PageReader } from '#core/book/read-page.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
 import type { Exports } from '#core/export/series-exports.ts'
+import type { StallCounts } from '#core/foundation/loop-watch.ts'
 import type { Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
@@ -49,4 +50,6 @@ export interface Services {
   templates: Templates
   /** Whether the worker pool takes work; for /health. */
   poolHealthy: () => boolean
+  /** How often the event loop stood still. */
+  stalls: () => StallCounts
 }

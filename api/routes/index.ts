@@ -28,6 +28,7 @@ import { seriesRoutes } from '#api/routes/series.ts'
 import { seriesFactRoutes } from '#api/routes/series-facts.ts'
 import { seriesMetadataRoutes } from '#api/routes/series-metadata.ts'
 import { seriesTitleRoutes } from '#api/routes/series-titles.ts'
+import { serverMetricsRoutes } from '#api/routes/server-metrics.ts'
 import { settingRoutes } from '#api/routes/settings.ts'
 import { setupRoutes } from '#api/routes/setup.ts'
 import { sharingTagRoutes } from '#api/routes/sharing-tags.ts'
@@ -42,6 +43,7 @@ import type { Services } from '#api/services.ts'
 export const routes: readonly Route<Services>[] = [
   ...healthRoutes,
   ...infoRoutes,
+  ...serverMetricsRoutes,
   ...setupRoutes,
   ...authRoutes,
   ...userRoutes,

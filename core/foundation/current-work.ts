@@ -46,6 +46,17 @@ const free = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index)
 const slots = free.map((_, index) => openSlot(workRegister, index))
 const scope = new AsyncLocalStorage<number>()
 const encoder = new TextEncoder()
+interface Entered {
+  kind: WorkKind
+  name: string
+}
+/** What stands in each slot, without decoding it. */
+const names = free.map((): Entered | null => null)
+/** What began or went on last, over or not, and when; what went on for longest before something else did, since somebody asked. */
+let entered: Entered | null = null
+let enteredAt = 0
+let longest: Entered | null = null
+let longestMs = 0
 
 function openSlot(register: SharedArrayBuffer, index: number) {
   const at = HEADER_BYTES + index * SLOT_BYTES
@@ -77,6 +88,8 @@ export async function duringWork<T>(kind: WorkKind, name: string, run: () => Pro
   facts[1] = writeName(slots[index]!.name, name)
   facts[0] = WORK_KINDS.indexOf(kind) + 1
   header[LAST] = index + 1
+  names[index] = { kind, name }
+  enter(names[index])
   try {
     return await scope.run(index, run)
   } finally {
@@ -98,14 +111,28 @@ function writeName(target: Uint8Array, name: string): number {
 /** Says that the main thread now goes on with the work that this code belongs to: before anything that may take long. */
 export function noteWork(): void {
   const index = scope.getStore()
-  if (index !== undefined) header[LAST] = index + 1
+  if (index === undefined) return
+  header[LAST] = index + 1
+  enter(names[index]!)
 }
 
-/** Names the work that this code belongs to, such as `request GET /api/v1/series …`; null outside of any. */
-export function nameOfWork(): string | null {
-  const index = scope.getStore()
-  const work = index === undefined ? null : readSlot(workRegister, index, 0)
-  return work && `${work.kind} ${work.name}`
+function enter(next: Entered | null): void {
+  const now = performance.now()
+  if (now - enteredAt > longestMs) {
+    longest = entered
+    longestMs = now - enteredAt
+  }
+  entered = next
+  enteredAt = now
+}
+
+/** What the main thread was at for longest, as far as it said so, since this was asked before: what a stall in that time is put down to. */
+export function takeLongestWork(): { kind: WorkKind; name: string } | null {
+  enter(entered)
+  const found = longest
+  longest = null
+  longestMs = 0
+  return found
 }
 
 /** Counts one turn of the main thread's event loop: a thread that makes none stands still. */

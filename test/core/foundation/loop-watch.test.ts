@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { duringWork } from '#core/foundation/current-work.ts'
+import { openLoopWatch } from '#core/foundation/loop-watch.ts'
+import { silentLog } from '#core/log.ts'
+
+function standStill(ms: number): void {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+t.test('a stall is logged with what was at work, and counted', async (t) => {
+  const lines: { fields: object; message: string }[] = []
+  const watch = openLoopWatch({ log: { ...silentLog, warn: (fields, message) => lines.push({ fields, message }) } })
+  t.teardown(() => watch.close())
+  await sleep(120)
+  await duringWork('request', 'GET /api/v1/books 1', async () => standStill(400))
+  await duringWork('task', 'scan_library 2', async () => standStill(10))
+  await sleep(150)
+  // The machine may have stood still beside.
+  t.ok(watch.counts().count >= 1)
+  t.ok(watch.counts().worstMs >= 300, 'as long as it was, but for one look')
+  t.ok(watch.counts().worstAt instanceof Date)
+  t.ok(lines.length >= 1)
+  t.match(lines.find(({ message }) => message.includes('books'))?.message, /^The server stood still for \d+ ms over request GET \/api\/v1\/books 1$/)
+})
+
+t.test('many stalls are one line a second, which says how many were not told', async (t) => {
+  const lines: object[] = []
+  let at = 0
+  const watch = openLoopWatch({ log: { ...silentLog, warn: (fields) => lines.push(fields) }, now: () => (at += 300) })
+  t.teardown(() => watch.close())
+  while (watch.counts().count < 5) await sleep(20)
+  t.equal(lines.length, 2)
+  t.match(lines, [{ stallMs: 250 }, { stallMs: 250, unsaid: 3 }])
+  t.match(watch.counts(), { worstMs: 250 })
+})

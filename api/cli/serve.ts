@@ -6,8 +6,9 @@ import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
+import { noteSuspects } from '#core/book/suspect-store.ts'
 import { CarrelError } from '#core/errors.ts'
-import { describeStall, openWatchdog, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
+import { describeStall, openWatchdog, suspectsOf, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
 
 /** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
@@ -106,9 +107,12 @@ async function run(input: CommandInput): Promise<number> {
 }
 
 /** Tells what the watchdog of an earlier process wrote down, then starts the one of this process. */
-async function watchMainThread({ log }: CommandInput, { settings }: OpenedDatabase): Promise<Watchdog | null> {
+async function watchMainThread({ log }: CommandInput, { settings, database }: OpenedDatabase): Promise<Watchdog | null> {
   const stall = await takeStall(settings.dataFolder)
-  if (stall) log.error({ stall }, describeStall(stall))
+  if (stall) {
+    const files = await noteSuspects(database, suspectsOf(stall), 'server_stalled')
+    log.error({ stall, files }, describeStall(stall))
+  }
   return openWatchdog({ stallMs: settings.watchdogMs, folder: settings.dataFolder, signal: STALLED_SIGNAL })
 }
 

@@ -22,7 +22,10 @@ t.test('a stall is logged with what was at work, and counted', async (t) => {
   t.ok(watch.counts().worstMs >= 300, 'as long as it was, but for one look')
   t.ok(watch.counts().worstAt instanceof Date)
   t.ok(lines.length >= 1)
-  t.match(lines.find(({ message }) => message.includes('books'))?.message, /^The server stood still for \d+ ms over request GET \/api\/v1\/books 1$/)
+  t.match(
+    lines.find(({ message }) => message.includes('books'))?.message,
+    /^The server stood still for \d+ ms over request GET \/api\/v1\/books 1$/,
+  )
 })
 
 t.test('many stalls are one line a second, which says how many were not told', async (t) => {

@@ -71,7 +71,10 @@ export const userResetPassword: Command = {
   usage: '<name>',
   summary: 'gives a user a new password',
   about: 'Gives a user, known by name or e-mail address, a new password, and lets a disabled one in again. Their sessions end.',
-  flags: [PASSWORD_FILE],
+  flags: [
+    PASSWORD_FILE,
+    { name: 'revoke-api-keys', isSwitch: true, repeatable: false, about: 'Switches all API keys of the user off as well.' },
+  ],
   wordsMin: 1,
   wordsMax: 1,
   async run(input) {
@@ -86,8 +89,11 @@ export const userResetPassword: Command = {
           `There is no user "${login}".${didYouMean(login, names)}${names.length === 0 ? ' There are no users at all: carrel user add' : ''}`,
         )
       }
-      await accounts.editUser(user.id, { password, isActive: true }, null)
-      input.out.line(`${user.username} has a new password.`)
+      const revokeApiKeys = input.flag('revoke-api-keys') !== undefined
+      const { apiKeysValid } = await accounts.editUser(user.id, { password, isActive: true, revokeApiKeys }, null)
+      const keys =
+        apiKeysValid === 0 ? '' : ` ${apiKeysValid} API ${apiKeysValid === 1 ? 'key' : 'keys'} still work: --revoke-api-keys ends them.`
+      input.out.line(`${user.username} has a new password.${keys}`)
     })
     return 0
   },

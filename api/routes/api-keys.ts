@@ -27,7 +27,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/api-keys',
-    summary: 'Make an API key. The answer is the only time the key itself is shown.',
+    summary: 'Make an API key; a user has 50 at most. The answer is the only time the key itself is shown.',
     tag: 'api-keys',
     allow: { who: 'api-keys-write' },
     status: 201,
@@ -48,7 +48,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'PATCH',
     path: '/api/v1/api-keys/:apiKeyId',
-    summary: 'Change an API key: your own, or of anybody with users-write.',
+    summary: 'Change an API key: your own, or with users-write that of anybody who may do no more than you.',
     tag: 'api-keys',
     allow: { who: 'api-keys-write' },
     params,
@@ -59,7 +59,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/api-keys/:apiKeyId',
-    summary: 'Delete an API key: your own, or of anybody with users-delete. It stops working at once.',
+    summary: 'Delete an API key: your own, or with users-delete that of anybody who may do no more than you. It stops working at once.',
     tag: 'api-keys',
     allow: { who: 'api-keys-delete' },
     status: 204,

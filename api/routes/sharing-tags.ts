@@ -170,7 +170,7 @@ export const sharingTagRoutes = [
     params: UserId,
     body: NewGrant,
     reply: SharingGrant,
-    run: (call, { params, body }) => setGrant(call.services.database, params.userId, body),
+    run: (call, { params, body }) => setGrant(call.services.database, signedInCaller(call), params.userId, body),
   }),
   endpoint({
     method: 'DELETE',
@@ -181,7 +181,7 @@ export const sharingTagRoutes = [
     status: 204,
     params: Type.Object({ userId: Uuid, tagId: Uuid }),
     run: async (call, { params }) => {
-      await removeGrant(call.services.database, params.userId, params.tagId)
+      await removeGrant(call.services.database, signedInCaller(call), params.userId, params.tagId)
       return undefined
     },
   }),

@@ -5,7 +5,7 @@ import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import { ROLES } from '#core/account/permission.ts'
-import { NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
+import { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { OneOf, Uuid } from '#core/schema.ts'
 
 const params = Type.Object({ userId: Uuid })
@@ -54,12 +54,12 @@ export const userRoutes: Route<Services>[] = [
   endpoint({
     method: 'PATCH',
     path: '/api/v1/users/:userId',
-    summary: 'Change a user. A new password or a disabled account ends all their sessions.',
+    summary: 'Change a user. A new password or a disabled account ends all their sessions; revokeApiKeys ends their API keys too.',
     tag: 'users',
     allow: { who: 'users-write' },
     params,
     body: UserEdit,
-    reply: User,
+    reply: EditedUser,
     run: (call, { params, body }) => call.services.accounts.editUser(params.userId, body, signedInCaller(call)),
   }),
   endpoint({

@@ -9,7 +9,7 @@ import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { openSignIn, type SignedIn } from '#core/account/sign-in.ts'
 import { openTokens } from '#core/account/token.ts'
-import type { NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
+import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
@@ -46,7 +46,7 @@ export interface Accounts {
   /** @param by null = the operator at the machine. @throws invalid_value, conflict, forbidden */
   createUser(wanted: NewUser, by: Caller | null): Promise<User>
   /** @throws not_found, invalid_value, forbidden, conflict */
-  editUser(id: string, edit: UserEdit, by: Caller | null): Promise<User>
+  editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser>
   /** @throws not_found, forbidden, conflict */
   removeUser(id: string, by: Caller | null): Promise<void>
 
@@ -54,11 +54,11 @@ export interface Accounts {
   listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; keys: ApiKey[] }>
   /** @throws not_found */
   getApiKey(id: string, by: Caller): Promise<ApiKey>
-  /** @throws forbidden, invalid_value */
+  /** @throws forbidden, invalid_value, conflict (too many) */
   createApiKey(wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer>
   /** @throws not_found, forbidden, invalid_value */
   editApiKey(id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey>
-  /** @throws not_found */
+  /** @throws not_found, forbidden */
   removeApiKey(id: string, by: Caller): Promise<void>
 
   /** Writes what waits to be written; call before the database is closed. */

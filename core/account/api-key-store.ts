@@ -45,8 +45,10 @@ function readApiKey(row: ApiKeyRow): ApiKey {
   }
 }
 
+/** @returns null when the user has `keysMax` keys already, or has gone */
 export async function insertApiKey(
   database: Knex,
+  keysMax: number,
   key: {
     userId: string
     name: string
@@ -55,19 +57,25 @@ export async function insertApiKey(
     permissions: readonly Permission[]
     expiresAt: Date | null
   },
-): Promise<ApiKey> {
-  const [row] = await database('api_keys').insert(
-    {
-      user_id: key.userId,
-      name: key.name,
-      key_prefix: key.keyPrefix,
-      key_hash: key.keyHash,
-      permissions: key.permissions,
-      expires_at: key.expiresAt,
-    },
-    COLUMNS,
-  )
-  return readApiKey(row)
+): Promise<ApiKey | null> {
+  return database.transaction(async (transaction) => {
+    // Locked: of many requests at once each counts the keys of those before it.
+    if (!(await transaction('users').where({ id: key.userId }).first('id').forUpdate())) return null
+    const [{ count } = { count: 0 }] = await transaction('api_keys').where({ user_id: key.userId }).count('* AS count')
+    if (Number(count) >= keysMax) return null
+    const [row] = await transaction('api_keys').insert(
+      {
+        user_id: key.userId,
+        name: key.name,
+        key_prefix: key.keyPrefix,
+        key_hash: key.keyHash,
+        permissions: key.permissions,
+        expires_at: key.expiresAt,
+      },
+      COLUMNS,
+    )
+    return readApiKey(row)
+  })
 }
 
 /** A key with its hash and its owner, for checking a credential; stays inside core/account. */
@@ -91,6 +99,19 @@ export async function findApiKey(database: Knex, id: string): Promise<ApiKey | n
     .first(...COLUMNS)
     .where({ id })
   return row ? readApiKey(row) : null
+}
+
+/** A key and its owner, both under lock, so that neither changes between a check and what follows it. */
+export async function lockApiKey(transaction: Knex.Transaction, id: string): Promise<{ key: ApiKey; owner: User } | null> {
+  const found = await findApiKey(transaction, id)
+  if (found === null) return null
+  // First the user, then what is theirs: the order of every other change.
+  const owner = await transaction('users').first('*').where({ id: found.userId }).forShare()
+  const row = await transaction<ApiKeyRow>('api_keys')
+    .first(...COLUMNS)
+    .where({ id })
+    .forUpdate()
+  return owner && row ? { key: readApiKey(row), owner: readUser(owner) } : null
 }
 
 /** The keys of one user, oldest first. */
@@ -131,6 +152,20 @@ export async function updateApiKey(
 
 export async function deleteApiKey(database: Knex, id: string): Promise<void> {
   await database('api_keys').where({ id }).delete()
+}
+
+/** Switches all keys of a user off. */
+export async function revokeApiKeysOfUser(database: Knex, userId: string): Promise<void> {
+  await database('api_keys').where({ user_id: userId, is_active: true }).update({ is_active: false, updated_at: new Date() })
+}
+
+/** How many keys of a user are switched on and have not expired. */
+export async function countValidApiKeys(database: Knex, userId: string): Promise<number> {
+  const [{ count } = { count: 0 }] = await database('api_keys')
+    .where({ user_id: userId, is_active: true })
+    .where((lasting) => lasting.whereNull('expires_at').orWhere('expires_at', '>', new Date()))
+    .count('* AS count')
+  return Number(count)
 }
 
 /** Notes when keys were last used, all in one statement. */

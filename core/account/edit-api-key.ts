@@ -1,25 +1,30 @@
 import type { Knex } from 'knex'
 import { type ApiKey, type ApiKeyEdit, makeApiKey, type NewApiKey, type NewApiKeyAnswer } from '#core/account/api-key.ts'
-import { deleteApiKey, findApiKey, insertApiKey, updateApiKey } from '#core/account/api-key-store.ts'
+import { deleteApiKey, findApiKey, insertApiKey, lockApiKey, updateApiKey } from '#core/account/api-key-store.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { readPermissions, refuseBeyond } from '#core/account/edit-user.ts'
 import type { Permission } from '#core/account/permission.ts'
+import { permissionsOf, type User } from '#core/account/user.ts'
 import { refuse } from '#core/errors.ts'
+
+/** More than anybody has devices and scripts; without an end one user could fill the table. */
+const KEYS_MAX = 50
 
 /** The last moment that ISO 8601 writes with a year of four digits. */
 const END_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
  * Makes a key of the caller; without a wish it may do what the caller may.
- * @throws forbidden (more than the caller may), invalid_value (unknown permission, end in the past)
+ * @throws forbidden (more than the caller may), invalid_value (unknown permission, end in the past), conflict (too many keys)
  */
 export async function createApiKey(database: Knex, wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
   const permissions = wanted.permissions ? readPermissions(wanted.permissions) : [...by.permissions]
   refuseBeyond(by, permissions)
   const expiresAt = readEnd(wanted.expiresAt ?? null)
   const { key, keyPrefix, keyHash } = makeApiKey()
-  const made = await insertApiKey(database, { userId: by.userId, name: wanted.name, keyPrefix, keyHash, permissions, expiresAt })
-  return { ...made, key }
+  const fields = { userId: by.userId, name: wanted.name, keyPrefix, keyHash, permissions, expiresAt }
+  const made = await insertApiKey(database, KEYS_MAX, fields)
+  return { ...(made ?? refuse('conflict', `A user has ${KEYS_MAX} API keys at most; delete one first.`)), key }
 }
 
 /**
@@ -28,32 +33,62 @@ export async function createApiKey(database: Knex, wanted: NewApiKey, by: Caller
  */
 export async function getApiKey(database: Knex, id: string, by: Caller, others: Permission): Promise<ApiKey> {
   const key = await findApiKey(database, id)
-  if (key === null || (key.userId !== by.userId && !by.permissions.has(others))) refuse('not_found', 'There is no such API key.')
+  if (key === null || (key.userId !== by.userId && !by.permissions.has(others))) refuseUnknown()
   return key
 }
 
-/** @throws not_found, forbidden, invalid_value */
+/** @throws not_found, forbidden (the key or its owner may do more than the caller), invalid_value */
 export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {
-  const current = await getApiKey(database, id, by, 'users-write')
   const permissions = edit.permissions ? readPermissions(edit.permissions) : undefined
-  refuseBeyond(
-    by,
-    (permissions ?? []).filter((permission) => !current.permissions.includes(permission)),
-  )
   const expiresAt = edit.expiresAt === undefined ? undefined : readEnd(edit.expiresAt)
-  const changed = await updateApiKey(database, id, {
-    ...(edit.name && { name: edit.name }),
-    ...(permissions && { permissions }),
-    ...(typeof edit.isActive === 'boolean' && { isActive: edit.isActive }),
-    ...(expiresAt !== undefined && { expiresAt }),
+  const changed = await database.transaction(async (transaction) => {
+    const current = await lockApiKey(transaction, id)
+    const key = refuseRule(current, by, 'users-write')
+    refuseBeyond(
+      by,
+      (permissions ?? []).filter((permission) => !key.permissions.includes(permission)),
+    )
+    return updateApiKey(transaction, id, {
+      ...(edit.name && { name: edit.name }),
+      ...(permissions && { permissions }),
+      ...(typeof edit.isActive === 'boolean' && { isActive: edit.isActive }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    })
   })
-  return changed ?? refuse('not_found', 'There is no such API key.')
+  return changed ?? refuseUnknown()
 }
 
-/** @throws not_found */
+/** @throws not_found, forbidden (the key or its owner may do more than the caller) */
 export async function removeApiKey(database: Knex, id: string, by: Caller): Promise<void> {
-  await getApiKey(database, id, by, 'users-delete')
-  await deleteApiKey(database, id)
+  await database.transaction(async (transaction) => {
+    refuseRule(await lockApiKey(transaction, id), by, 'users-delete')
+    await deleteApiKey(transaction, id)
+  })
+}
+
+/**
+ * Refuses whoever may not rule over a key: of others only holders of `others` may, and only where the owner holds nothing that they do not; of
+ * one's own a credential rules over those that do no more than itself, or a narrow key could switch a revoked wide one on.
+ * @throws not_found, forbidden
+ */
+function refuseRule(found: { key: ApiKey; owner: User } | null, by: Caller, others: Permission): ApiKey {
+  if (found === null) refuseUnknown()
+  const { key, owner } = found
+  const held = permissionsOf(owner)
+  if (owner.id === by.userId) {
+    refuseBeyond(
+      by,
+      key.permissions.filter((permission) => held.has(permission)),
+    )
+    return key
+  }
+  if (!by.permissions.has(others)) refuseUnknown()
+  refuseBeyond(by, held)
+  return key
+}
+
+function refuseUnknown(): never {
+  refuse('not_found', 'There is no such API key.')
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { Knex } from 'knex'
 import { Check, Errors } from 'typebox/value'
+import { countValidApiKeys, revokeApiKeysOfUser } from '#core/account/api-key-store.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { hashPassword } from '#core/account/password.ts'
 import { findPermission, type Permission } from '#core/account/permission.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
-import { NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
+import { type EditedUser, NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
 import { deleteUser, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 
@@ -48,10 +49,10 @@ export async function createFirstAdmin(database: Knex, wanted: NewUser): Promise
 }
 
 /**
- * Changes a user. A new password or a disabled account ends all sessions of that user.
+ * Changes a user. A new password or a disabled account ends all sessions of that user; with `revokeApiKeys` their API keys end too.
  * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator)
  */
-export async function editUser(database: Knex, id: string, edit: UserEdit, by: Caller | null): Promise<User> {
+export async function editUser(database: Knex, id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser> {
   const permissions = edit.permissions === undefined ? undefined : readPermissions(edit.permissions ?? [])
   const passwordHash = edit.password ? await hashPassword(edit.password) : undefined
   const decide = (current: User) => {
@@ -67,10 +68,11 @@ export async function editUser(database: Knex, id: string, edit: UserEdit, by: C
     refuseBeyond(by, permissionsOf({ ...current, ...change }))
     return change
   }
-  const { after } = await updateUser(database, id, decide, async (transaction, { isActive }) => {
-    if (passwordHash !== undefined || !isActive) await revokeSessionsOfUser(transaction, id)
+  return updateUser(database, id, decide, async (transaction, after) => {
+    if (passwordHash !== undefined || !after.isActive) await revokeSessionsOfUser(transaction, id)
+    if (edit.revokeApiKeys) await revokeApiKeysOfUser(transaction, id)
+    return { ...after, apiKeysValid: after.isActive ? await countValidApiKeys(transaction, id) : 0 }
   })
-  return after
 }
 
 /** @throws not_found, forbidden, conflict (last active administrator) */

@@ -1,8 +1,9 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { refuseBeyond } from '#core/account/edit-user.ts'
 import type { NewGrant, NewSharingTag, SharingTag, SharingTagEdit, SharingTagSummary } from '#core/account/sharing.ts'
-import type { SharingGrant } from '#core/account/user.ts'
-import { listSharingGrants } from '#core/account/user-store.ts'
+import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
+import { findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
 
@@ -118,9 +119,9 @@ export async function listGrants(database: Knex, userId: string): Promise<Sharin
   return await listSharingGrants(database, userId)
 }
 
-/** Allows or denies a user what carries the tag; a grant for the same tag is replaced. @throws not_found */
-export async function setGrant(database: Knex, userId: string, grant: NewGrant): Promise<SharingGrant> {
-  await checkUser(database, userId)
+/** Allows or denies a user what carries the tag; a grant for the same tag is replaced. @throws not_found, forbidden (may do more than the caller) */
+export async function setGrant(database: Knex, caller: Caller, userId: string, grant: NewGrant): Promise<SharingGrant> {
+  await checkRule(database, caller, userId)
   await checkTags(database, [grant.sharingTagId])
   await database('user_sharing_grants')
     .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
@@ -130,8 +131,9 @@ export async function setGrant(database: Knex, userId: string, grant: NewGrant):
   return grants.find(({ sharingTagId }) => sharingTagId === grant.sharingTagId) ?? refuseUnknown([grant.sharingTagId])
 }
 
-/** @throws not_found also when the user has no grant for the tag */
-export async function removeGrant(database: Knex, userId: string, tagId: string): Promise<void> {
+/** @throws not_found also when the user has no grant for the tag; forbidden when the user may do more than the caller */
+export async function removeGrant(database: Knex, caller: Caller, userId: string, tagId: string): Promise<void> {
+  await checkRule(database, caller, userId)
   const removed = await database('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
   if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
 }
@@ -173,6 +175,12 @@ async function checkSeries(database: Knex, caller: Caller, seriesId: string): Pr
 
 async function checkUser(database: Knex, userId: string): Promise<void> {
   if (!(await database('users').where('id', userId).first('id'))) refuse('not_found', `There is no user ${userId}.`)
+}
+
+/** What somebody sees is not for those to change who may do less. @throws not_found, forbidden */
+async function checkRule(database: Knex, caller: Caller, userId: string): Promise<void> {
+  const user = (await findUser(database, userId)) ?? refuse('not_found', `There is no user ${userId}.`)
+  refuseBeyond(caller, permissionsOf(user))
 }
 
 /** Locks the tags too, so that none goes before it is used. */

@@ -150,14 +150,15 @@ export async function insertFirstUser(database: Knex, fields: UserFields): Promi
 /**
  * Changes a user. The callback sees the row under lock and answers the fields to change, so nothing can slip between check and write.
  * @param follow changes what hangs on the user in the same transaction; given the user as changed
+ * @returns what `follow` answers
  * @throws not_found, conflict (name or address taken; no active administrator would be left)
  */
-export async function updateUser(
+export async function updateUser<T>(
   database: Knex,
   id: string,
   decide: (current: User) => Partial<UserFields>,
-  follow: (transaction: Knex.Transaction, after: User) => Promise<void>,
-): Promise<{ before: User; after: User }> {
+  follow: (transaction: Knex.Transaction, after: User) => Promise<T>,
+): Promise<T> {
   return database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
     const row = await transaction<UserRow>('users')
@@ -169,14 +170,12 @@ export async function updateUser(
     const change = decide(before)
     const loses = (change.role !== undefined && change.role !== 'admin') || change.isActive === false
     if (loses) keepOneAdmin(admins, id)
-    if (Object.keys(change).length === 0) return { before, after: before }
+    if (Object.keys(change).length === 0) return follow(transaction, before)
     const [changed] = await transaction<UserRow>('users')
       .where({ id })
       .update({ ...toRow(change), updated_at: new Date() }, COLUMNS)
       .catch(refuseTaken)
-    const after = readUser(changed as UserRow)
-    await follow(transaction, after)
-    return { before, after }
+    return follow(transaction, readUser(changed as UserRow))
   })
 }
 

@@ -34,6 +34,16 @@ export const User = Type.Object(
 )
 export type User = Static<typeof User>
 
+/** A user after a change. */
+export const EditedUser = Type.Object(
+  {
+    ...User.properties,
+    apiKeysValid: Type.Integer({ minimum: 0, description: 'How many API keys of the user still let somebody in.' }),
+  },
+  { title: 'EditedUser' },
+)
+export type EditedUser = Static<typeof EditedUser>
+
 /** One rule of what a user may see: series with this tag are allowed or denied. */
 export const SharingGrant = Type.Object(
   {
@@ -82,6 +92,9 @@ export const UserEdit = Type.Object({
   role: Type.Optional(Nullable(OneOf(ROLES))),
   permissions: Type.Optional(Nullable(Type.Array(Type.String(), { maxItems: 100 }))),
   isActive: Type.Optional(Nullable(Type.Boolean())),
+  revokeApiKeys: Type.Optional(
+    Nullable(Type.Boolean({ description: 'True switches all API keys of the user off. A new password alone leaves them as they are.' })),
+  ),
 })
 export type UserEdit = Static<typeof UserEdit>
 

@@ -150,3 +150,60 @@ t.test('an end that is no point in time to come is refused, whatever its spellin
     }
   }
 })
+
+t.test('nobody rules over a key whose owner, or that itself, may do more', async (t) => {
+  const server = await openTestServer(t)
+  const deputy = await server.signUp({ username: 'dora', permissions: ['users-read', 'users-write', 'users-delete'] })
+  const reader = await server.signUp({ username: 'rolf' })
+  const make = async (token: string, permissions?: string[]) =>
+    (await server.request<NewApiKeyAnswer>('POST', '/api/v1/api-keys', { token, body: { name: 'k', permissions } })).json
+  const revoked = await make(server.adminToken, ['books-read'])
+  const path = `/api/v1/api-keys/${revoked.id}`
+  await server.request('PATCH', path, { token: server.adminToken, body: { isActive: false } })
+  for (const body of [{ isActive: true }, { name: 'mine' }, { expiresAt: null }, { permissions: ['books-read'] }, {}]) {
+    t.match(await server.request<Failure>('PATCH', path, { token: deputy.token, body }), {
+      status: 403,
+      json: { error: 'forbidden', message: /system-admin/ },
+    })
+  }
+  t.equal((await server.request('DELETE', path, { token: deputy.token })).status, 403)
+  t.equal((await server.request('GET', path, { token: deputy.token })).status, 200, 'to see that there is one is what users-read is for')
+  t.equal((await server.request('GET', '/api/v1/auth/me', { token: revoked.key })).status, 401, 'it stays off')
+
+  const theirs = await make(reader.token)
+  t.equal((await server.request('PATCH', `/api/v1/api-keys/${theirs.id}`, { token: deputy.token, body: { isActive: false } })).status, 200)
+  t.equal((await server.request('DELETE', `/api/v1/api-keys/${theirs.id}`, { token: deputy.token })).status, 204, 'of a reader they may')
+
+  const narrow = await make(server.adminToken, ['api-keys-write', 'api-keys-delete', 'users-write', 'users-delete'])
+  const wide = await make(server.adminToken)
+  for (const body of [{ isActive: true }, { expiresAt: '2099-01-01T00:00:00Z' }])
+    t.equal(
+      (await server.request('PATCH', `/api/v1/api-keys/${wide.id}`, { token: narrow.key, body })).status,
+      403,
+      'a narrow key of the same owner',
+    )
+  t.equal((await server.request('DELETE', `/api/v1/api-keys/${wide.id}`, { token: narrow.key })).status, 403)
+  t.equal((await server.request('PATCH', `/api/v1/api-keys/${narrow.id}`, { token: narrow.key, body: { name: 'itself' } })).status, 200)
+})
+
+t.test('a user has at most 50 keys, also when many are asked for at once', async (t) => {
+  const server = await openTestServer(t)
+  const rita = await server.signUp({ username: 'rita' })
+  const make = () => server.request<Failure>('POST', '/api/v1/api-keys', { token: rita.token, body: { name: 'k' } })
+  await server.database('api_keys').insert(
+    Array.from({ length: 45 }, (_, index) => ({
+      ...{ user_id: rita.id, name: 'k', key_prefix: `carrel_${index}`, key_hash: Buffer.alloc(32, index), permissions: [] },
+      is_active: index % 2 === 0,
+    })),
+  )
+  const made = await Promise.all(Array.from({ length: 12 }, make))
+  t.same(made.map(({ status }) => status).sort(), [...Array(5).fill(201), ...Array(7).fill(409)])
+  t.match((await make()).json, { error: 'conflict', message: /50 API keys at most; delete one/ })
+  await server.database('api_keys').where({ key_prefix: 'carrel_1' }).delete()
+  t.equal((await make()).status, 201)
+  t.equal(
+    (await server.request('POST', '/api/v1/api-keys', { token: server.adminToken, body: { name: 'k' } })).status,
+    201,
+    'each their own',
+  )
+})

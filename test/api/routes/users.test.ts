@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Page } from '#api/http/pagination.ts'
-import type { User, UserDetail } from '#core/account/user.ts'
+import type { EditedUser, User, UserDetail } from '#core/account/user.ts'
 import { ADMIN, openTestServer } from '#test/support/server.ts'
 
 interface Failure {
@@ -180,4 +180,41 @@ t.test('a new password and disabling end the sessions at once', async (t) => {
   t.equal((await me()).status, 401, 'and the old session stays dead')
   await sleep(1)
   t.equal((await server.request('POST', '/api/v1/auth/login', { body: ADMIN })).status, 400, 'an unknown member')
+})
+
+t.test('a new password leaves API keys as they are, and says so, unless they are to end', async (t) => {
+  const server = await openTestServer(t)
+  const rita = await server.signUp({ username: 'rita' })
+  const make = async (expiresAt: string | null = null) =>
+    (await server.request<{ id: string; key: string }>('POST', '/api/v1/api-keys', { token: rita.token, body: { name: 'k', expiresAt } }))
+      .json
+  const keys = [await make(), await make(), await make('2099-01-01T00:00:00Z')]
+  await server
+    .database('api_keys')
+    .where({ id: keys[1]?.id })
+    .update({ expires_at: new Date(Date.now() - 1_000) })
+  const patch = async (body: object) =>
+    (await server.request<EditedUser>('PATCH', `/api/v1/users/${rita.id}`, { token: server.adminToken, body })).json
+  const works = async () => (await server.request('GET', '/api/v1/auth/me', { token: keys[0]?.key ?? '' })).status
+  t.equal((await patch({ email: 'r@example.net' })).apiKeysValid, 2, 'one of them has expired')
+  t.equal((await patch({})).apiKeysValid, 2)
+  t.equal((await patch({ password: 'a new password' })).apiKeysValid, 2)
+  t.equal(await works(), 200)
+  t.equal((await patch({ isActive: false })).apiKeysValid, 0, 'none of somebody who is shut out')
+  t.equal((await patch({ isActive: true, password: 'another password', revokeApiKeys: true })).apiKeysValid, 0)
+  t.equal(await works(), 401)
+})
+
+t.test('what somebody sees is not for those to change who may do less', async (t) => {
+  const server = await openTestServer(t)
+  const deputy = await server.signUp({ username: 'dora', permissions: ['system-admin'] })
+  const reader = await server.signUp({ username: 'rolf' })
+  const [tag] = await server.database('sharing_tags').insert({ name: 'Kids' }, ['id'])
+  const path = (userId: string) => `/api/v1/users/${userId}/sharing-tags`
+  const body = { sharingTagId: tag.id, accessMode: 'deny' }
+  t.equal((await server.request('PUT', path(server.adminId), { token: deputy.token, body })).status, 403)
+  t.equal((await server.request('DELETE', `${path(server.adminId)}/${tag.id}`, { token: deputy.token })).status, 403)
+  t.equal((await server.request('PUT', path(reader.id), { token: deputy.token, body })).status, 200)
+  t.equal((await server.request('DELETE', `${path(reader.id)}/${tag.id}`, { token: deputy.token })).status, 204)
+  t.equal((await server.request('PUT', path(UNKNOWN), { token: deputy.token, body })).status, 404)
 })

@@ -169,7 +169,7 @@ function foldName(name: string): string {
 
 /** The archive path that `href` in the file `from` means; undefined for other places (`http:`, `data:`) and for the file itself (`#note`). */
 export function resolveHref(href: string, from: string): string | undefined {
-  const path = href.trim().replace(/[?#].*$/s, '')
+  const path = href.trim().split(/[?#]/, 1)[0] as string
   if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) return undefined
   const folder = path.startsWith('/') ? '' : from.slice(0, from.lastIndexOf('/') + 1)
   return normalisePath(folder + decodePercents(path))

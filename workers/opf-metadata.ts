@@ -196,7 +196,7 @@ function identifiersOf(opf: Metadata, remarks: Remarks): { isbns: string | undef
   const externalIds: Record<string, string> = {}
   for (const entry of opf.all('identifier')) {
     const text = foldSpace(entry.text)
-    const prefixed = /^(?:urn:)?([a-z][a-z0-9_-]{1,30}):\s*(.+)$/i.exec(text)
+    const prefixed = /^(?:urn:)?([a-z][a-z0-9_-]{1,30}):\s*(\S.*)$/i.exec(text)
     const scheme = (prefixed?.[1] ?? entry.element.attributes.get('scheme') ?? '').toLowerCase()
     const value = prefixed?.[2] ?? text
     if (scheme === 'isbn' || /^isbn[\s-]*(1[03])?[\s:]/i.test(text)) isbns.push(value.replace(/^isbn[\s:-]+/i, ''))

@@ -53,7 +53,7 @@ export interface ByteRange {
  * ranges at once, which a server may ignore and which only cost memory and multipart parsers here.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
-  const match = /^bytes=\s*(?:(\d{1,15})\s*-\s*(\d{1,15})?|-\s*(\d{1,15}))\s*$/i.exec(header ?? '')
+  const match = /^bytes=\s*(?:(\d{1,15})\s*-(?:\s*(\d{1,15}))?|-\s*(\d{1,15}))\s*$/i.exec(header ?? '')
   if (!match) return null
   const [, first, last, suffix] = match
   if (suffix !== undefined) {

@@ -8,7 +8,7 @@ import { Nullable, OneOf, Uuid } from '#core/schema.ts'
 import { compileCondition, OPERATORS } from '#core/template/condition.ts'
 import { BookContext, type Context, SeriesContext } from '#core/template/context.ts'
 import { getBookContext, getSeriesContext } from '#core/template/context-query.ts'
-import { type ContextKind, listFields, nearestTo } from '#core/template/fields.ts'
+import { type ContextKind, isField, listFields, nearestField } from '#core/template/fields.ts'
 import { TEMPLATE_LENGTH_MAX } from '#plugins/template/templates.ts'
 
 const tag = 'templates'
@@ -18,6 +18,9 @@ const Template = Type.String({
   maxLength: TEMPLATE_LENGTH_MAX,
   description: 'Handlebars; nothing is escaped unless {{html …}} asks for it.',
 })
+
+/** Unknown names of a template that a suggestion is looked for; who misspelled more than these has another kind of template. */
+const NEAREST_MAX = 20
 
 /** What a template or condition is tried on: exactly one of the three. */
 const subject = {
@@ -98,7 +101,9 @@ export const templateRoutes = [
         Type.Object({
           message: Type.String(),
           path: Type.String({ description: 'The field that does not exist.' }),
-          nearest: Nullable(Type.String(), { description: 'The field that was probably meant.' }),
+          nearest: Nullable(Type.String(), {
+            description: 'The field that was probably meant; looked for only for the first 20, and for names of at most 100 characters.',
+          }),
           ...Place,
         }),
       ),
@@ -109,7 +114,9 @@ export const templateRoutes = [
         const { message, line, column } = outline.error
         return { valid: false, errors: [{ message, line, column }], warnings: [] }
       }
-      return { valid: true, errors: [], warnings: outline.paths.flatMap((asked) => warningOf(body.type ?? 'book', asked)) }
+      const kind = body.type ?? 'book'
+      const unknown = outline.paths.filter(({ path }) => !isField(kind, path))
+      return { valid: true, errors: [], warnings: unknown.map((asked, index) => warningOf(kind, asked, index < NEAREST_MAX)) }
     },
   }),
   endpoint({
@@ -155,10 +162,8 @@ export const templateRoutes = [
   }),
 ]
 
-function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }) {
-  const unknown = nearestTo(kind, asked.path)
-  if (unknown === null) return []
-  const { nearest } = unknown
-  const message = `A ${kind} has no field "${asked.path}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
-  return [{ ...asked, nearest, message: message.endsWith('?') ? message : `${message}.` }]
+function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }, looksForNearest: boolean) {
+  const nearest = looksForNearest ? nearestField(kind, asked.path) : null
+  const message = `A ${kind} has no field "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+  return { ...asked, nearest, message }
 }

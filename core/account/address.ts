@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 
 /** An IPv4 address in IPv6 dress (`::ffff:10.0.0.1`) as plain IPv4, without zone; null when the text is no address. */
 export function readAddress(text: string): string | null {
-  const bare = text.replace(/%.*$/, '')
+  const bare = text.split('%', 1)[0] as string
   if (isIPv4(bare)) return bare
   if (!isIPv6(bare)) return null
   const groups = expandIPv6(bare)

@@ -233,7 +233,7 @@ function readTrailer(file: Buffer | null): StoredPicture | null {
   const trailer = file.subarray(bytes.length)
   if (trailer.readUInt32BE(0) !== MAGIC || trailer.readBigUInt64BE(8) !== BigInt(bytes.length)) return null
   if (trailer.readUInt32BE(4) !== crc32(bytes)) return null
-  return { bytes, mediaType: trailer.toString('latin1', 16).replace(/\0+$/, '') }
+  return { bytes, mediaType: trailer.toString('latin1', 16).split('\0', 1)[0] as string }
 }
 
 const totalBytes = (files: readonly Extracted[]) => files.reduce((sum, file) => sum + (file?.bytes ?? 0), 0)

@@ -1,7 +1,7 @@
 import { stemOf } from '#core/book/file-name.ts'
 
 /** Titles that say no more than a number does: "Vol. 3", "Chapter 12", "#7". */
-const GENERIC = /^\s*(?:(?:vol(?:ume)?|v|ch(?:apter)?|c|issue|part|ep(?:isode)?|no|nr|number)?[\s.:#_-]*)*\d+(?:\.\d+)?\s*$/i
+const GENERIC = /^[\s.:#_-]*(?:(?:vol(?:ume)?|v|ch(?:apter)?|c|issue|part|ep(?:isode)?|no|nr|number)[\s.:#_-]*)*\d+(?:\.\d+)?\s*$/i
 /** Characters; an index entry of PostgreSQL holds 2,704 bytes, and a character takes up to four. */
 const TITLE_MAX = 500
 

@@ -9,6 +9,10 @@ export const PATTERNS_MAX = 200
 export const PATTERN_LENGTH_MAX = 1_000
 /** `{a,b}{c,d}` multiplies; a hundred variants of one pattern are a mistake. */
 const VARIANTS_MAX = 100
+/** Each pair of braces is another pass over all variants. */
+const BRACES_MAX = 50
+/** Characters of all variants together: every name of the library is compared with all of them. */
+const EXPANDED_LENGTH_MAX = 100_000
 
 type Token = { kind: 'text'; text: string } | { kind: 'any' } | { kind: 'star' } | { kind: 'class'; test: RegExp }
 /** Tokens of one path segment; null is `**`. */
@@ -27,11 +31,16 @@ export function compileExcludes(text: string | null): Excludes {
   if (lines.length > PATTERNS_MAX) throw new Error(`There are ${lines.length} exclusion patterns; at most ${PATTERNS_MAX} are allowed.`)
   const names: Token[][] = []
   const paths: Segment[][] = []
+  let expanded = 0
   for (const line of lines) {
     if (line.length > PATTERN_LENGTH_MAX) throw new Error(`An exclusion pattern is longer than ${PATTERN_LENGTH_MAX} characters.`)
     for (const variant of expandBraces(line)) {
-      const bare = variant.replace(/^\/+|\/+$/g, '')
-      if (!variant.replace(/\/+$/, '').includes('/')) names.push(readTokens(bare))
+      expanded += variant.length
+      if (expanded > EXPANDED_LENGTH_MAX)
+        throw new Error(`With their braces written out the exclusion patterns have more than ${EXPANDED_LENGTH_MAX} characters.`)
+      const trimmed = withoutTrailingSlashes(variant)
+      const bare = trimmed.replace(/^\/+/, '')
+      if (!trimmed.includes('/')) names.push(readTokens(bare))
       else paths.push(bare.split('/').map((part) => (part === '**' ? null : readTokens(part))))
     }
   }
@@ -45,7 +54,14 @@ export function compileExcludes(text: string | null): Excludes {
   }
 }
 
+function withoutTrailingSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end--
+  return text.slice(0, end)
+}
+
 function expandBraces(pattern: string): string[] {
+  if (pattern.split('{').length > BRACES_MAX + 1) throw new Error(`An exclusion pattern has more than ${BRACES_MAX} pairs of braces.`)
   let variants = [pattern]
   for (;;) {
     const next = variants.flatMap((variant) => {

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { COMPARED_LENGTH_MAX, editDistance } from '#core/setting/nearest-name.ts'
 import { BookContext, SeriesContext } from '#core/template/context.ts'
 
 /** One thing that templates and conditions can ask for. */
@@ -62,50 +63,40 @@ function typeOf(shape: Shape): string {
 /** Members of every list and text that templates may ask for beside the fields. */
 const ALWAYS = new Set(['length'])
 
-/**
- * Whether a path, with `[]` for entries of lists, can lead anywhere; where not, the field whose name is nearest.
- * @returns null when it can
- */
-export function nearestTo(kind: ContextKind, path: string): { nearest: string | null } | null {
+/** The path with `[]` in place of numbers, as fields are written. */
+const asField = (path: string) => path.replace(/\.\d+(?=\.|$)/g, '[]')
+
+/** Whether a path, with `[]` for entries of lists, can lead anywhere. */
+export function isField(kind: ContextKind, path: string): boolean {
   const known = fieldsOf[kind]
-  const wanted = path.replace(/\.\d+(?=\.|$)/g, '[]')
-  if (known.some((field) => isSamePath(field.path, wanted))) return null
-  const [, before = '', last = ''] = /^(.*)\.([^.]+)$/.exec(wanted) ?? []
-  if (ALWAYS.has(last) && known.some((field) => isSamePath(field.path, before))) return null
+  const wanted = asField(path)
+  if (known.some((field) => isSamePath(field.path, wanted))) return true
+  const dot = wanted.lastIndexOf('.')
+  return ALWAYS.has(wanted.slice(dot + 1)) && known.some((field) => isSamePath(field.path, wanted.slice(0, dot)))
+}
+
+/** The field whose name is nearest to a path that leads nowhere; null where none is near, or the path is longer than any field's. */
+export function nearestField(kind: ContextKind, path: string): string | null {
+  const wanted = asField(path)
+  if (wanted.length > COMPARED_LENGTH_MAX) return null
+  const most = Math.max(3, Math.floor(wanted.length / 3))
+  const name = lastOf(wanted)
   let best: { path: string; distance: number } | null = null
-  for (const field of known) {
-    const distance = distanceOf(field.path.toLowerCase(), wanted.toLowerCase())
+  for (const field of fieldsOf[kind]) {
+    const distance = editDistance(field.path.toLowerCase(), wanted.toLowerCase(), most)
     // Whoever writes `title` means `metadata.title`, and not the one of the series.
-    const bare = distanceOf(lastOf(field.path), lastOf(wanted))
-    const byName = bare * 3 <= lastOf(wanted).length ? bare * 2 + 1 : Number.POSITIVE_INFINITY
+    const byName = editDistance(lastOf(field.path), name, Math.floor(name.length / 3)) * 2 + 1
     const least = Math.min(distance, byName + (field.path.startsWith('series.') && !wanted.startsWith('series.') ? 1 : 0))
     if (best === null || least < best.distance) best = { path: field.path, distance: least }
   }
-  return { nearest: best !== null && best.distance <= Math.max(3, wanted.length / 3) ? best.path : null }
+  return best !== null && best.distance <= most ? best.path : null
 }
 
 const lastOf = (path: string) => (path.split('.').at(-1) as string).toLowerCase()
 
-/** Names in `<…>` stand for anything, dots too; so does everything below a field of one's own. */
+/** Names in `<…>` stand for anything, dots too; so does everything below a field of one's own. At most one is in a field. */
 function isSamePath(field: string, wanted: string): boolean {
-  if (!field.includes('<')) return field === wanted
-  const source = field
-    .split(/<[^>]+>/)
-    .map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-    .join('.+')
-  return new RegExp(`^${source}$`).test(wanted)
-}
-
-/** Insertions, deletions and changes between two short texts. */
-function distanceOf(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
+  const [before = '', behind] = field.split(/<[^<>]+>/, 2)
+  if (behind === undefined) return field === wanted
+  return wanted.length > before.length + behind.length && wanted.startsWith(before) && wanted.endsWith(behind)
 }

@@ -236,14 +236,30 @@
       rest = text.slice(at + 1)
       if (rest === '') return false
     }
-    const [, host, port] = /^((?:\[[^\]]*\]?|[^:[])*)(?::([\s\S]*))?$/.exec(rest) ?? []
-    if (host === undefined || (host === '' && (isSpecial(url) || port !== undefined))) return false
+    const [host, port] = splitPort(rest)
+    if (host === '' && (isSpecial(url) || port !== undefined)) return false
     url.host = host === '' ? '' : parseHost(host, !isSpecial(url))
     return url.host !== null && (port === undefined || (/^\d*$/.test(port) && setPort(url, port)))
   }
 
+  /** A host and what stands behind its colon; colons in brackets belong to the host. */
+  function splitPort(text) {
+    let inBrackets = false
+    for (let at = 0; at < text.length; at++) {
+      if (text[at] === '[') inBrackets = true
+      else if (text[at] === ']') inBrackets = false
+      else if (text[at] === ':' && !inBrackets) return [text.slice(0, at), text.slice(at + 1)]
+    }
+    return [text, undefined]
+  }
+
   function parse(input, base) {
-    let text = input.replace(/^[\0-\x20]+|[\0-\x20]+$/g, '').replace(/[\t\n\r]/g, '')
+    let end = input.length
+    while (end > 0 && input.charCodeAt(end - 1) <= 0x20) end--
+    let text = input
+      .slice(0, end)
+      .replace(/^[\0-\x20]+/, '')
+      .replace(/[\t\n\r]/g, '')
     const url = { scheme: '', username: '', password: '', host: null, port: null, path: [], query: null, fragment: null }
     const hash = text.indexOf('#')
     if (hash >= 0) {
@@ -367,6 +383,6 @@
 
   return {
     ...{ __proto__: null, FRAGMENT, USERINFO, PORTS, quote, unquote, isSpecial },
-    ...{ parse, parseHost, addPath, setPort, setQuery, pathOf, serialize },
+    ...{ parse, parseHost, splitPort, addPath, setPort, setQuery, pathOf, serialize },
   }
 })

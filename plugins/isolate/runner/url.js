@@ -6,7 +6,22 @@
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
   const encode = encodeURIComponent
-  const { FRAGMENT, USERINFO, PORTS, quote, unquote, isSpecial, parse, parseHost, addPath, setPort, setQuery, pathOf, serialize } = parts
+  const {
+    FRAGMENT,
+    USERINFO,
+    PORTS,
+    quote,
+    unquote,
+    isSpecial,
+    parse,
+    parseHost,
+    splitPort,
+    addPath,
+    setPort,
+    setQuery,
+    pathOf,
+    serialize,
+  } = parts
 
   // ── What is looked for ──
 
@@ -227,8 +242,8 @@
         .toWellFormed()
         .replace(/[\t\n\r]/g, '')
         .split(isSpecial(url) ? /[/?#\\]/ : /[/?#]/)[0]
-      const [, host, port] = /^((?:\[[^\]]*\]?|[^:[])*)(?::([\s\S]*))?$/.exec(wanted) ?? []
-      if (host === undefined || (port !== undefined && (!withPort || host === '')) || host.includes('@')) return
+      const [host, port] = splitPort(wanted)
+      if ((port !== undefined && (!withPort || host === '')) || host.includes('@')) return
       const credentials = url.username !== '' || url.password !== '' || url.port !== null
       if (host === '' && ((isSpecial(url) && url.scheme !== 'file:') || credentials)) return
       const found = host === '' ? '' : parseHost(host, !isSpecial(url))

@@ -4,7 +4,10 @@
   'use strict'
 
   const { Handlebars, parts } = globalThis
-  const { knownHelpers, isKnown, readTemplate, failure } = parts
+  const { TemplateError, knownHelpers, isKnown, readTemplate, failure } = parts
+
+  /** Characters of all paths: names inside of a list with a long name repeat that name, and all of this is read by the server. */
+  const PATHS_LENGTH_MAX = 256 * 1024
 
   /**
    * What a template asks for, by reading it: { paths: { path, line, column }[], whole }. Inside of lists a path has `[]` for the entry. `whole`
@@ -16,7 +19,7 @@
       Handlebars.precompile(tree, { knownHelpers, knownHelpersOnly: true })
       const paths = []
       const whole = { is: false }
-      readProgram(tree, { base: '', names: {}, parent: null }, { paths, whole })
+      readProgram(tree, { base: '', names: {}, parent: null }, { paths, whole, length: 0 })
       return { paths, whole: whole.is }
     } catch (error) {
       return failure(error)
@@ -48,8 +51,15 @@
     const resolved = resolve(node, scope)
     if (resolved === null) return null
     if (resolved === '') found.whole.is = true
-    else found.paths.push({ path: resolved, line: node.loc.start.line, column: node.loc.start.column + 1 })
+    else addPath(found, { path: resolved, line: node.loc.start.line, column: node.loc.start.column + 1 })
     return resolved
+  }
+
+  function addPath(found, asked) {
+    found.length += asked.path.length
+    if (found.length > PATHS_LENGTH_MAX)
+      throw new TemplateError('invalid_template', `The names of the fields have more than ${PATHS_LENGTH_MAX} characters in all.`, asked)
+    found.paths.push(asked)
   }
 
   function resolve(node, scope) {

@@ -60,7 +60,8 @@
     const before = shown.startsWith('...') ? shown.slice(3, pointer) : shown.slice(0, pointer)
     const found = before === '' ? 0 : (template.split('\n')[row - 1] ?? '').indexOf(before)
     const at = { line: row, column: found < 0 ? 0 : found + before.length }
-    const [, expected = ''] = /Expecting ([\s\S]*), got/.exec(message) ?? []
+    const [from, to] = [message.indexOf('Expecting '), message.lastIndexOf(', got')]
+    const expected = from < 0 || to < from ? '' : message.slice(from, to)
     const [, got = 'INVALID'] = /got '([A-Z_]+)'/.exec(message) ?? []
     const names = [...new Set([...expected.matchAll(/'([A-Z_]+)'/g)].flatMap(([, token]) => TOKENS[token] ?? []))]
     const wanted = names.length > 0 ? `, expected ${names.slice(0, 6).join(', ')}` : ''

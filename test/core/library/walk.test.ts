@@ -198,6 +198,15 @@ t.test('patterns', async (t) => {
     t.equal(compileExcludes(patterns)(path.slice(0, slash), path.slice(slash)), excluded, `${JSON.stringify(patterns)} on ${path}`)
   }
   t.throws(() => compileExcludes('[z-a]x'), /range/)
+  const begun = performance.now()
+  const doubled = '{a,b}'.repeat(6)
+  for (const costly of [
+    `${doubled}${'{a}'.repeat(300)}`,
+    Array.from({ length: 200 }, () => `${doubled}${'{a}'.repeat(40)}${'x'.repeat(800)}`).join('\n'),
+    Array.from({ length: 200 }, () => `${doubled}${'/'.repeat(900)}x`).join('\n'),
+  ])
+    t.throws(() => compileExcludes(costly), /pairs of braces|characters/)
+  t.ok(performance.now() - begun < 5_000)
   t.throws(() => compileExcludes('{a,b}'.repeat(20)), /variants/)
   t.throws(() => compileExcludes('x\n'.repeat(1000)), /at most/)
   const at = performance.now()

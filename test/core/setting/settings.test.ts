@@ -1,4 +1,5 @@
 import os from 'node:os'
+import fc from 'fast-check'
 import t from 'tap'
 import { didYouMean, editDistance, nearestName } from '#core/setting/nearest-name.ts'
 import { readSettings, type SettingsInput, SettingsRefused, settingFlags } from '#core/setting/read-settings.ts'
@@ -210,10 +211,23 @@ t.test('taking a command line apart', async (t) => {
   t.same(found.mistakes, [])
 })
 
+t.test('the distance within a bound is the distance', async () => {
+  const text = fc.string({ maxLength: 12, unit: fc.constantFrom('a', 'b', 'c') })
+  fc.assert(
+    fc.property(text, text, fc.nat(12), (from, to, most) => {
+      const whole = editDistance(from, to, 24)
+      return editDistance(from, to, most) === (whole <= most ? whole : Number.POSITIVE_INFINITY) && whole === editDistance(to, from, 24)
+    }),
+  )
+})
+
 t.test('nearest names', async (t) => {
-  t.equal(editDistance('', 'abc'), 3)
-  t.equal(editDistance('port', 'prot'), 1)
-  t.equal(editDistance('kitten', 'sitting'), 3)
+  t.equal(editDistance('', 'abc', 3), 3)
+  t.equal(editDistance('port', 'prot', 1), 1)
+  t.equal(editDistance('kitten', 'sitting', 3), 3)
+  t.equal(editDistance('kitten', 'sitting', 2), Number.POSITIVE_INFINITY)
+  t.equal(editDistance('a'.repeat(1_000_000), 'b', 3), Number.POSITIVE_INFINITY)
+  t.equal(nearestName('library'.repeat(20), ['library'.repeat(20)]), null, 'so long a name is no slip')
   t.equal(nearestName('lib', ['host', 'library']), 'library')
   t.equal(nearestName('x', ['host']), null)
   t.equal(didYouMean('hots', ['host'], '--'), ' Did you mean --host?')

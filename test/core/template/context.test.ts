@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { BookContext, SeriesContext } from '#core/template/context.ts'
 import { getBookContext, getSeriesContext, listBookContexts, listSeriesContexts } from '#core/template/context-query.ts'
-import { listFields, nearestTo } from '#core/template/fields.ts'
+import { isField, listFields, nearestField } from '#core/template/fields.ts'
 import { findContract } from '#test/support/contract.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -222,7 +222,18 @@ t.test('the nearest field', async (t) => {
     ['book', 'utterly.beside.the.point.of.it', null],
   ]
   for (const [kind, path, nearest] of table) {
-    const found = nearestTo(kind, path)
-    t.same(found === null ? 'known' : found.nearest, nearest, path)
+    t.same(isField(kind, path) ? 'known' : nearestField(kind, path), nearest, path)
   }
+  t.notOk(isField('book', 'externalIds..id'), 'a name that may be anything is something')
+  t.ok(
+    listFields('series')
+      .concat(listFields('book'))
+      .every(({ path }) => path.split('<').length <= 2),
+    'one such name in a field',
+  )
+  t.equal(nearestField('book', `metadata.title${'x'.repeat(90)}`), null, 'too long to be a slip')
+  const long = 'metadata.authors'.repeat(4_000)
+  const begun = performance.now()
+  for (let count = 0; count < 100; count++) t.notOk(isField('book', long) || nearestField('book', long) !== null)
+  t.ok(performance.now() - begun < 5_000, 'length times length would be 400 billion steps')
 })

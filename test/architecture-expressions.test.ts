@@ -1,0 +1,127 @@
+import { readdirSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import t from 'tap'
+import { findAmbiguity } from '#test/support/ambiguity.ts'
+import { readSources } from '#test/support/architecture.ts'
+import { findExpressions, recordMade } from '#test/support/regular-expressions.ts'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const FOLDERS = ['api', 'core', 'migrations', 'plugin-sdk', 'plugins', 'workers']
+
+const sources = readSources(
+  root,
+  FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(ts|js|mjs)$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+      .filter((path) => !path.includes('node_modules')),
+  ).sort(),
+)
+const found = sources.map(findExpressions)
+
+const OWN_FILES = 'a developer runs it over files of their own'
+
+/** Expressions that may need more than linear time, and why nobody can make them. */
+const ACCEPTED: [path: RegExp, expression: RegExp, reason: string][] = [
+  [/^api\/http\/upload\.ts$/, /([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))\s*(?:;|$)/g, 'a head of a part has 8 KB at most'],
+  [/^api\/readme-write\.ts$/, /<!-- settings -->[\s\S]*<!-- \/settings -->/, OWN_FILES],
+  [/^core\/book\/file-name\.ts$/, /(?:[\s_]*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}))+[\s_]*$/, 'the name of a file has 255 bytes at most'],
+  [/^plugin-sdk\/api-page\.mjs$/, /[;}]$|^(export )?declare (function|var) [^\n]*[^,{(]$/, OWN_FILES],
+  [/^plugin-sdk\/api-page\.mjs$/, /^\/\*\*\s?|\s*\*\/$/g, OWN_FILES],
+  [/^plugins\/journal\/text\.ts$/, /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g, 'names are cut to 200 characters before'],
+  [
+    /^plugins\/manifest\/plain-json\.ts$/,
+    /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g,
+    'JSON.parse has read the text: every quote that a match can begin with has its other one',
+  ],
+  [/^plugins\/journal\/text\.ts$/, /\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?/g, 'a text of a line is cut to some thousand characters before'],
+  [/^plugins\/match\/proposal-of\.ts$/, /<(script|style)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, 'texts of an answer have a maxLength'],
+  [/^plugins\/match\/proposal-of\.ts$/, /<\/?[a-z][^<>]{0,2000}>|<!--[\s\S]*?-->/gi, 'texts of an answer have a maxLength'],
+  [/^plugins\/match\/proposal-of\.ts$/, /[ \t]+\n/g, 'texts of an answer have a maxLength'],
+  [/^plugins\/tool\//, /.*[\\/]node_modules[\\/](.*)/, OWN_FILES],
+  [/^plugins\/tool\//, /.*\/(node_modules\/.*)/, OWN_FILES],
+  [/^plugins\/tool\//, /\n\/\/# sourceMappingURL=[^\n]*\s*$/, OWN_FILES],
+  [/^plugins\/tool\//, /\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{60,}\b/, OWN_FILES],
+  [/^plugins\/tool\//, /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}/, OWN_FILES],
+  [/^plugins\/tool\//, /([^\s(]+:\d+:\d+)\)?$/, OWN_FILES],
+]
+
+/** Where expressions are made when a module is loaded: of constants, and checked as they came out. */
+const MADE_ONCE = ['core/book/file-name.ts', 'plugin-sdk/text.ts', 'plugins/manifest/manifest.ts', 'plugins/repository/version-range.ts']
+
+/** Where they are made later, and why what comes out is linear. */
+const MADE_LATER: [path: RegExp, reason: string][] = [
+  [/^core\/library\/glob\.ts$/, 'one class of characters between ^ and $, its brackets and backslashes escaped'],
+  [/^plugins\/bundled\/[\w-]+\/(records\.ts|main\.js)$/, 'constants of the file; runs in the isolate of the plugin'],
+  [/^plugins\/isolate\/runner\/web\.js$/, 'a copy of an expression of the code in the same isolate'],
+  [/^plugins\/tool\//, OWN_FILES],
+]
+
+const isSame = (one: RegExp, other: RegExp) => one.source === other.source && one.flags === other.flags
+
+t.test('no regular expression takes more than linear time for a text that has no bound', async (t) => {
+  t.ok(sources.length > 300 && found.flatMap(({ literals }) => literals).length > 400, 'the walk finds the code')
+  for (const { path, line, expression } of found.flatMap(({ literals }) => literals)) {
+    const kind = findAmbiguity(expression)
+    const accepted = ACCEPTED.some(([where, what]) => where.test(path) && isSame(what, expression))
+    if (kind !== null && !accepted) t.fail(`${path}:${line}: ${expression} is ${kind}; rewrite it, or bound its text and say so here`)
+  }
+})
+
+t.test('expressions that are put together are few, and linear as well', async (t) => {
+  for (const { path, line, code } of found.flatMap(({ made }) => made)) {
+    const known = MADE_ONCE.includes(path) || MADE_LATER.some(([where]) => where.test(path))
+    if (!known) t.fail(`${path}:${line}: ${code.slice(0, 80)}: write it as a literal, or say here why what comes out is linear`)
+  }
+  for (const path of MADE_ONCE) {
+    const made = await recordMade(() => import(`${pathToFileURL(join(root, path)).href}?recorded`))
+    t.ok(made.length > 0, path)
+    for (const expression of made) t.equal(findAmbiguity(expression), null, `${path}: ${expression}`)
+  }
+})
+
+t.test('the check bites', async (t) => {
+  const table: [expression: RegExp, kind: ReturnType<typeof findAmbiguity>][] = [
+    // A title of dashes, and a log line of `eyJeyJeyJ…`: both stopped the server once.
+    [/^\s*(?:(?:vol(?:ume)?|v|ch(?:apter)?|c|issue|part|ep(?:isode)?|no|nr|number)?[\s.:#_-]*)*\d+(?:\.\d+)?\s*$/i, 'exponential'],
+    [/\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?/g, 'polynomial'],
+    [/^(?:(?:\[[^\]]*\]?|[^:[])*)(?::([\s\S]*))?$/, 'exponential'],
+    [/^(a*)*$/, 'exponential'],
+    [/^(a|a)*$/, 'exponential'],
+    [/^(a|aa)+$/, 'exponential'],
+    [/^(\w+\s?)*$/, 'exponential'],
+    [/^(?:a{1,9}){1,50}$/, 'exponential'],
+    [/^(?:[a-z]+[A-Z]*)*$/i, 'exponential'],
+    [/(?=(a+)+b)c/, 'exponential'],
+    [/\s+$/, 'polynomial'],
+    [/<!--[\s\S]*?-->/g, 'polynomial'],
+    [/^a*a*$/, 'polynomial'],
+    [/^a*[ab]?a*$/, 'polynomial'],
+    [/^\d+\s*,?\s*\d+x$/, 'polynomial'],
+    [/a{0,5000}b/, 'polynomial'],
+    [/(?<=a+)b/, 'polynomial'],
+    [/^\s*$/m, 'polynomial'],
+    [/^a*b*$/, null],
+    [/^\d+(?:\.\d+)?$/, null],
+    [/[^a-z]+/g, null],
+    [/^"(?:[^"\\]|\\.)*"$/, null],
+    [/^[^@]+@[^@]+$/, null],
+    [/^(?:\d{1,3}\.){3}\d{1,3}$/, null],
+    [/a{0,500}b/, null],
+    [/\b(?:cat|dog)s?\b/, null],
+    [/^(\w+)(?:,\w+)*$/, null],
+  ]
+  for (const [expression, kind] of table) t.equal(findAmbiguity(expression), kind, String(expression))
+  const code = 'const a: RegExp = /x+$/ // "/y+$/"\nconst b = "/z+$/"; RegExp(a.source); new RegExp(b); const c = { pattern: "^v+$" }'
+  const { literals, made } = findExpressions({ path: 'x.ts', text: code })
+  t.same(
+    literals.map(({ line, expression }) => `${line} ${expression}`),
+    ['1 /x+$/', '2 /^v+$/u'],
+    'none in texts and comments',
+  )
+  t.match(made, [
+    { line: 2, code: 'RegExp(a.source)' },
+    { line: 2, code: 'new RegExp(b)' },
+  ])
+})

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { bounded } from '#core/bounded.ts'
+import { runOutOfScope } from '#core/database/statement-scope.ts'
 
 /** Remembers what was loaded, for a short time; one load at a time per key. */
 export interface FreshCache<T extends object> {
@@ -28,7 +29,8 @@ export function openFreshCache<T extends object>(options: {
   async function load(key: string): Promise<T | null> {
     const begun = generation
     try {
-      const value = await options.load(key)
+      // Others may wait for it too, and longer than the one who asked first.
+      const value = await runOutOfScope(() => options.load(key))
       if (begun === generation) {
         if (value === null || options.keep?.(value) === false) entries.delete(key)
         else entries.set(key, { value, freshUntil: performance.now() + options.freshMs })

@@ -4,6 +4,7 @@ import type { Allow, Call, Route } from '#api/http/endpoint.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { compileInput, type ReadInput } from '#api/http/input.ts'
 import { sendStream } from '#api/http/send.ts'
+import { runInScope } from '#core/database/statement-scope.ts'
 import { refuse } from '#core/errors.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 
@@ -26,14 +27,13 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
       // At the first request: all of them at once are a quarter of a second of the start, and most are never asked.
       let readInput: ReadInput | null = null
-      const answer = async (exchange: Exchange<Services>): Promise<void> => {
+      const answer = async (exchange: Exchange<Services>, call: Call<Services>): Promise<void> => {
         checkAllowed(route.allow, exchange)
         const { request, response } = exchange
         readInput ??= compileInput(route, limits)
         const input = await readInput(request, request.params, exchange.rawQuery)
         discardBody(request)
         noteWork()
-        const call = openCall(services, exchange, closing)
         if (route.kind === 'stream') {
           const reply = await route.run(call, input)
           if (response.destroyed) return
@@ -48,7 +48,12 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
         if (value === undefined) sendNothing(response, 204)
         else await sendJson(response, route.status ?? 200, value)
       }
-      return (exchange) => duringWork('request', `${route.method} ${route.path} ${exchange.id}`, () => answer(exchange))
+      return (exchange) => {
+        const call = openCall(services, exchange, closing)
+        const scope = { owner: exchange.caller?.userId ?? exchange.address, signal: () => call.signal }
+        const name = `${route.method} ${route.path} ${exchange.id}`
+        return duringWork('request', name, () => runInScope(scope, () => answer(exchange, call)))
+      }
     },
   }
 }

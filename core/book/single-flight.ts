@@ -1,3 +1,5 @@
+import { runOutOfScope } from '#core/database/statement-scope.ts'
+
 /** Runs the work of one key once, however many ask for it meanwhile. */
 export interface SingleFlight {
   /**
@@ -21,7 +23,8 @@ export function openSingleFlight(): SingleFlight {
   function start(key: string, work: (signal: AbortSignal) => Promise<unknown>): Flight {
     const abort = new AbortController()
     const flight: Flight = { abort, waiting: 0, promise: Promise.resolve() }
-    flight.promise = work(abort.signal).finally(() => {
+    // Whoever asked first may be the first to leave.
+    flight.promise = runOutOfScope(() => work(abort.signal)).finally(() => {
       if (flights.get(key) === flight) flights.delete(key)
     })
     // Every waiter may have left before it fails.

@@ -2,12 +2,16 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import knexFactory, { type Knex } from 'knex'
 import pg from 'pg'
+import { limitedClient } from '#core/database/limited-client.ts'
+import { openStatementLimiter, STATEMENT_LIMITS, type StatementLimits } from '#core/database/statement-limits.ts'
 import type { Log } from '#core/log.ts'
 
 /** One statement longer than this is stuck or wrong; only migrations may take as long as they need. */
 const STATEMENT_TIMEOUT_MS = 120_000
-/** A request that cannot get a connection in this time is better refused than kept waiting. */
+/** Tasks wait their turn; requests wait less (core/database/statement-limits.ts). */
 const ACQUIRE_TIMEOUT_MS = 30_000
+/** How often PostgreSQL looks whether the client of a running statement is still there. */
+const CHECK_CLIENT_MS = 2_000
 /** Any constant of our own: whoever holds this advisory lock migrates. */
 const MIGRATION_LOCK = 7_201_884_313
 const MIGRATIONS = new URL('../../migrations/', import.meta.url)
@@ -40,22 +44,41 @@ const types = {
 /**
  * Opens a pool on a PostgreSQL. Connections are made when first needed, so this succeeds even when the server is away:
  * call {@link checkDatabase} to know.
- * @param options.poolMax most connections at once (at least 2: migrating holds one while it uses another)
+ * @param options.poolMax most connections at once (at least 2: migrating holds one while it uses another); one more cancels statements
+ * @param options.limits what statements of requests may take, where it is not the usual
  */
-export function openDatabase(options: { url: string; poolMax: number; log: Log; statementTimeoutMs?: number }): Knex {
+export function openDatabase(options: {
+  url: string
+  poolMax: number
+  log: Log
+  statementTimeoutMs?: number
+  acquireTimeoutMs?: number
+  limits?: Partial<StatementLimits>
+}): Knex {
   const { url, log } = options
+  const poolMax = Math.max(2, options.poolMax)
+  const connection = (): Knex.PgConnectionConfig => ({
+    connectionString: url,
+    types,
+    application_name: 'carrel',
+    statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    // Whoever has hung up waits for nothing: the process of a server that was killed ends its statement within seconds.
+    options: `-c client_connection_check_interval=${CHECK_CLIENT_MS}`,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+  })
+  const limiter = openStatementLimiter({
+    poolMax,
+    limits: { ...STATEMENT_LIMITS, ...options.limits },
+    configure: () => ({ connectionString: url, application_name: 'carrel', keepAlive: true }),
+  })
   return knexFactory({
-    client: 'pg',
-    connection: (): Knex.PgConnectionConfig => ({
-      connectionString: url,
-      types,
-      application_name: 'carrel',
-      statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
-    }),
-    pool: { min: 0, max: Math.max(2, options.poolMax) },
-    acquireConnectionTimeout: ACQUIRE_TIMEOUT_MS,
+    client: limitedClient(limiter),
+    connection,
+    pool: { min: 0, max: poolMax },
+    acquireConnectionTimeout: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
+    // Values belong neither into messages nor into the log, and writing out a megabyte of them takes the main thread.
+    compileSqlOnError: false,
     log: {
       warn: (message: unknown) => log.warn({}, `database: ${String(message)}`),
       error: (message: unknown) => log.error({}, `database: ${String(message)}`),

@@ -1,0 +1,18 @@
+/** The dialect that knex takes by the name `pg`; the package ships no types for it. */
+declare module 'knex/lib/dialects/postgres/index.js' {
+  import type { Knex } from 'knex'
+
+  export interface Runner {
+    run(): Promise<unknown>
+  }
+
+  export default class PostgresClient extends Knex.Client {
+    /** Set on the client of a transaction, which inherits methods but no fields. */
+    transacting?: true
+    override runner(builder: unknown): Runner
+    override query(connection: unknown, statement: unknown): Promise<unknown>
+    override acquireConnection(): Promise<object>
+    override releaseConnection(connection: object): Promise<void>
+    override destroy(callback?: unknown): Promise<void>
+  }
+}

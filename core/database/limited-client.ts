@@ -1,0 +1,101 @@
+import PostgresClient from 'knex/lib/dialects/postgres/index.js'
+import { type Connection, NoPlace, noConnection, type StatementLimiter, waitedTooLong } from '#core/database/statement-limits.ts'
+import { currentScope, type LiveScope, runWithPlace } from '#core/database/statement-scope.ts'
+
+/**
+ * A client of knex whose statements keep the limits of the scope that they run in, if any. Every statement of every query builder passes
+ * here, so that no query has to know. The limiter is held by the class: clients of transactions inherit methods and no fields.
+ */
+export function limitedClient(limiter: StatementLimiter): typeof PostgresClient {
+  const { limits, places } = limiter
+  const shares = new WeakMap<object, () => void>()
+
+  /** Where there was no place the connection has been given back; another is taken when there is one. */
+  async function runAgain(scope: LiveScope, run: () => Promise<unknown>): Promise<unknown> {
+    const begun = performance.now()
+    const release = await places.take(scope.owner, limits.waitMs - scope.waitedMs)
+    scope.waitedMs += performance.now() - begun
+    if (release === null) throw waitedTooLong(limits)
+    try {
+      return await runWithPlace(scope, run)
+    } finally {
+      release()
+    }
+  }
+
+  async function acquireShare(scope: LiveScope, acquire: (waitMs: number) => Promise<object>): Promise<object> {
+    const begun = performance.now()
+    const release = await limiter.shares.take(scope.owner, limits.acquireMs)
+    if (release === null) throw noConnection()
+    try {
+      const connection = await acquire(limits.acquireMs - (performance.now() - begun))
+      shares.set(connection, release)
+      return connection
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  return class LimitedClient extends PostgresClient {
+    override runner(builder: unknown) {
+      const runner = super.runner(builder)
+      const stored = currentScope()
+      if (stored === null || stored.hasPlace || this.transacting) return runner
+      const run = runner.run.bind(runner)
+      runner.run = () =>
+        run().catch((error: unknown) => {
+          if (error instanceof NoPlace) return runAgain(stored.scope, () => super.runner(builder).run())
+          throw error
+        })
+      return runner
+    }
+
+    override query(connection: unknown, statement: unknown): Promise<unknown> {
+      const stored = currentScope()
+      const start = () => super.query(connection, statement)
+      if (stored === null) return start()
+      const sql = typeof statement === 'string' ? statement : (statement as { sql: string }).sql
+      const mayRunAgain = !stored.hasPlace && !this.transacting
+      return limiter.run({ sql, connection: connection as Connection, scope: stored.scope, mayRunAgain }, start)
+    }
+
+    override async acquireConnection(): Promise<object> {
+      const stored = currentScope()
+      if (stored === null) return await super.acquireConnection()
+      return await acquireShare(stored.scope, (waitMs) => acquireWithin(this.pool as Pool, waitMs))
+    }
+
+    override releaseConnection(connection: object): Promise<void> {
+      shares.get(connection)?.()
+      shares.delete(connection)
+      return super.releaseConnection(connection)
+    }
+
+    override async destroy(callback?: unknown): Promise<void> {
+      await super.destroy(callback)
+      await limiter.close()
+    }
+  }
+}
+
+/** The pool of a client that is open; after `destroy` there is none. */
+type Pool = { acquire(): { promise: Promise<object>; abort(): void } } | undefined
+
+async function acquireWithin(pool: Pool, waitMs: number): Promise<object> {
+  if (!pool) throw new Error('Unable to acquire a connection')
+  const pending = pool.acquire()
+  let isLate = false
+  const abort = () => {
+    isLate = true
+    pending.abort()
+  }
+  const timer = setTimeout(abort, Math.max(1, waitMs))
+  try {
+    return await pending.promise
+  } catch (error) {
+    throw isLate ? noConnection() : error
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,65 @@
+/** Gives a place back; calling it again does nothing. */
+export type Release = () => void
+
+/** A number of places, of which one owner gets only some. Whoever waits longest comes first, unless that one has its share. */
+export interface Places {
+  /** A place at once, or null. */
+  tryTake(owner: string): Release | null
+  /** A place within the time, or null. */
+  take(owner: string, waitMs: number): Promise<Release | null>
+}
+
+export function openPlaces({ total, perOwner }: { total: number; perOwner: number }): Places {
+  const taken = new Map<string, number>()
+  const waiting = new Set<{ owner: string; give: (release: Release) => void }>()
+  let left = total
+
+  function tryTake(owner: string): Release | null {
+    const own = taken.get(owner) ?? 0
+    if (left === 0 || own >= perOwner) return null
+    left--
+    taken.set(owner, own + 1)
+    let isGivenBack = false
+    return () => {
+      if (isGivenBack) return
+      isGivenBack = true
+      giveBack(owner)
+    }
+  }
+
+  function giveBack(owner: string): void {
+    left++
+    const own = (taken.get(owner) ?? 1) - 1
+    if (own === 0) taken.delete(owner)
+    else taken.set(owner, own)
+    for (const next of waiting) {
+      const release = tryTake(next.owner)
+      if (release === null) continue
+      waiting.delete(next)
+      next.give(release)
+      return
+    }
+  }
+
+  return {
+    tryTake,
+    async take(owner, waitMs) {
+      const release = tryTake(owner)
+      if (release || waitMs <= 0) return release
+      return await new Promise((resolve) => {
+        const entry = {
+          owner,
+          give: (given: Release) => {
+            clearTimeout(timer)
+            resolve(given)
+          },
+        }
+        const timer = setTimeout(() => {
+          waiting.delete(entry)
+          resolve(null)
+        }, waitMs)
+        waiting.add(entry)
+      })
+    },
+  }
+}

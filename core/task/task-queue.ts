@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Knex } from 'knex'
 import { PgBoss } from 'pg-boss'
-import { runOutOfScope } from '#core/database/statement-scope.ts'
 import { duringWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/log.ts'
 import { FinalFailure, TASK_PRIORITY, type TaskHandler, type TaskQueue, type TaskType, taskErrorMessage } from '#core/task/task.ts'
@@ -124,8 +123,7 @@ export async function openTaskQueue(options: {
   function pump(lane: Lane): Promise<void> {
     if (!started) return Promise.resolve()
     lane.again = true
-    // A request may have woken it, and has nothing to do with what runs then.
-    lane.pumping ??= runOutOfScope(() => turn(lane))
+    lane.pumping ??= turn(lane)
     return lane.pumping
   }
 

@@ -28,7 +28,7 @@ const FOLDERS: Record<string, readonly string[]> = {
 
 /** Packages that only some files may import. Everything outside test and bench that is not named here is free for its folder. */
 const SOLE_IMPORTERS: Record<string, RegExp> = {
-  knex: /^core\/.*(database|-store|-query)\.ts$|^migrations\//,
+  knex: /^core\/(database\/|.*(database|-store|-query)\.ts$)|^migrations\//,
   pg: /^core\/(database\/|.*(database|-store|-query)\.ts$)/,
   'pg-boss': /^core\/task\/task-queue\.ts$/,
   piscina: /^workers\/pool\.ts$/,

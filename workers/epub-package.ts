@@ -1,5 +1,7 @@
 import type { Embedded, Problem } from '#core/book/analysis.ts'
+import { normalizeText } from '#core/foundation/text.ts'
 import { BookFault } from './fault.ts'
+import { NAME_CHARACTERS_MAX } from './limits.ts'
 import { openRemarks } from './metadata-values.ts'
 import { readOpfMetadata } from './opf-metadata.ts'
 import type { XmlDocument, XmlElement } from './xml.ts'
@@ -164,7 +166,7 @@ function entryFinder(archive: ZipArchive): (path: string) => ZipEntry | undefine
 }
 
 function foldName(name: string): string {
-  return name.normalize('NFC').toLowerCase()
+  return normalizeText(name, NAME_CHARACTERS_MAX).toLowerCase()
 }
 
 /** The archive path that `href` in the file `from` means; undefined for other places (`http:`, `data:`) and for the file itself (`#note`). */

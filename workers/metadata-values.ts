@@ -1,4 +1,5 @@
 import type { Problem } from '#core/book/analysis.ts'
+import { normalizeText } from '#core/foundation/text.ts'
 import type { Author, AuthorRole } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { AUTHORS_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
@@ -85,7 +86,7 @@ export function authorsOf(people: readonly { name: string | undefined; role: Aut
   const authors = new Map<string, Author>()
   for (const { name, role, sortName } of people) {
     const line = lineOf(name, NAME_LENGTH_MAX)
-    const key = `${role}\0${line?.normalize('NFC')}`
+    const key = `${role}\0${normalizeText(line ?? '', NAME_LENGTH_MAX)}`
     if (line === undefined || authors.has(key)) continue
     if (authors.size === AUTHORS_MAX) break
     const sort = lineOf(sortName, NAME_LENGTH_MAX)
@@ -94,6 +95,12 @@ export function authorsOf(people: readonly { name: string | undefined; role: Aut
   return [...authors.values()]
 }
 
+/** Longer than any number with the words that stand around it. */
+const NUMBER_LENGTH_MAX = 100
+
+/** Full-width and other digits as plain ones; a text that is too long for a number is empty. */
+const plainDigits = (text: string) => (text.length > NUMBER_LENGTH_MAX ? '' : normalizeText(text, NUMBER_LENGTH_MAX, 'NFKC').trim())
+
 /** A whole number within bounds; "2019.0" and full-width digits are understood. What means "not set" (empty, -1) is no remark. */
 export function wholeOf(
   text: string | undefined,
@@ -101,9 +108,10 @@ export function wholeOf(
   remarks: Remarks,
   bounds: { min: number; max: number } = { min: 0, max: INT32_MAX },
 ): number | undefined {
-  const written = (text ?? '').normalize('NFKC').trim()
+  const written = (text ?? '').trim()
   if (written === '' || written === '-1') return undefined
-  const value = /^[+-]?\d{1,15}(\.0+)?$/.test(written) ? Number(written) : Number.NaN
+  const digits = plainDigits(written)
+  const value = /^[+-]?\d{1,15}(\.0+)?$/.test(digits) ? Number(digits) : Number.NaN
   if (value >= bounds.min && value <= bounds.max) return value
   remarks.add(name, written, Number.isNaN(value) ? 'is no whole number' : `is not between ${bounds.min} and ${bounds.max}`)
   return undefined
@@ -123,7 +131,7 @@ export function positionOf(text: string | undefined, name: string, remarks: Rema
   const written = (text ?? '').trim().replace(/^#\s*/, '')
   if (written === '') return undefined
   const fraction = FRACTIONS.get(written.at(-1) ?? '')
-  const digits = NUMBER.exec((fraction === undefined ? written : written.slice(0, -1)).normalize('NFKC'))?.[1]
+  const digits = NUMBER.exec(plainDigits(fraction === undefined ? written : written.slice(0, -1)))?.[1]
   const whole = digits === undefined ? (written.length === 1 && fraction !== undefined ? 0 : Number.NaN) : Number(digits.replace(',', '.'))
   const value = whole + (fraction ?? 0)
   if (Math.abs(value) <= POSITION_MAX) return value

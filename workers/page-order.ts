@@ -1,3 +1,4 @@
+import { normalizeText } from '#core/foundation/text.ts'
 import { NAME_CHARACTERS_MAX } from './limits.ts'
 
 /** Which entries of an archive are pages, and in which order people expect them. */
@@ -51,7 +52,7 @@ const NON_ASCII = /[^\x00-\x7f]/
 
 /** What is compared: plain letters in lower case, wide digits as digits. `/` becomes the lowest character, so that a folder's pages stay together. */
 function sortKey(name: string): string {
-  const plain = NON_ASCII.test(name) ? name.normalize('NFKD').replace(/\p{M}/gu, '') : name
+  const plain = NON_ASCII.test(name) ? normalizeText(name, NAME_CHARACTERS_MAX, 'NFKD').replace(/\p{M}/gu, '') : name
   return plain.toLowerCase().replaceAll('/', '\u0001')
 }
 

@@ -5,6 +5,7 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { getHeldBook } from '#core/book/metadata-query.ts'
 import { refuse } from '#core/errors.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import {
   averageRating,
@@ -24,7 +25,7 @@ import { AlternateTitle, ExternalId, ExternalLink, ExternalRating } from '#core/
 const Source = Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
 const Line = Type.String({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
-/** More than a series has in all languages of the world. */
+/** There are fewer services. */
 const FACTS_MAX = 200
 
 const SeriesId = Type.Object({ seriesId: Uuid })
@@ -163,8 +164,9 @@ function routesOf(kind: Kind) {
       run: async (call, { params, body }) => {
         const { database } = call.services
         const id = await ownerOf(call, params)
-        if ((await listFacts(database, facts, [id])).length >= FACTS_MAX)
-          refuse('invalid_value', `There are ${FACTS_MAX} ${kind.what} already; delete some first.`)
+        const most = facts === 'series_alternate_titles' ? ALTERNATE_TITLES_MAX : FACTS_MAX
+        if ((await listFacts(database, facts, [id])).length >= most)
+          refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
         const row = { [owner === 'series' ? 'series_id' : 'book_id']: id, ...kind.rowOf(body as Record<string, unknown>) }
         return await saveFact(database, facts, row)
       },

@@ -39,11 +39,17 @@ export async function writeFact<Name extends FactName>(
 }
 
 async function writeTitles(trx: Knex, seriesId: string, before: Facts['alternateTitles'], after: Facts['alternateTitles']): Promise<void> {
-  const has = (titles: Facts['alternateTitles'], wanted: Facts['alternateTitles'][number]) =>
-    titles.some(({ label, title }) => label === wanted.label && title === wanted.title)
-  for (const { label, title } of before.filter((one) => !has(after, one)))
-    await trx('series_alternate_titles').where({ series_id: seriesId, label, title }).delete()
-  const added = after.filter((one) => !has(before, one))
+  const keyOf = ({ label, title }: Facts['alternateTitles'][number]) => `${label}\0${title}`
+  const [had, has] = [new Set(before.map(keyOf)), new Set(after.map(keyOf))]
+  const gone = before.filter((one) => !has.has(keyOf(one)))
+  // One statement for all: each rebuilds what the series and its books are found by.
+  if (gone.length > 0)
+    await trx.raw(
+      `DELETE FROM series_alternate_titles WHERE series_id = ?
+       AND (label, title) IN (SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[])))`,
+      [seriesId, gone.map(({ label }) => label), gone.map(({ title }) => title)],
+    )
+  const added = after.filter((one) => !had.has(keyOf(one)))
   if (added.length > 0) await trx('series_alternate_titles').insert(added.map((one) => ({ series_id: seriesId, ...one })))
 }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import type { Holding } from '#core/metadata/field.ts'
 import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { nameKey } from '#core/taxonomy/name.ts'
 
 /** What stands beside the fields of a series or book, as far as a provider may say it. */
@@ -86,16 +87,22 @@ const lockOf = (kind: Kind, fact: FactName): string | null => {
 export function mergedFact<Name extends FactName>(name: Name, before: Facts[Name], given: Facts[Name]): Facts[Name] {
   if (name === 'genres' || name === 'tags') {
     const known = new Map((before as string[]).map((one) => [nameKey(one), one]))
-    const keys = new Map((given as string[]).map((one) => [nameKey(one), known.get(nameKey(one)) ?? one]))
-    return [...keys.values()].sort((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) as Facts[Name]
+    const merged = new Map<string, string>()
+    for (const one of given as string[]) {
+      const key = nameKey(one)
+      merged.set(key, known.get(key) ?? one)
+    }
+    return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name) as Facts[Name]
   }
   if (name === 'alternateTitles') {
     const titles = before as Facts['alternateTitles']
-    const more = (given as Facts['alternateTitles']).filter(({ title }, index, all) => {
-      const same = (other: { title: string }) => nameKey(other.title) === nameKey(title)
-      return !titles.some(same) && all.findIndex(same) === index
-    })
-    return [...titles, ...more] as Facts[Name]
+    const known = new Set(titles.map(({ title }) => nameKey(title)))
+    const more = new Map<string, Facts['alternateTitles'][number]>()
+    for (const one of given as Facts['alternateTitles']) {
+      const key = nameKey(one.title)
+      if (titles.length + more.size < ALTERNATE_TITLES_MAX && !known.has(key) && !more.has(key)) more.set(key, one)
+    }
+    return [...titles, ...more.values()] as Facts[Name]
   }
   return { ...(before as object), ...(given as object) } as Facts[Name]
 }

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { normalizeText } from '#core/foundation/text.ts'
 import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
+import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /** What became of one member of a patch. */
 export interface Outcome {
@@ -162,7 +164,7 @@ function storeAuthors(draft: Draft, authors: Author[]): void {
 function uniqueAuthors(authors: readonly Author[]): Author[] {
   const seen = new Map<string, Author>()
   for (const author of authors) {
-    const key = `${author.role}\0${author.name.normalize('NFC')}`
+    const key = `${author.role}\0${normalizeText(author.name, NAME_LENGTH_MAX)}`
     if (!seen.has(key)) seen.set(key, author)
   }
   return [...seen.values()]

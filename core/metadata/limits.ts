@@ -6,5 +6,7 @@ export const SUMMARY_LENGTH_MAX = 40_000
 /** The largest anthologies name some two hundred people. */
 export const AUTHORS_MAX = 500
 export const LIST_MAX = 500
+/** More than a series has in all languages of the world; they stand in what each of its books is found by. */
+export const ALTERNATE_TITLES_MAX = 50
 /** JSON text of `customMetadata`: a page of facts, not a file. */
 export const CUSTOM_BYTES_MAX = 64 * 1024

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { KeptEmbedded } from '#core/book/embedded.ts'
 import type { Author } from '#core/metadata/field.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 
 /** What one book has to say of its series; only what its file gave, for what a person entered for one book says nothing of the others. */
 export interface BookVoice {
@@ -89,7 +90,9 @@ export async function forgetSeeded(trx: Knex, seriesIds: readonly string[]): Pro
 export async function seedAlternateTitles(trx: Knex, seriesId: string, titles: readonly { label: string; title: string }[]): Promise<void> {
   if (titles.length === 0) return
   const known = await trx('series_alternate_titles').where('series_id', seriesId).select('label', 'title')
-  const fresh = titles.filter(({ label, title }) => !known.some((row) => row.label === label && row.title === title))
+  const keyOf = ({ label, title }: { label: string; title: string }) => `${label}\0${title}`
+  const keys = new Set(known.map(keyOf))
+  const fresh = titles.filter((one) => !keys.has(keyOf(one))).slice(0, Math.max(0, ALTERNATE_TITLES_MAX - known.length))
   if (fresh.length > 0) await trx('series_alternate_titles').insert(fresh.map((row) => ({ series_id: seriesId, ...row })))
 }
 

@@ -1,3 +1,5 @@
+import { normalizeText } from '#core/foundation/text.ts'
+import { TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 
 /** Longer than any genre; a sentence is no tag. */
@@ -5,9 +7,9 @@ export const NAME_LENGTH_MAX = 100
 /** A series with more than this has a keyword list, not tags. */
 export const NAMES_MAX = 200
 
-/** The name as it is shown: spaces at the ends gone, those inside single. */
+/** The name as it is shown: spaces at the ends gone, those inside single. Of what is longer than any stored text, only the beginning. */
 export function cleanName(name: string): string {
-  return name.normalize('NFC').trim().replaceAll(/\s+/g, ' ')
+  return normalizeText(name, TEXT_LENGTH_MAX).trim().replaceAll(/\s+/g, ' ')
 }
 
 /** What makes two names one: case does not count, nor how spaces were typed. */

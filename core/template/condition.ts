@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
 import { refuse } from '#core/errors.ts'
+import { normalizeText } from '#core/foundation/text.ts'
 import type { Context } from '#core/template/context.ts'
 import { readPath } from '#core/template/context-path.ts'
 
@@ -209,8 +210,11 @@ function textOf(value: unknown): string {
   return JSON.stringify(value)
 }
 
+/** Of the text that is compared: no field of a book or series is longer, and none of its custom metadata. */
+const COMPARED_LENGTH_MAX = 65_536
+
 /** Two values with one key are the same: case does not count, nor whether a number came as text. */
-const keyOf = (value: unknown) => textOf(value).normalize('NFC').toLowerCase()
+const keyOf = (value: unknown) => normalizeText(textOf(value), COMPARED_LENGTH_MAX).toLowerCase()
 
 const isSame = (actual: unknown, value: Scalar) => (isNull(actual) ? isNull(value) : value !== null && keyOf(actual) === keyOf(value))
 

@@ -1,3 +1,4 @@
+import { normalizeText } from '../../../plugin-sdk/text.ts'
 import type { LibraryEntry } from '../../../plugin-sdk/types.ts'
 import { countSpread, FIELDS, type Field, type Vectors, weighTerms } from './vectors.ts'
 import { eachWord, WORD_BUCKETS } from './words.ts'
@@ -100,7 +101,8 @@ function seriesOf(entry: LibraryEntry): Series {
 }
 
 /** The same name however it is written; a tag is no genre. */
-const keyOf = (field: Field, name: string) => `${field}:${name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()}`
+const keyOf = (field: Field, name: string) =>
+  `${field}:${normalizeText(name, NAME_LENGTH_MAX, 'NFKC').toLowerCase().replace(/\s+/g, ' ').trim()}`
 
 /** Takes a library in, page by page, and weighs its terms when all are known. */
 export function openCatalogue(): { add(entries: readonly LibraryEntry[]): void; close(): Catalogue } {

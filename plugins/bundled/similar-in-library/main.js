@@ -2,6 +2,42 @@
 // biome-ignore-all format: built from main.ts
 // biome-ignore-all assist: built from main.ts
 
+// ../../plugin-sdk/normalize-text.ts
+var MARKS_IN_A_ROW_MAX = 30;
+var MARKS = /[\p{M}\uff9e\uff9f]+/gu;
+var ASCII = /^[\0-\x7f]*$/;
+function cutText(text, max) {
+  if (text.length <= max) return text;
+  const last = text.charCodeAt(max - 1);
+  return text.slice(0, last >= 55296 && last <= 56319 ? max - 1 : max);
+}
+function boundMarks(text) {
+  if (ASCII.test(text)) return text;
+  return text.replace(MARKS, (run) => run.length > MARKS_IN_A_ROW_MAX ? firstCharacters(run, MARKS_IN_A_ROW_MAX) : run);
+}
+function firstCharacters(run, count2) {
+  let end = 0;
+  for (let left = count2; left > 0 && end < run.length; left--) end += run.codePointAt(end) > 65535 ? 2 : 1;
+  return run.slice(0, end);
+}
+function normalizeText(text, max, form = "NFC") {
+  const start = cutText(text, max);
+  return ASCII.test(start) ? start : boundMarks(start).normalize(form);
+}
+
+// ../../plugin-sdk/text.ts
+var MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\\.?";
+var YEAR = "(\\d{4})";
+var DAY = "(\\d{1,2})(?:st|nd|rd|th)?";
+var DATES = [
+  [/^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:t.*)?$/, ([year, month, day]) => [year, month, day]],
+  [/^(\d{4})(\d{2})(\d{2})$/, ([year, month, day]) => [year, month, day]],
+  [new RegExp(`^${MONTH} ${DAY},? ${YEAR}$`), ([month, day, year]) => [year, month, day]],
+  [new RegExp(`^${DAY}\\.? ${MONTH},? ${YEAR}$`), ([day, month, year]) => [year, month, day]],
+  [new RegExp(`^${MONTH},? ${YEAR}$`), ([month, year]) => [year, month]],
+  [new RegExp(`^${YEAR},? ${MONTH}(?: ${DAY})?$`), ([year, month, day]) => [year, month, day]]
+];
+
 // similar-in-library/words.ts
 var STOP_WORDS = new Set(
   [
@@ -28,7 +64,7 @@ function bucketOf(word) {
   return (hash ^ hash >>> 13) & WORD_BUCKETS - 1;
 }
 function eachWord(text, lengthMax, onWord) {
-  const plain = text.slice(0, lengthMax).replace(MARKUP, " ").normalize("NFKC").toLowerCase();
+  const plain = normalizeText(text.slice(0, lengthMax).replace(MARKUP, " "), lengthMax, "NFKC").toLowerCase();
   for (const word of plain.match(WORD) ?? []) {
     if (word.charCodeAt(0) >= 3584 && SPACELESS.test(word)) {
       for (let index = 1; index < Math.min(word.length, lengthMax); index++) onWord(bucketOf(word.slice(index - 1, index + 1)));
@@ -174,7 +210,7 @@ function seriesOf(entry) {
     readers: count(entry.readers)
   };
 }
-var keyOf = (field, name) => `${field}:${name.normalize("NFKC").toLowerCase().replace(/\s+/g, " ").trim()}`;
+var keyOf = (field, name) => `${field}:${normalizeText(name, NAME_LENGTH_MAX, "NFKC").toLowerCase().replace(/\s+/g, " ").trim()}`;
 function openCatalogue() {
   const series = [];
   const names = /* @__PURE__ */ new Map();

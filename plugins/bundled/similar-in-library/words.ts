@@ -1,5 +1,7 @@
 /** The words of a text that say what it is about, in any language. */
 
+import { normalizeText } from '../../../plugin-sdk/text.ts'
+
 /** Words that stand in every description; those that a library is full of weigh nothing anyway. */
 const STOP_WORDS = new Set(
   [
@@ -36,7 +38,7 @@ function bucketOf(word: string): number {
 
 /** Calls back with the bucket of every word of a text that says something; a word that stands there twice comes twice. */
 export function eachWord(text: string, lengthMax: number, onWord: (bucket: number) => void): void {
-  const plain = text.slice(0, lengthMax).replace(MARKUP, ' ').normalize('NFKC').toLowerCase()
+  const plain = normalizeText(text.slice(0, lengthMax).replace(MARKUP, ' '), lengthMax, 'NFKC').toLowerCase()
   for (const word of plain.match(WORD) ?? []) {
     if (word.charCodeAt(0) >= 0x0e00 && SPACELESS.test(word)) {
       for (let index = 1; index < Math.min(word.length, lengthMax); index++) onWord(bucketOf(word.slice(index - 1, index + 1)))

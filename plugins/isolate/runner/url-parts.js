@@ -7,6 +7,8 @@
   'use strict'
   const encode = encodeURIComponent
   const PORTS = { __proto__: null, 'http:': 80, 'https:': 443, 'ws:': 80, 'wss:': 443, 'ftp:': 21, 'file:': null }
+  /** Names of hosts have 253 octets; to normalize a long one would take a time that grows with its square. */
+  const DOMAIN_LENGTH_MAX = 2_000
   const isSpecial = (url) => url.scheme in PORTS
 
   // ── Percent signs ──
@@ -139,7 +141,7 @@
   /** Names of hosts in other scripts. Which letters are names of hosts at all is left to the name servers. */
   function toAscii(domain) {
     if (/^[\0-\x7f]*$/.test(domain)) return domain.toLowerCase()
-    if (domain.includes('\ufffd')) return ''
+    if (domain.includes('\ufffd') || domain.length > DOMAIN_LENGTH_MAX) return ''
     const mapped = [...domain.replace(/\u00ad|\u200b|\u2060|\ufeff|[\ufe00-\ufe0f]/g, '').normalize('NFKC')]
       .map((char) => char.toLowerCase())
       .join('')

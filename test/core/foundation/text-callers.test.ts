@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const PRODUCT = ['api', 'core', 'migrations', 'plugin-sdk', 'plugins', 'workers']
+
+/** What takes a time that grows with the square of a run of marks, and where it may stand all the same. */
+const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, string> }[] = [
+  {
+    pattern: /\.normalize\(/,
+    instead: 'call normalizeText of core/foundation/text.ts, which cuts and bounds first',
+    allowed: {
+      'plugin-sdk/normalize-text.ts': 'is the implementation',
+      'plugins/isolate/runner/url-parts.js': 'runs in a sandbox, on names of hosts of bounded length',
+    },
+  },
+  {
+    pattern: /\.localeCompare\(|Intl\.Collator|\bcollator\b/i,
+    instead: 'bound the marks before texts are compared by a language',
+    allowed: {
+      'core/library/walk.ts': 'bounds the marks of both names',
+      'core/series/series-query.ts': 'compares single letters',
+      'workers/page-order.ts': 'only a comment',
+    },
+  },
+  {
+    pattern: /\bnormalize\(given\b/i,
+    instead: 'bound the marks by carrel_bound_marks in SQL',
+    allowed: {
+      'migrations/0006_search.ts': 'is replaced by a later one',
+      'migrations/0010_bounded_search.ts': 'gives back what was before when it is undone',
+    },
+  },
+]
+
+/** Bundles are built from sources that are looked at. */
+const isBuilt = (path: string) => /^plugins\/bundled\/[^/]+\/main\.js$|^plugin-sdk\/dist\//.test(path)
+
+t.test('text is normalized and compared in bounded pieces everywhere', async (t) => {
+  const paths = PRODUCT.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(ts|mjs|js)$/.test(entry.name) && !entry.parentPath.includes('node_modules'))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+  ).filter((path) => !isBuilt(path))
+  t.ok(paths.length > 200, 'the walk finds the code')
+  for (const { pattern, instead, allowed } of FORBIDDEN) {
+    const found = paths.filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')))
+    t.same(
+      found.filter((path) => !Object.hasOwn(allowed, path)),
+      [],
+      `${pattern.source}: ${instead}`,
+    )
+    t.same(
+      Object.keys(allowed).filter((path) => !found.includes(path)),
+      [],
+      'and what is allowed is there',
+    )
+  }
+})

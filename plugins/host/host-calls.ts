@@ -9,6 +9,7 @@ import type { EgressRule } from '#plugins/egress/request.ts'
 import { ruleOfAddress } from '#plugins/egress/rules.ts'
 import type { Credentials } from '#plugins/host/credentials.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
+import { JsonText } from '#plugins/isolate/guest-text.ts'
 import type { CallRecord } from '#plugins/journal/plugin-journal.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import type { Permissions } from '#plugins/manifest/permissions.ts'
@@ -93,13 +94,14 @@ export function openHostCalls(parts: {
 
     'storage.get': async (payload, caller) => {
       const text = await readStored(database, ownerOf(caller), keyOf(payload))
-      return text === null ? null : JSON.parse(text)
+      return text === null ? null : new JsonText(text)
     },
     'storage.set': async (payload, caller) => {
       const owner = ownerOf(caller)
       const key = keyOf(payload)
       // Text columns know neither NUL nor half of a surrogate pair, JSON escapes both.
-      const value = (JSON.stringify(payload['value'] ?? null) as string).toWellFormed()
+      const given = payload['value'] ?? null
+      const value = (given instanceof JsonText ? given.text : JSON.stringify(given)).toWellFormed()
       if (value.length > VALUE_LENGTH_MAX) refuse('limit', `A value may have ${VALUE_LENGTH_MAX} characters as JSON.`)
       const { ttlSeconds } = payload
       if (

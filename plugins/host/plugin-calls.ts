@@ -9,9 +9,9 @@ import type { Egress } from '#plugins/egress/egress.ts'
 import type { Credentials } from '#plugins/host/credentials.ts'
 import { openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { openJsonReader } from '#plugins/host/json-reader.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
-import { readResult } from '#plugins/host/results.ts'
 import type { Budget, Guest, Program } from '#plugins/isolate/guest.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
@@ -120,6 +120,7 @@ export interface PluginCallParts {
 export function openPluginCalls(parts: PluginCallParts): PluginCalls {
   const { database, supervisor, journal, health, log } = parts
   const answersFor = openHostCalls(parts)
+  const reader = openJsonReader()
   /** Isolates by plugin, and by reader where it runs for one: nothing of one reader is ever in the memory of another's. */
   const live = new Map<string, Live>()
 
@@ -220,6 +221,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         method: method.slice(method.lastIndexOf('.') + 1),
         record,
       }),
+      readLarge: reader.readLarge,
       onSay(kind, { level, message, data, fraction, text: said }) {
         if (kind === 'progress') {
           if (typeof fraction === 'number') onProgress?.(Math.min(Math.max(fraction, 0), 1), typeof said === 'string' ? said : null)
@@ -303,7 +305,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
           const options = { record, callId, ...(call.onProgress && { onProgress: call.onProgress }) }
           const answer = await run(guest, setting, method, text, budget, options)
           noteWork()
-          return { answer, result: readResult(method, answer.text) }
+          return { answer, result: await reader.readResult(method, answer.text) }
         })
         const { answer, result } = await Promise.race([running, givenUp])
         const { cpuMs, wallMs } = answer
@@ -376,6 +378,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     close() {
       clearInterval(watch)
       for (const key of [...live.keys()]) drop(key)
+      reader.close()
     },
   }
 }

@@ -58,6 +58,11 @@ export interface CallOptions {
   more?: string
   /** Answers a request that the guest makes during the call: what resolves is sent as JSON, a GuestError is told with its code. */
   onRequest?: (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown>
+  /**
+   * Reads a request of more than 64 K characters beside this thread, and answers its payload. Without it there are none.
+   * @throws GuestError
+   */
+  readLarge?: (kind: string, body: string) => Promise<unknown>
   /** What the guest says without waiting for an answer; of a shape that nobody has checked. */
   onSay?: (kind: 'log' | 'progress', payload: Record<string, unknown>) => void
 }
@@ -79,6 +84,8 @@ const CALLS_MAX = 1_000
 const AGE_MS_MAX = 60 * 60_000
 /** Fits into a frame whatever letters it is made of. */
 const ARGUMENT_LENGTH_MAX = 10_000_000
+/** Two configurations of 32 KB and what else a context is made of. */
+const MORE_LENGTH_MAX = 72 * 1024
 
 /** @param moveIn finds a home for a tenancy, at once or later, and returns how to stop looking */
 export function openGuest(
@@ -166,6 +173,13 @@ export function openGuest(
             new GuestError(
               'invalid_argument',
               `An argument of ${text.length} characters is too large; ${ARGUMENT_LENGTH_MAX} are allowed.`,
+            ),
+          )
+        if ((options.more?.length ?? 0) > MORE_LENGTH_MAX)
+          return reject(
+            new GuestError(
+              'invalid_argument',
+              `The configuration that the call brings along is too large; ${MORE_LENGTH_MAX} are allowed.`,
             ),
           )
         if (waiting.length >= program.queueMax)

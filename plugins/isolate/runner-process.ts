@@ -24,6 +24,8 @@ export interface RunnerProcess {
 export type Death = 'memory' | 'timeout' | 'closed' | 'crash'
 
 export interface Listener {
+  /** Asked with the header of a frame before its body is read; see the reader of frames. */
+  isWanted(header: unknown, bodyBytes: number): boolean
   onFrame(header: unknown, body: string): void
   onDeath(reason: Death): void
 }
@@ -136,10 +138,13 @@ export function startRunner(
     socket.destroy()
   }
 
-  const read = createFrameReader((header, body) => {
+  const hear = (header: unknown, body: string): void => {
+    // Of a chunk that brought several.
+    if (death !== null) return
     if ((header as { kind?: unknown } | null)?.kind === 'ready') begun?.resolve()
     else listener.onFrame(header, body)
-  })
+  }
+  const read = createFrameReader(hear, (header, bodyBytes) => death === null && listener.isWanted(header, bodyBytes))
   socket.on('data', (chunk: Buffer) => {
     if (death !== null) return
     try {

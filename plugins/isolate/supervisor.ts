@@ -52,6 +52,10 @@ const START_MS_MAX = 15_000
 const STILLBORN_MAX = 3
 /** Messages that nobody asked for, within a second: a closed isolate leaves some hundreds behind at most. */
 const STRAYS_MAX = 2_000
+/** So many bytes of a body that nobody waits for count as one more, up to a quarter of what may stray: an answer that came too late is no offence. */
+const STRAY = { bytes: 8 * 1024, countMax: STRAYS_MAX / 4 }
+/** Of one UTF-16 unit. */
+const UTF8_BYTES_MAX = 3
 
 /** A runner, and who lives in it. */
 interface House {
@@ -101,7 +105,9 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       runner: startRunner(
         log,
         {
+          isWanted: (header, bodyBytes) => isWanted(house, header, bodyBytes),
           onFrame: (header, body) => {
+            if (house.doomed) return
             house.lastHeard = performance.now()
             if (hear(house, header, body)) return
             house.strays += 1
@@ -123,6 +129,22 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
     )
     houses.add(house)
     return house
+  }
+
+  /** Asked before a body is read: by the header alone, whose body is never longer than what it announces. */
+  const isWanted = (house: House, header: unknown, bodyBytes: number): boolean => {
+    if (house.doomed || header === null || typeof header !== 'object') return false
+    const said = header as Record<string, unknown>
+    const guest = typeof said['sandbox'] === 'number' ? house.guests.get(said['sandbox']) : undefined
+    const lengthMax = guest?.inhabitant.lengthMaxOf(said) ?? null
+    // What nobody waits for is let go unread, as often as strays may come.
+    if (guest === undefined || lengthMax === null) {
+      house.strays += Math.min(Math.ceil(bodyBytes / STRAY.bytes), STRAY.countMax)
+      return false
+    }
+    if (bodyBytes <= lengthMax * UTF8_BYTES_MAX) return true
+    accuse(house, guest.program.place, `a message of ${bodyBytes} bytes where ${lengthMax} characters are allowed`)
+    return false
   }
 
   /** @returns whether it was something that somebody waits for */
@@ -152,7 +174,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       if (isAnswer && placement.clear(program)) inhabitant.onUnwanted()
       return isAnswer
     }
-    if (kind === 'host' || kind === 'log' || kind === 'progress') return inhabitant.onRequest(kind, id, body)
+    if (kind === 'host') return inhabitant.onRequest(header as Parameters<Inhabitant['onRequest']>[0], body)
+    if (kind === 'log' || kind === 'progress') return inhabitant.onSay(kind, id, body)
     if (kind === 'inspect') return inhabitant.onInspect(body)
     if (kind !== 'ended') return false
     house.guests.delete(sandbox as number)

@@ -1,6 +1,17 @@
 import type { InspectedIsolate, Inspector } from '#plugins/isolate/inspection.ts'
 import type { Answer, Budget, CallOptions, Program } from './guest.ts'
-import { GuestError, guestErrorCode } from './guest-error.ts'
+import { GuestError } from './guest-error.ts'
+import {
+  FAILURE_LENGTH_MAX,
+  JsonText,
+  LINE_LENGTH_MAX,
+  MAIN_LENGTH_MAX,
+  REQUEST_LENGTHS,
+  readFailure,
+  readRecord,
+  readSaid,
+  requestLengthMax,
+} from './guest-text.ts'
 
 /** A runner, as one of the isolates in it sees it. */
 export interface Home {
@@ -15,9 +26,12 @@ export interface Home {
 /** The side of an isolate that its runner speaks to. What comes is not to be trusted; false says that nobody had asked for it. */
 export interface Inhabitant {
   onHome(home: Home): void
+  /** Characters that the body of a message may have, asked before it is read; null where nobody waits for such a message. */
+  lengthMaxOf(header: Readonly<Record<string, unknown>>): number | null
   onLoaded(defined: unknown): boolean
   onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
-  onRequest(kind: 'host' | 'log' | 'progress', id: unknown, body: string): boolean
+  onSay(kind: 'log' | 'progress', id: unknown, body: string): boolean
+  onRequest(header: { id: unknown; call: unknown; wanted: unknown }, body: string): boolean
   /** What the debugger of an isolate says, where there is one. */
   onInspect(body: string): boolean
   /** @param again it was not to blame: what it was at is done once more */
@@ -82,20 +96,23 @@ interface Running extends Call {
   requests: number
   inFlight: number
   said: number
+  /** Characters of its requests. */
+  requested: number
 }
 
 /** What a runner may need beyond a call's own deadline to end it by itself. */
 const GRACE_MS = 250
 /** Starting takes 0.1 s; on a machine that is busy with everything at once, several. */
 const START_MS_MAX = 15_000
-/** As the prelude cuts them: 4,096 and 8,192 characters of a failure, twice 2,048 of a line, each of which JSON may need six for. */
-const FAILURE_LENGTH_MAX = 80_000
-const LINE_LENGTH_MAX = 32_000
-/** The body of a request to the outside as JSON is the largest of what may be asked; see the prelude. */
-const REQUEST_LENGTH_MAX = 8_000_000
+/** What the debugger of an isolate may say at once, with room for what is cut off before; see the runner. */
+const INSPECTED_LENGTH_MAX = 11_000_000
+/** Of one call: the whole of the largest storage, written anew. */
+const REQUESTED_LENGTH_MAX = 24 * 1024 * 1024
 /** The function of a plugin that is called before all others. */
 export const SETUP = 'setup'
 const NO_PLUGIN = { methods: [] as readonly string[], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 }
+
+const TOO_LARGE = JSON.stringify({ code: 'too_large', message: 'The answer is larger than what can be sent.' })
 
 let lastId = 0
 /** Of calls and isolates alike: no runner can answer one by the number of another. */
@@ -132,14 +149,22 @@ export function openTenancy(
         loadCpuMs: program.load.cpuMs,
         loadWallMs: program.load.wallMs,
         resultLength: program.resultLengthMax,
-        requestLength: REQUEST_LENGTH_MAX,
+        requestLengths: REQUEST_LENGTHS,
         isPlugin: program.plugin !== undefined,
         ...(program.inspect && { isInspected: true }),
         ...plugin,
       }
-      found.send({ kind: 'load', sandbox, limits }, sources)
+      if (!deliver({ kind: 'load', sandbox, limits }, sources)) return end(new GuestError('load', 'The program is too large to be sent.'))
       debugging = program.inspect?.onIsolate(inspectedBy(found)) ?? null
       wind()
+    },
+    lengthMaxOf({ kind, id, call, wanted }) {
+      if (kind === 'host') return running.has(call as number) ? requestLengthMax(wanted) : null
+      if (kind === 'inspect') return debugging === null ? null : INSPECTED_LENGTH_MAX
+      if (kind === 'loaded' || kind === 'ended') return 0
+      if (!running.has(id as number)) return null
+      if (kind === 'done') return program.resultLengthMax
+      return kind === 'fail' ? FAILURE_LENGTH_MAX : kind === 'log' || kind === 'progress' ? LINE_LENGTH_MAX : null
     },
     onLoaded(names) {
       if (ended || defined !== null) return false
@@ -168,22 +193,24 @@ export function openTenancy(
       landlord.onAnswer()
       return true
     },
-    onRequest(kind, id, body) {
-      const { call: callId, kind: wanted, payload } = kind === 'host' ? readRequest(body) : { call: id, kind: '', payload: null }
-      const call = running.get(callId as number)
+    onSay(kind, id, body) {
+      const call = running.get(id as number)
       if (call === undefined) return false
       // The server counts what the prelude counts already: one that goes beyond was overcome.
-      if (kind !== 'host') {
-        call.said += 1
-        if (call.said > plugin.logLines || body.length > LINE_LENGTH_MAX) return blame('more lines than a call may write')
-        call.options.onSay?.(kind, readRecord(body))
-        return true
-      }
+      call.said += 1
+      if (call.said > plugin.logLines) return blame('more lines than a call may write')
+      call.options.onSay?.(kind, readSaid(body))
+      return true
+    },
+    onRequest({ id, call: callId, wanted }, body) {
+      const call = running.get(callId as number)
+      if (call === undefined) return false
       call.requests += 1
       call.inFlight += 1
       if (call.requests > plugin.hostCalls || call.inFlight > plugin.inFlight) return blame('more requests than a call may make')
       if (typeof wanted !== 'string') return blame('a request that asks for nothing')
-      void answer(call, id, wanted, payload)
+      call.requested += body.length
+      void answer(call, id, wanted, body)
       return true
     },
     onInspect(body) {
@@ -234,8 +261,6 @@ export function openTenancy(
     }
   }
 
-  const readRequest = (body: string): Record<string, unknown> => (body.length > REQUEST_LENGTH_MAX ? {} : readRecord(body))
-
   const blame = (what: string): boolean => {
     home?.accuse(what)
     return true
@@ -250,17 +275,22 @@ export function openTenancy(
     return call
   }
 
-  async function answer(call: Running, id: unknown, kind: string, payload: unknown): Promise<void> {
+  async function answer(call: Running, id: unknown, kind: string, body: string): Promise<void> {
     call.ended ??= new AbortController()
     const { signal } = call.ended
     const reply = (outcome: 'ok' | 'error', value: unknown) => {
       call.inFlight -= 1
-      if (!signal.aborted) home?.send({ kind: 'reply', sandbox, id, outcome }, JSON.stringify(value ?? null))
+      if (signal.aborted) return
+      const text = value instanceof JsonText ? value.text : JSON.stringify(value ?? null)
+      // What cannot be sent is told to whoever asked: he alone has to do with it.
+      if (!deliver({ kind: 'reply', sandbox, id, outcome }, text)) deliver({ kind: 'reply', sandbox, id, outcome: 'error' }, TOO_LARGE)
     }
     try {
       const { onRequest } = call.options
       if (onRequest === undefined) throw new GuestError('thrown', 'There is nothing to ask for here.', 'permission')
-      reply('ok', await onRequest(kind, payload, signal))
+      if (call.requested > REQUESTED_LENGTH_MAX)
+        throw new GuestError('thrown', `A call may send the server ${REQUESTED_LENGTH_MAX} characters in all.`, 'limit')
+      reply('ok', await onRequest(kind, await readRequest(call, kind, body), signal))
     } catch (error) {
       if (error instanceof GuestError) reply('error', { code: error.own ?? error.code, message: error.message })
       // A fault of ours, and none of the guest's business.
@@ -268,21 +298,36 @@ export function openTenancy(
     }
   }
 
-  function begin(call: Call): void {
-    const at = home as Home
-    const id = nextId()
-    const one: Running = {
-      ...call,
-      ended: null,
-      requests: 0,
-      inFlight: 0,
-      said: 0,
-      deadline: undefined,
+  async function readRequest({ options }: Running, kind: string, body: string): Promise<unknown> {
+    if (body.length > requestLengthMax(kind))
+      throw new GuestError('thrown', 'What was sent to the server is too large.', 'invalid_argument')
+    if (body.length <= MAIN_LENGTH_MAX) return readRecord(body)['payload']
+    if (options.readLarge === undefined) throw new GuestError('thrown', 'Nothing of that size is taken here.', 'invalid_argument')
+    return await options.readLarge(kind, body)
+  }
+
+  /** @returns false where that is too large to be sent; then nothing was */
+  function deliver(header: object, body?: string): boolean {
+    try {
+      home?.send(header, body)
+      return true
+    } catch (error) {
+      if (error instanceof RangeError) return false
+      throw error
     }
+  }
+
+  function begin(call: Call): void {
+    const id = nextId()
+    const one: Running = { ...call, ended: null, requests: 0, inFlight: 0, said: 0, requested: 0, deadline: undefined }
+    const { more } = call.options
+    calls += 1
+    const header = { kind: 'call', sandbox, id, name: call.name, budget: call.budget, moreLength: more?.length }
     setDeadline(id, one)
     running.set(id, one)
-    calls += 1
-    at.send({ kind: 'call', sandbox, id, name: call.name, budget: call.budget, more: call.options.more }, call.text)
+    if (deliver(header, more === undefined ? call.text : more + call.text)) return
+    finish(id)
+    call.reject(new GuestError('invalid_argument', 'What the call is made with is too large to be sent.'))
   }
 
   const closed = () => new GuestError('closed', `${program.name} was closed.`)
@@ -334,29 +379,4 @@ export function openTenancy(
     begin,
     close: (error = closed()) => end(error, false, false),
   }
-}
-
-/** What a guest sent, of whatever shape. */
-function readRecord(body: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(body)
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
-
-/** Whoever says more means that it is over for today. */
-const RETRY_AFTER_SECONDS_MAX = 86_400
-
-/** What the prelude says of a failure; it is the guest's word. */
-function readFailure(body: string): GuestError {
-  const { code, message, own, wait } = readRecord(body)
-  const retryAfterSeconds = typeof wait === 'number' && wait > 0 ? Math.min(wait, RETRY_AFTER_SECONDS_MAX) : null
-  return new GuestError(
-    guestErrorCode(code),
-    typeof message === 'string' ? message : '',
-    typeof own === 'string' ? own : null,
-    retryAfterSeconds,
-  )
 }

@@ -6,6 +6,7 @@ import { budgetOf, pluginProgram, SETUP } from '#plugins/host/plugin-program.ts'
 import { readResult } from '#plugins/host/results.ts'
 import type { Budget, Guest, Program } from '#plugins/isolate/guest.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
+import { readRecord } from '#plugins/isolate/guest-text.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import { CAPABILITY_METHODS, type Manifest } from '#plugins/manifest/manifest.ts'
 import { permissionsOf } from '#plugins/manifest/permissions.ts'
@@ -98,6 +99,8 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
     const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
       more: JSON.stringify({ callId, plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
       onRequest: openHostAnswers({ egress, storage, library, auth })(caller),
+      // Nobody but its author waits here.
+      readLarge: async (_kind, body) => readRecord(body)['payload'],
       onSay: (kind, said) => hear(kind, said, trace, options.onLog),
     })
     trace.cpuMs += answer.cpuMs

@@ -52,9 +52,30 @@ const ACTS = {
   strays: (sandbox) => flood(() => send({ kind: 'done', sandbox, id: 1e9 }, '1')),
   others: () => flood(() => send({ kind: 'log', sandbox: 1e9, id: 1 }, '{}')),
   lines: (sandbox, id) => flood(() => send({ kind: 'log', sandbox, id }, '{"message":"x"}')),
-  requests: (sandbox, id) => flood(() => send({ kind: 'host', sandbox, id: 1 }, JSON.stringify({ call: id, kind: 'sleep', payload: {} }))),
+  requests: (sandbox, id) => flood(() => send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'sleep' }, '{"payload":{}}')),
   garbage: () => flood(() => server.write(Buffer.alloc(65_536, 255))),
   giant: (sandbox, id) => send({ kind: 'done', sandbox, id }, 'x'.repeat(20_000_000)),
+  // What is costly to build, under every kind that a runner may send, and more of it than that kind may have.
+  costlyAnswer: (sandbox, id) => send({ kind: 'done', sandbox, id }, '[],'.repeat(8_000_000)),
+  costlyFailure: (sandbox, id) => send({ kind: 'fail', sandbox, id }, '['.repeat(8_000_000)),
+  costlyLine: (sandbox, id) => send({ kind: 'log', sandbox, id }, `{"data":${'[['.repeat(4_000_000)}`),
+  costlyFetch: (sandbox, id) => send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'fetch' }, '{"":'.repeat(6_000_000)),
+  costlySleep: (sandbox, id) => send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'sleep' }, '[],'.repeat(1_000_000)),
+  costlyHeader: () => server.write(Buffer.concat([Buffer.from([0, 0xff, 0, 0, 0, 0, 0, 0]), Buffer.alloc(65_280, '[')])),
+  unwanted(sandbox) {
+    const frame = frameOf({ kind: 'done', sandbox, id: 1e9 }, 'x'.repeat(1_000_000))
+    const more = () => server.write(frame, more)
+    more()
+  },
+  // Within what their kinds may have.
+  deepFetch(sandbox, id) {
+    send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'fetch' }, `{"payload":${'['.repeat(1_200_000)}${']'.repeat(1_200_000)}}`)
+    send({ kind: 'done', sandbox, id }, '"sent"')
+  },
+  wideLines(sandbox, id) {
+    for (let lines = 0; lines < 199; lines++) send({ kind: 'log', sandbox, id }, `{"message":"x","data":[${'[],'.repeat(10_000)}[]]}`)
+    send({ kind: 'done', sandbox, id }, '"sent"')
+  },
   header: () => server.write(Buffer.from([3, 0, 0, 0, 0, 0, 0, 0, 123, 120, 125])),
   deaf: () => server.pause(),
   hangsUp: () => server.end(),
@@ -67,7 +88,7 @@ const ACTS = {
     }
     for (const header of [null, 1, 'x', [], { kind: '__proto__' }, { kind: 'ready' }, { kind: 'loaded', sandbox, defined: ['forged'] }])
       send(header)
-    send({ kind: 'host', sandbox, id: 1 }, 'no json')
+    send({ kind: 'host', sandbox, id: 1, call: id + 1e6, wanted: 'sleep' }, 'no json')
     send({ kind: 'fail', sandbox, id: id + 1e6 }, '{"code":"closed"}')
     send({ kind: 'done', sandbox, id, cpuMs: 'much', wallMs: {} }, '"first"')
     send({ kind: 'done', sandbox, id }, '"second"')
@@ -79,7 +100,8 @@ const ACTS = {
 
 server.on(
   'data',
-  createFrameReader(({ kind, sandbox, id, name }, body) => {
+  createFrameReader(({ kind, sandbox, id, name, moreLength = 0 }, given) => {
+    const body = given.slice(kind === 'call' ? moreLength : 0)
     if (kind === 'load') send({ kind: 'loaded', sandbox, defined: ['act', 'echo'] })
     else if (kind === 'ping') send({ kind: 'pong', id })
     else if (kind !== 'call') return

@@ -8,8 +8,13 @@
  */
 
 const LENGTHS_BYTES = 8
-/** Headers hold names, ids and numbers, and errors of 4 KB with stacks of 8 KB. */
-export const HEADER_BYTES_MAX = 64 * 1024
+const LENGTHS = 0
+const HEADER = 1
+const BODY = 2
+const UNWANTED = 3
+const NOTHING = Buffer.alloc(0)
+/** Headers hold names, ids and numbers, the limits of an isolate, and messages of 4,096 characters, each of which JSON may need six for. */
+export const HEADER_BYTES_MAX = 32 * 1024
 /** The largest argument of a call is 8 MB of text, which may need two bytes more for some letters. */
 export const BODY_BYTES_MAX = 32 * 1024 * 1024
 
@@ -36,32 +41,58 @@ export function frameOf(header, body = '') {
  * Puts frames together again from chunks of any size. What it returns throws at the first byte that is no frame: the other side cannot be
  * trusted any further then.
  * @param {(header: unknown, body: string) => void} onFrame
+ * @param {(header: unknown, bodyBytes: number) => boolean} [isWanted] asked before any of the body is read; one that nobody wants is let go as it
+ *   comes, and its frame is told with an empty one. Throws to end it all
+ * @param {number} [headerBytesMax]
  * @returns {(chunk: Buffer) => void}
  */
-export function createFrameReader(onFrame) {
+export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax = HEADER_BYTES_MAX) {
   /** @type {Buffer[]} */
   let chunks = []
   let held = 0
-  /** Bytes that the frame at hand needs; its lengths at first. */
+  /** What the bytes at hand are: the lengths, the header, the body, or a body that nobody wants. */
+  let part = LENGTHS
+  /** Bytes that this part has. */
   let needed = LENGTHS_BYTES
+  let bodyBytes = 0
+  /** @type {unknown} */
+  let header
+
+  /** @param {Buffer} bytes of one part, whole */
+  const take = (bytes) => {
+    if (part === LENGTHS) {
+      needed = bytes.readUInt32LE(0)
+      bodyBytes = bytes.readUInt32LE(4)
+      if (needed > headerBytesMax || bodyBytes > BODY_BYTES_MAX)
+        throw new RangeError(`A frame of ${needed} and ${bodyBytes} bytes is too large.`)
+      part = HEADER
+    } else if (part === HEADER) {
+      header = JSON.parse(bytes.toString('utf8'))
+      needed = bodyBytes
+      part = isWanted(header, bodyBytes) ? BODY : UNWANTED
+    } else {
+      const body = part === BODY ? bytes.toString('utf8') : ''
+      needed = LENGTHS_BYTES
+      part = LENGTHS
+      onFrame(header, body)
+    }
+  }
+
   return (chunk) => {
     chunks.push(chunk)
     held += chunk.length
-    if (held < needed) return
+    if (held < needed && part !== UNWANTED) return
     let bytes = chunks.length === 1 ? /** @type {Buffer} */ (chunks[0]) : Buffer.concat(chunks)
-    while (bytes.length >= LENGTHS_BYTES) {
-      const headBytes = bytes.readUInt32LE(0)
-      const bodyBytes = bytes.readUInt32LE(4)
-      if (headBytes > HEADER_BYTES_MAX || bodyBytes > BODY_BYTES_MAX)
-        throw new RangeError(`A frame of ${headBytes} and ${bodyBytes} bytes is too large.`)
-      needed = LENGTHS_BYTES + headBytes + bodyBytes
+    // Each turn ends a part or the loop: after its lengths a frame has three, of which the body alone may be empty.
+    for (;;) {
+      if (part === UNWANTED && bytes.length < needed) {
+        needed -= bytes.length
+        bytes = NOTHING
+      }
       if (bytes.length < needed) break
-      const bodyAt = LENGTHS_BYTES + headBytes
-      const header = JSON.parse(bytes.toString('utf8', LENGTHS_BYTES, bodyAt))
-      const body = bytes.toString('utf8', bodyAt, needed)
+      const whole = bytes.subarray(0, needed)
       bytes = bytes.subarray(needed)
-      needed = LENGTHS_BYTES
-      onFrame(header, body)
+      take(whole)
     }
     chunks = bytes.length > 0 ? [bytes] : []
     held = bytes.length

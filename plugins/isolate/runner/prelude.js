@@ -3,7 +3,7 @@
  * and lets nothing through but strings of a known length. What guests may change later (prototypes, globals) it has taken hold of before.
  *
  * post(kind, id, text): one way, to the runner
- * limits, as JSON: { resultLength, requestLength, methods, hostCalls, inFlight, logLines, logLength }
+ * limits, as JSON: { resultLength, requestLengths, methods, hostCalls, inFlight, logLines, logLength }
  * installWeb, web: what plugins have beside the language, see web.js and url.js; programs of the server's own do without
  * returns entry(kind, id, name, text, more), which the runner holds:
  *   call    a function by its name, with one argument; `more` is what its context is made of, for plugins
@@ -14,7 +14,7 @@
 ;(function prelude(post, limits, installWeb, web) {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
-  const { resultLength, requestLength, methods, hostCalls, inFlight, logLines, logLength } = JSON.parse(limits)
+  const { resultLength, requestLengths, methods, hostCalls, inFlight, logLines, logLength } = JSON.parse(limits)
 
   const { parse, stringify } = JSON
   const { apply, construct, deleteProperty, defineProperty, ownKeys } = Reflect
@@ -251,15 +251,14 @@
       if (state.requests > hostCalls) return reject(problem('limit', `A call may ask the server ${hostCalls} times.`))
       let text
       try {
-        text = stringify({ __proto__: null, call: state.id, kind, payload })
+        text = stringify({ __proto__: null, payload })
       } catch {
         return reject(problem('invalid_argument', 'What is sent to the server must be plain JSON.'))
       }
-      if (text.length > requestLength)
-        return reject(
-          problem('invalid_argument', `What is sent to the server has ${text.length} characters; ${requestLength} are allowed.`),
-        )
-      const entry = { text, state, resolve, reject, next: null }
+      const lengthMax = requestLengths[kind]
+      if (text.length > lengthMax)
+        return reject(problem('invalid_argument', `What is sent to the server has ${text.length} characters; ${lengthMax} are allowed.`))
+      const entry = { kind, text, state, resolve, reject, next: null }
       if (state.running < inFlight) return start(entry)
       if (state.last === null) state.first = entry
       else state.last.next = entry
@@ -271,7 +270,7 @@
     const id = ++lastAsked
     entry.state.running += 1
     asked[id] = entry
-    post('host', id, entry.text)
+    post('host', id, entry.text, entry.state.id, entry.kind)
   }
 
   function reply(id, outcome, text) {

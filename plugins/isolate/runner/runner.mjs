@@ -27,7 +27,7 @@ const COMMANDS = {
     const at = performance.now()
     const opening = openSandbox(JSON.parse(body), limits, {
       onAnswer: (kind, id, text, used) => send({ kind, sandbox, id, ...used }, text),
-      onRequest: (kind, id, text) => send({ kind, sandbox, id }, text),
+      onRequest: (kind, id, text, about) => send({ kind, sandbox, id, ...about }, text),
       onEnd: (code, message, stuck) => {
         sandboxes.delete(sandbox)
         inspections.delete(sandbox)
@@ -49,9 +49,10 @@ const COMMANDS = {
       ),
     )
   },
-  async call({ sandbox, id, name, budget, more }, text) {
+  async call({ sandbox, id, name, budget, moreLength }, text) {
     const opened = await sandboxes.get(sandbox)
-    opened?.call({ id, name, text, more, budget })
+    const more = moreLength === undefined ? undefined : text.slice(0, moreLength)
+    opened?.call({ id, name, text: text.slice(moreLength ?? 0), more, budget })
   },
   async reply({ sandbox, id, outcome }, text) {
     const opened = await sandboxes.get(sandbox)
@@ -100,7 +101,7 @@ const LIMITS = {
   loadCpuMs: 1_000,
   loadWallMs: 5_000,
   methods: [],
-  requestLength: 0,
+  requestLengths: {},
   resultLength: 0,
   hostCalls: 0,
   inFlight: 0,

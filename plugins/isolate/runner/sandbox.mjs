@@ -15,7 +15,7 @@ import { openInspection } from './inspection.mjs'
  * @property {number} loadWallMs
  * @property {boolean} isPlugin it has what plugins have beside the language
  * @property {number} resultLength characters of a result as JSON
- * @property {number} requestLength characters of a request to the server as JSON
+ * @property {Record<string, number>} requestLengths characters of a request to the server as JSON, by what is asked for
  * @property {string[]} methods paths of the functions that a plugin may define
  * @property {number} hostCalls requests of one call to the server
  * @property {number} inFlight of them at a time
@@ -29,7 +29,8 @@ import { openInspection } from './inspection.mjs'
  *
  * @typedef {object} Listener
  * @property {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls
- * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string) => void} onRequest of a call that runs
+ * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string, about?: { call: number, wanted: string }) => void} onRequest of a call
+ *   that runs; for `host` what is wanted, and by which call
  * @property {(code: string, message: string, stuck: boolean) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
  *   stuck when it cannot be stopped and holds a core until the process is killed
  * @property {{ onOpen: (inspection: import('./inspection.mjs').Inspection) => void, onMessage: (text: string) => void }} debugging
@@ -228,12 +229,14 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
 
   // Guests cannot reach it, and the prelude gives it nothing but these.
   const post = new ivm.Callback(
-    /** @param {unknown} kind @param {unknown} id @param {unknown} text */
-    (kind, id, text) => {
+    /** @param {unknown} kind @param {unknown} id @param {unknown} text @param {unknown} [call] @param {unknown} [wanted] */
+    (kind, id, text, call, wanted) => {
       if (ended || typeof id !== 'number' || typeof text !== 'string') return
       if (kind === 'timer') return setTimer(id, Number(text))
       if (kind === 'untimer') return clearTimer(id)
-      if (kind === 'host' || kind === 'log' || kind === 'progress') return onRequest(kind, id, text)
+      if (kind === 'log' || kind === 'progress') return onRequest(kind, id, text)
+      if (kind === 'host')
+        return typeof call === 'number' && typeof wanted === 'string' ? onRequest(kind, id, text, { call, wanted }) : undefined
       if (kind !== 'done' && kind !== 'fail') return
       const used = finish(id)
       if (used !== null) onAnswer(kind, id, text, used)

@@ -2,13 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { type Log, silentLog } from '#core/log.ts'
 import { BUDGET, eventually, openGuests, runnersOf } from '#test/support/guests.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(150_000)
 
 const runnerPath = fileURLToPath(new URL('../../support/hostile-runner.mjs', import.meta.url))
 const LONG = { cpuMs: 1_000, wallMs: 10_000 }
@@ -35,6 +36,30 @@ t.test('a runner that was overcome costs its calls and no more, whatever it says
   const grownMb = (process.memoryUsage().rss - before) / 1e6
   t.ok(grownMb < 100, `this process has grown by ${Math.round(grownMb)} MB at most meanwhile`)
 })
+
+t.test(
+  'nothing that a runner sends holds up this process: its header says what it is and how long, and is judged before the rest is read',
+  async (t) => {
+    const { open } = openGuests(t, { runnerPath })
+    const { call, fails } = open('act: 0', { concurrency: 1 })
+    const asked: string[] = []
+    const onRequest = async (kind: string) => void asked.push(kind)
+    const readLarge = async (_kind: string, body: string) => body.length
+    await call('echo', 'x')
+    const before = process.memoryUsage().rss
+    const delay = monitorEventLoopDelay({ resolution: 10 })
+    delay.enable()
+    for (const act of ['costlyAnswer', 'costlyFailure', 'costlyLine', 'costlyFetch', 'costlySleep', 'costlyHeader', 'unwanted']) {
+      t.match(await fails('act', { act }, LONG, { onRequest, readLarge }), { code: 'crash' }, act)
+      t.equal(await call('echo', act, LONG), act)
+    }
+    for (const act of ['deepFetch', 'wideLines']) t.equal(await call('act', { act }, LONG, { onRequest, readLarge }), 'sent', act)
+    delay.disable()
+    t.ok(delay.max / 1e6 < 1_500, `the longest that it stood still is ${Math.round(delay.max / 1e6)} ms`)
+    const grownMb = (process.memoryUsage().rss - before) / 1e6
+    t.ok(grownMb < 200, `it has grown by ${Math.round(grownMb)} MB at most meanwhile`)
+  },
+)
 
 t.test('a runner that stops reading, or is stopped, is ended, and what was meant for it is let go', async (t) => {
   const { open } = openGuests(t, { runnerPath })

@@ -1,0 +1,129 @@
+import { Worker } from 'node:worker_threads'
+import type { JsonJob, JsonOutcome } from '#plugins/host/json-job.ts'
+import { readResult } from '#plugins/host/results.ts'
+import { GuestError } from '#plugins/isolate/guest-error.ts'
+import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/isolate/guest-text.ts'
+import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
+
+/** Reads what plugins send: short texts at once, long ones in a thread beside, so that none holds up the server. */
+export interface JsonReader {
+  /** The answer of a method, as its schema knows it. @throws GuestError invalid_result */
+  readResult(method: string, text: string): Promise<unknown>
+  /** The payload of a request of more than 64 K characters; the value of `storage.set` stays text. @throws GuestError invalid_argument */
+  readLarge(wanted: string, text: string): Promise<unknown>
+  close(): void
+}
+
+/** The largest texts take a fifth of a second there; what takes longer than this on the slowest machine does not end. */
+const JOB_MS_MAX = 10_000
+/** A thread costs 0.2 s to start and 20 MB. */
+const IDLE_MS = 30_000
+/** Waiting texts, 2.6 M characters each at most; more come from plugins that a hundred people call at once, or from one that floods. */
+const QUEUE_MAX = 64
+const MEMORY_MB_MAX = 192
+
+interface Waiting {
+  job: JsonJob
+  resolve: (outcome: JsonOutcome) => void
+}
+
+export function openJsonReader(): JsonReader {
+  const queue: Waiting[] = []
+  let thread: Worker | null = null
+  let current: Waiting | null = null
+  let deadline: NodeJS.Timeout | undefined
+  let idle: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  const settle = (outcome: JsonOutcome): void => {
+    clearTimeout(deadline)
+    const done = current
+    current = null
+    done?.resolve(outcome)
+    next()
+  }
+
+  /** Whatever it was at is not worth another thread: it would end that too. */
+  const giveUp = (of: Worker, refused: string): void => {
+    if (thread !== of) return
+    thread = null
+    void of.terminate()
+    settle({ refused })
+  }
+
+  const start = (): Worker => {
+    const started = new Worker(new URL('./json-thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX, maxYoungGenerationSizeMb: 16 },
+    })
+    started.on('message', (outcome: JsonOutcome) => {
+      if (thread === started) settle(outcome)
+    })
+    started.on('error', () => giveUp(started, 'it needs too much memory to be read'))
+    started.on('exit', () => giveUp(started, 'it could not be read'))
+    return started
+  }
+
+  const next = (): void => {
+    clearTimeout(idle)
+    if (current !== null) return
+    current = queue.shift() ?? null
+    if (current === null) {
+      thread?.unref()
+      idle = setTimeout(endThread, IDLE_MS).unref()
+      return
+    }
+    const at = thread ?? start()
+    thread = at
+    at.ref()
+    at.postMessage(current.job)
+    deadline = setTimeout(giveUp, JOB_MS_MAX, at, 'it takes too long to be read')
+  }
+
+  const endThread = (): void => {
+    const ended = thread
+    thread = null
+    void ended?.terminate()
+  }
+
+  const readBeside = (job: JsonJob): Promise<JsonOutcome> =>
+    new Promise((resolve) => {
+      if (isClosed) return resolve({ refused: 'the server is stopping' })
+      if (queue.length >= QUEUE_MAX) return resolve({ refused: `${QUEUE_MAX} others wait to be read` })
+      queue.push({ job, resolve })
+      next()
+    })
+
+  return {
+    async readResult(method, text) {
+      if (text.length <= MAIN_LENGTH_MAX) {
+        const excess = jsonExcess(text, JSON_BOUNDS)
+        if (excess !== null) throw wrongResult(method, excess)
+        return readResult(method, text)
+      }
+      const outcome = await readBeside({ kind: 'result', method, text })
+      if ('wrong' in outcome) throw new GuestError('invalid_result', outcome.wrong)
+      if ('refused' in outcome) throw wrongResult(method, outcome.refused)
+      return JSON.parse(outcome.json) as unknown
+    },
+    async readLarge(wanted, text) {
+      const outcome = await readBeside({ kind: 'request', wanted, text })
+      if (!('json' in outcome)) {
+        const why = 'wrong' in outcome ? outcome.wrong : outcome.refused
+        throw new GuestError('thrown', `What was sent to the server cannot be used: ${why}.`, 'invalid_argument')
+      }
+      const payload = JSON.parse(outcome.json) as Record<string, unknown>
+      return outcome.value === undefined ? payload : { ...payload, value: new JsonText(outcome.value) }
+    },
+    close() {
+      isClosed = true
+      clearTimeout(idle)
+      clearTimeout(deadline)
+      endThread()
+      for (const one of [current, ...queue.splice(0)]) one?.resolve({ refused: 'the server is stopping' })
+      current = null
+    },
+  }
+}
+
+const wrongResult = (method: string, why: string) =>
+  new GuestError('invalid_result', `The plugin's ${method} answered what it may not: ${why}.`)

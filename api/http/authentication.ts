@@ -104,10 +104,13 @@ function bearerOf(request: IncomingMessage): string | null {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null
 }
 
-function cookieOf(request: IncomingMessage): string | null {
+const cookieOf = (request: IncomingMessage): string | null => readCookie(request, AUTH_COOKIE)
+
+/** What a request has under a cookie's name; null where it has none. */
+export function readCookie(request: Pick<IncomingMessage, 'headers'>, wanted: string): string | null {
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const [name = '', ...value] = pair.trim().split('=')
-    if (name === AUTH_COOKIE) return value.join('=').replace(/^"(.*)"$/, '$1') || null
+    if (name === wanted) return value.join('=').replace(/^"(.*)"$/, '$1') || null
   }
   return null
 }

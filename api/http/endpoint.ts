@@ -32,6 +32,8 @@ export interface Call<Services> {
   /** Path of the request without the query, and its raw query, for pagination links. */
   path: string
   rawQuery: string
+  /** What the client sent as the cookie of this name; null where it sent none. */
+  cookie(name: string): string | null
   /** Adds a header to the answer, such as Set-Cookie or Link. */
   setHeader(name: string, value: string): void
 }

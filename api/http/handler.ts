@@ -1,4 +1,5 @@
 import { appendVary, sendJson, sendNothing } from '#api/http/answer.ts'
+import { readCookie } from '#api/http/authentication.ts'
 import { discardBody } from '#api/http/body.ts'
 import type { Allow, Call, Route } from '#api/http/endpoint.ts'
 import type { Exchange } from '#api/http/exchange.ts'
@@ -78,6 +79,7 @@ function openCall<Services>(services: Services, exchange: Exchange<Services>, cl
     origin,
     path,
     rawQuery,
+    cookie: (name) => readCookie(response.req, name),
     // Made when first asked for: most calls are over before anybody could leave.
     get signal() {
       if (signal === undefined) {

@@ -10,7 +10,7 @@ import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
-import { SignInError } from '#plugins/reader/sign-in.ts'
+import { SignInError, signInCookieName } from '#plugins/reader/sign-in.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/reader/user-plugins.ts'
 
 const tag = 'plugins'
@@ -20,6 +20,10 @@ const Text = Nullable(Type.String())
 const path = '/api/v1/user/plugins'
 const CALLBACK = `${path}/oauth/callback`
 const TEXT_LENGTH_MAX = 10_000
+
+/** Lax: a service sends the browser back from another site. It goes nowhere but to the address where the sign-in ends. */
+const signInCookie = (name: string, { key, seconds, isSecure }: { key: string; seconds: number; isSecure: boolean }): string =>
+  `${name}=${key}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${isSecure ? '; Secure' : ''}`
 
 const Capabilities = Type.Object({
   readSync: Type.Boolean({ description: 'Always false: no plugin carries reading progress elsewhere yet.' }),
@@ -178,7 +182,7 @@ export const userPluginRoutes = [
     path: CALLBACK,
     summary: 'Where a service sends a browser back to when somebody has signed in there; a page that closes itself',
     tag,
-    // The state is what proves it. The cookie says no more than that it is the same person, where there is one.
+    // The state and what the browser was given at the start prove it together. The cookie of the session says who is signed in, where somebody is.
     allow: { who: 'public', cookie: true },
     query: Type.Object({
       state: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
@@ -186,10 +190,14 @@ export const userPluginRoutes = [
       error: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
     }),
     mediaTypes: ['text/html'],
-    run: async ({ services, caller }, { query }) => {
+    run: async ({ services, caller, cookie, setHeader }, { query }) => {
       try {
         const { state, code, error } = query
-        const { name } = await services.userPlugins.finishSignIn({ state, code, error, userId: caller?.userId ?? null })
+        const cookieName = signInCookieName(state ?? '')
+        const browserKey = cookie(cookieName)
+        if (browserKey !== null)
+          setHeader('Set-Cookie', signInCookie(cookieName, { key: '', seconds: 0, isSecure: services.settings.cookieSecure }))
+        const { name } = await services.userPlugins.finishSignIn({ state, code, error, browserKey, userId: caller?.userId ?? null })
         return signInPage({ connected: name })
       } catch (failure) {
         if (failure instanceof SignInError) return signInPage({ failure: failure.message })
@@ -262,7 +270,7 @@ export const userPluginRoutes = [
   endpoint({
     method: 'POST',
     path: `${path}/:pluginId/oauth/start`,
-    summary: 'Begin to sign in at the service of a plugin: the address to send a browser to',
+    summary: 'Begin to sign in at the service of a plugin: the address to send this browser to, which alone can finish it',
     tag,
     allow,
     params: PluginId,
@@ -270,7 +278,14 @@ export const userPluginRoutes = [
     run: async (call, { params }) => {
       const { userId } = signedInCaller(call)
       const origin = call.origin ?? refuse('invalid_request', 'The request does not say where this server is: it has no Host header.')
-      return { redirectUrl: await call.services.userPlugins.beginSignIn(userId, params.pluginId, `${origin}${CALLBACK}`) }
+      const { redirectUrl, cookieName, browserKey, seconds } = await call.services.userPlugins.beginSignIn(
+        userId,
+        params.pluginId,
+        `${origin}${CALLBACK}`,
+      )
+      const isSecure = call.services.settings.cookieSecure || origin.startsWith('https:')
+      call.setHeader('Set-Cookie', signInCookie(cookieName, { key: browserKey, seconds, isSecure }))
+      return { redirectUrl }
     },
   }),
   endpoint({

@@ -214,12 +214,16 @@ export interface Failure {
 /** Of one plugin; enough to see a pattern. */
 const FAILURES_KEPT = 500
 
-export async function recordFailure(database: Knex, pluginId: string, failure: Omit<Failure, 'id' | 'occurredAt'>): Promise<void> {
+export async function recordFailure(
+  database: Knex,
+  pluginId: string,
+  failure: Omit<Failure, 'id' | 'occurredAt'> & { userId: string | null },
+): Promise<void> {
   await database.raw(
     `WITH old AS (DELETE FROM plugin_failures WHERE id IN (
        SELECT id FROM plugin_failures WHERE plugin_id = :pluginId ORDER BY occurred_at DESC OFFSET :kept))
-     INSERT INTO plugin_failures (plugin_id, version, method, code, message, call_id)
-     SELECT :pluginId, :version, :method, :code, :message, :callId WHERE EXISTS (SELECT 1 FROM plugins WHERE id = :pluginId)`,
+     INSERT INTO plugin_failures (plugin_id, version, method, code, message, call_id, user_id)
+     SELECT :pluginId, :version, :method, :code, :message, :callId, CAST(:userId AS uuid) WHERE EXISTS (SELECT 1 FROM plugins WHERE id = :pluginId)`,
     { pluginId, kept: FAILURES_KEPT - 1, ...failure },
   )
 }
@@ -255,7 +259,7 @@ export async function countFailures(
     .where('plugin_id', pluginId)
     .whereIn('code', [...since.codes])
     .whereRaw(`occurred_at > now() - make_interval(mins => ?)`, [since.minutes])
-    .count({ count: '*' })
+    .select(database.raw('count(DISTINCT coalesce(user_id, id)) AS count'))
     .first()
   return Number(row?.['count'] ?? 0)
 }

@@ -6,6 +6,8 @@ import type { PluginReader } from '#core/plugin/user-plugin-store.ts'
 export interface SignIn extends PluginReader {
   /** SHA-256 of the state, hex: who reads the table cannot finish what stands in it. */
   stateHash: string
+  /** SHA-256 of what only the browser that began it has, hex. */
+  browserHash: string
   sealed: Buffer
   keyId: string
 }
@@ -16,7 +18,7 @@ export interface SignIn extends PluginReader {
  */
 export async function addSignIn(
   database: Knex,
-  { stateHash, pluginId, userId, sealed, keyId }: SignIn,
+  { stateHash, browserHash, pluginId, userId, sealed, keyId }: SignIn,
   limits: { seconds: number; pendingMax: number },
 ): Promise<number | null> {
   return await database.transaction(async (trx) => {
@@ -29,19 +31,19 @@ export async function addSignIn(
     )
     if (rows[0].count >= limits.pendingMax) return rows[0].seconds
     await trx('plugin_sign_ins').insert({
-      ...{ state_hash: stateHash, plugin_id: pluginId, user_id: userId, sealed, key_id: keyId },
+      ...{ state_hash: stateHash, browser_hash: browserHash, plugin_id: pluginId, user_id: userId, sealed, key_id: keyId },
       expires_at: trx.raw('now() + make_interval(secs => ?)', [limits.seconds]),
     })
     return null
   })
 }
 
-/** Takes a sign-in to finish it: whoever asks second finds none, and so does who asks too late. */
-export async function takeSignIn(database: Knex, stateHash: string): Promise<SignIn | null> {
+/** Takes a sign-in to finish it: whoever asks second finds none, and so does who asks too late. Another browser finds none and takes nothing. */
+export async function takeSignIn(database: Knex, stateHash: string, browserHash: string): Promise<SignIn | null> {
   const { rows } = await database.raw(
-    `DELETE FROM plugin_sign_ins WHERE state_hash = ?
-     RETURNING state_hash AS "stateHash", plugin_id AS "pluginId", user_id AS "userId", sealed, key_id AS "keyId", expires_at > now() AS good`,
-    [stateHash],
+    `DELETE FROM plugin_sign_ins WHERE state_hash = ? AND browser_hash = ?
+     RETURNING state_hash AS "stateHash", browser_hash AS "browserHash", plugin_id AS "pluginId", user_id AS "userId", sealed, key_id AS "keyId", expires_at > now() AS good`,
+    [stateHash, browserHash],
   )
   const [found] = rows as (SignIn & { good: boolean })[]
   if (found === undefined || !found.good) return null

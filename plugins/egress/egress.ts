@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isGrantableAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/egress/address.ts'
 import { headersOf, readBody, retryAfterMs } from '#plugins/egress/answer.ts'
 import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/egress/cache.ts'
-import { type Credential, isFor, withoutCredential } from '#plugins/egress/credential.ts'
+import { bodyWithoutCredential, type Credential, isFor, withoutCredential } from '#plugins/egress/credential.ts'
 import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/egress/request.ts'
 import { type HostRates, openCallerSlots, openHostTurns } from '#plugins/egress/turns.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
@@ -291,7 +291,7 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
         status,
         url: told(url),
         headers: headers.map(([name, value]) => [name, told(value)]),
-        body: told(bytes.toString('utf8')),
+        body: credential ? await bodyWithoutCredential(bytes.toString('utf8'), credential) : bytes.toString('utf8'),
         ...(waitMs !== null && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
       }
       if (key !== null) cache.keep(key, response, Math.min(keepSeconds, cacheSeconds))

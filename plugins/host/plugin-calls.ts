@@ -241,7 +241,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     const code = failureCode(error)
     // It is read by people and kept for weeks: nothing in it moves a terminal or is anybody's secret.
     const message = harmless(hideSecrets(error.message))
-    const outcome = await health.failed(plugin, { method: call.method, code, message, callId })
+    const outcome = await health.failed(plugin, { method: call.method, code, message, callId, userId: call.userId })
     if (outcome !== 'counted') {
       if (outcome === 'quarantined') end(plugin.id)
       await parts.onTripped(plugin, `${code}: ${message}`)
@@ -272,7 +272,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
       const plugin = await check(call)
       const text = JSON.stringify(call.input ?? null)
       if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'That is more than a plugin can be given.')
-      health.check(plugin, call.method)
+      health.check(plugin, call.method, call.userId)
       const granted = plugin.granted as Permissions
       const budget = budgetOf(granted, call.method)
       const callId = randomUUID()
@@ -320,7 +320,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
           input: call.input,
           result,
         })
-        await Promise.all([health.succeeded(plugin, method), parts.onSuccess(plugin)])
+        await Promise.all([health.succeeded(plugin, method, userId), parts.onSuccess(plugin)])
         return { result, callId, cpuMs, wallMs }
       } catch (error) {
         const wallMs = performance.now() - begun

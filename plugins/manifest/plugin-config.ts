@@ -12,6 +12,8 @@ import { OneOf } from '#core/schema.ts'
 const PROPERTIES_MAX = 60
 const TEXT_LENGTH_MAX = 10_000
 const LIST_MAX = 200
+/** Characters of one as JSON: it goes along with every call, and nobody fills in more. */
+export const CONFIG_LENGTH_MAX = 32 * 1024
 const Words = (maxLength: number) => Type.String({ maxLength })
 const Plain = Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number(), Type.Boolean()])
 
@@ -113,5 +115,7 @@ export function readConfig(schema: unknown, given: Readonly<Record<string, unkno
     }
     config[name] = value
   }
+  const { length } = JSON.stringify(config)
+  if (length > CONFIG_LENGTH_MAX) wrong('', `it has ${length} characters as JSON; ${CONFIG_LENGTH_MAX} are allowed`)
   return config
 }

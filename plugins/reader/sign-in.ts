@@ -21,18 +21,31 @@ export interface SignInAnswer {
   state: string | undefined
   code: string | undefined
   error: string | undefined
+  /** What the browser was given when the sign-in began; null where it has nothing of that kind. */
+  browserKey: string | null
   /** Who is signed in here in that browser, where that is known. */
   userId: string | null
 }
+
+export interface SignInBegun {
+  redirectUrl: string
+  /** Of the cookie that it lies in: one for each sign-in, several of which may be under way. */
+  cookieName: string
+  browserKey: string
+  seconds: number
+}
+
+/** The cookie of a sign-in, by its state; whoever has the name has nothing. */
+export const signInCookieName = (state: string): string => `carrel_sign_in_${sha256(state).digest('hex').slice(0, 16)}`
 
 export interface SignIns {
   /**
    * Begins a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
    * @param redirectUri where the service sends the browser back to
-   * @returns the address to send the browser to
+   * @returns the address to send the browser to, and what that browser alone keeps until it comes back
    * @throws invalid_request where there is nothing to sign in at, conflict where an administrator has not set it up, rate_limit_exceeded
    */
-  begin(plugin: InstalledPlugin, userId: string, redirectUri: string): Promise<string>
+  begin(plugin: InstalledPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
   /** Redeems the code, once. Answers whose sign-in it was. @throws SignInError */
   finish(answer: SignInAnswer): Promise<PluginReader & { plugin: InstalledPlugin }>
 }
@@ -47,7 +60,7 @@ interface Held {
 const PENDING_SECONDS = 600
 /** Nobody signs in at more services at once. */
 const PENDING_MAX = 3
-/** 32 bytes as base64url. */
+/** 32 bytes as base64url: a state, and the key of a browser. */
 const STATE = /^[A-Za-z0-9_-]{43}$/
 /** Some services give signed statements. */
 const CODE_LENGTH_MAX = 4_000
@@ -73,12 +86,14 @@ export function openSignIns(parts: { database: Knex; egress: Egress; plugins: Pi
         return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
       const state = random()
       const stateHash = sha256(state).digest('hex')
+      const browserKey = random()
+      const browserHash = sha256(browserKey).digest('hex')
       const held: Held = { verifier: random(), redirectUri }
       const reader = { pluginId: plugin.id, userId }
       const sealed = credentials.seal(JSON.stringify(held), belongsTo(stateHash, reader))
       const waitSeconds = await addSignIn(
         database,
-        { stateHash, ...reader, ...sealed },
+        { stateHash, browserHash, ...reader, ...sealed },
         { seconds: PENDING_SECONDS, pendingMax: PENDING_MAX },
       )
       if (waitSeconds !== null)
@@ -95,14 +110,17 @@ export function openSignIns(parts: { database: Knex; egress: Egress; plugins: Pi
         url.searchParams.set('code_challenge', sha256(held.verifier).digest('base64url'))
         url.searchParams.set('code_challenge_method', 'S256')
       }
-      return url.href
+      return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
     },
 
-    async finish({ state, code, error, userId }) {
-      const unknown = () => new SignInError('This sign-in is not known here: it was finished already, or it took too long. Begin again.')
-      if (state === undefined || !STATE.test(state)) throw unknown()
+    async finish({ state, code, error, browserKey, userId }) {
+      const unknown = () =>
+        new SignInError(
+          'This sign-in is not known here: it was begun in another browser, was finished already, or took too long. Begin again.',
+        )
+      if (state === undefined || !STATE.test(state) || browserKey === null || !STATE.test(browserKey)) throw unknown()
       const stateHash = sha256(state).digest('hex')
-      const signIn = await takeSignIn(database, stateHash)
+      const signIn = await takeSignIn(database, stateHash, sha256(browserKey).digest('hex'))
       if (signIn === null) throw unknown()
       // Somebody's link led here in the browser of another: what they sign in with must not become theirs.
       if (userId !== null && userId !== signIn.userId)

@@ -16,7 +16,7 @@ import type { AuthStatus } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { readConfig } from '#plugins/manifest/plugin-config.ts'
-import { openSignIns, type SignInAnswer, type SignIns } from '#plugins/reader/sign-in.ts'
+import { openSignIns, type SignInAnswer, type SignInBegun, type SignIns } from '#plugins/reader/sign-in.ts'
 
 /** A plugin as a reader has it. */
 export interface OwnPlugin {
@@ -46,7 +46,7 @@ export interface UserPlugins {
   /** @throws not_found, invalid_request (it takes none of readers), invalid_value */
   setCredentials(userId: string, pluginId: string, given: { accessToken: string } | Record<string, string>): Promise<OwnPlugin>
   /** See SignIns. @throws not_found too */
-  beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<string>
+  beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun>
   /** Answers the name of what was connected. @throws SignInError */
   finishSignIn(answer: SignInAnswer): Promise<{ name: string }>
 }

@@ -1,5 +1,6 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import t from 'tap'
-import { type Credential, isFor, withoutCredential } from '#plugins/egress/credential.ts'
+import { bodyWithoutCredential, type Credential, isFor, withoutCredential } from '#plugins/egress/credential.ts'
 import { type EgressPolicy, openEgress } from '#plugins/egress/egress.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
@@ -115,4 +116,83 @@ t.test('what is taken out of texts is the credential, and no word that is like i
   t.equal(of('Token short', 'a short text, Token short'), 'a short text, [credential]')
   t.equal(of('', 'a text'), 'a text')
   t.end()
+})
+
+t.test('a secret is masked however a service writes it, and the part that it wrote of it', (t) => {
+  const secret = 'tok_7Qz+/=9fA"x~Lm2-Wv81kE_yP0s'
+  const bearer = { ...credential, value: `Bearer ${secret}` }
+  const bytes = Buffer.from(secret)
+  const escaped = (write: (code: string) => string) => [...secret].map((char) => write(char.charCodeAt(0).toString(16))).join('')
+  const json = JSON.stringify(secret).slice(1, -1)
+  const ways: Record<string, string> = {
+    plain: secret,
+    json,
+    'json with slashes': json.replaceAll('/', '\\/'),
+    'json in json': JSON.stringify(json).slice(1, -1),
+    'json by numbers': escaped((hex) => `\\u${hex.padStart(4, '0')}`),
+    'json by large numbers': escaped((hex) => `\\u${hex.padStart(4, '0').toUpperCase()}`),
+    url: encodeURIComponent(secret),
+    'url, small':
+      encodeURIComponent(secret).toLowerCase() === secret ? secret : encodeURIComponent(secret).replace(/%../g, (one) => one.toLowerCase()),
+    'url, each letter': escaped((hex) => `%${hex}`),
+    'url twice': encodeURIComponent(encodeURIComponent(secret)),
+    'entities of html': escaped((hex) => `&#x${hex};`),
+    'named entities': secret.replaceAll('"', '&quot;'),
+    hex: bytes.toString('hex'),
+    'large hex': bytes.toString('hex').toUpperCase(),
+    'two bytes a letter': Buffer.from(secret, 'utf16le').toString('latin1'),
+    'the first half': secret.slice(0, 18),
+    'the second half': secret.slice(-18),
+    'a part of its middle': secret.slice(5, 24),
+  }
+  for (let before = 0; before < 4; before++)
+    for (const after of [0, 1, 2, 3]) {
+      const packed = Buffer.concat([Buffer.alloc(before, 0xa5), bytes, Buffer.alloc(after, 0x5a)])
+      for (const how of ['base64', 'base64url'] as const) {
+        ways[`${how} with ${before} before and ${after} behind`] = packed.toString(how)
+        ways[`${how} without padding, ${before} before and ${after} behind`] = packed.toString(how).replace(/=+$/, '')
+      }
+    }
+  for (const [name, written] of Object.entries(ways))
+    for (const [left, right] of [
+      ['', ''],
+      ['{"echo":"', '"}'],
+      ['x'.repeat(7), ' '.repeat(9)],
+    ] as const) {
+      const told = withoutCredential(left + written + right, bearer)
+      t.match(told, '[credential]', name)
+      t.ok(told.length <= left.length + right.length + '[credential]'.length + 12, `${name}: ${told}`)
+      t.ok(told.startsWith(left.slice(0, -1)) && told.endsWith(right), `${name}: what stands around it stays`)
+    }
+
+  const pair = Buffer.from('ada@example.org:correct horse').toString('base64')
+  const basic = { ...credential, value: `Basic ${pair}` }
+  t.equal(withoutCredential(`sent ${pair}, that is ada@example.org:correct horse`, basic), 'sent [credential], that is [credential]')
+  t.equal(withoutCredential('ada@example.org knows "correct horse"', basic), 'ada@example.org knows "[credential]"', 'a name may be said')
+  const other = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJvdGhlciJ9.c29tZXRoaW5nIGVsc2U'
+  const signed = { ...credential, value: 'Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJtaW5lIn0.bXkgc2lnbmF0dXJlIGlz' }
+  t.equal(withoutCredential(other, signed), other, 'how another token begins')
+  t.notMatch(withoutCredential(`a ${signed.value} b`, signed), /bXkgc2|bWluZSJ/)
+  t.end()
+})
+
+t.test('masking takes as long as the text is, whatever it is made of, and lets others have the thread', async (t) => {
+  const secret = `${'a'.repeat(5_000)}b${'ab'.repeat(2_000)}`
+  const large = { ...credential, value: `Bearer ${secret}` }
+  const texts = [
+    'a'.repeat(5_000_000),
+    'ab'.repeat(2_500_000),
+    `${secret.slice(0, 15)}!`.repeat(300_000),
+    '%61'.repeat(1_600_000),
+    '\\\\u0061'.repeat(600_000),
+  ]
+  const delay = monitorEventLoopDelay({ resolution: 10 })
+  delay.enable()
+  for (const text of texts) {
+    const begun = performance.now()
+    await bodyWithoutCredential(text, large)
+    t.ok(performance.now() - begun < 15_000, `${text.slice(0, 12)}… took ${Math.round(performance.now() - begun)} ms`)
+  }
+  delay.disable()
+  t.ok(delay.max / 1e6 < 1_500, `the longest that others waited is ${Math.round(delay.max / 1e6)} ms`)
 })

@@ -18,10 +18,11 @@ t.test('whoever disconnects while a service is asked for tokens is not connected
   const rita = as(token)
   await rita('POST', `plugins/${id}/enable`)
   const begin = async () => {
-    const url = await services.userPlugins.beginSignIn(userId, id, 'https://books.example.org/back')
-    return new URL(url).searchParams.get('state') as string
+    const { redirectUrl, browserKey } = await services.userPlugins.beginSignIn(userId, id, 'https://books.example.org/back')
+    return { state: new URL(redirectUrl).searchParams.get('state') as string, browserKey }
   }
-  const finish = (state: string) => services.userPlugins.finishSignIn({ state, code: 'a code', error: undefined, userId })
+  const finish = (begun: { state: string; browserKey: string }) =>
+    services.userPlugins.finishSignIn({ ...begun, code: 'a code', error: undefined, userId })
 
   meanwhile = async () => void (await rita('DELETE', `plugins/${id}`))
   await t.rejects(finish(await begin()), { name: 'SignInError', message: /Nothing was connected/ })

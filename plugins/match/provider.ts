@@ -71,7 +71,7 @@ export function openProviders({ plugins, templates }: { plugins: PluginHost; tem
       const attempt = await ask(plugin, `${capability}.match`, input, how.signal)
       if (hasFailed(attempt)) return attempt
       const answer = attempt.result as { match: SearchResult | null; confidence: number }
-      const [own] = answer.match === null ? [] : rankResults(wanted, [answer.match])
+      const [own] = answer.match === null ? [] : await rankResults(wanted, [answer.match])
       // It has its say, and is not believed much beyond what can be seen here.
       return own ? { ...own, confidence: Math.min(answer.confidence, own.confidence + BELIEVED) } : null
     }
@@ -84,7 +84,8 @@ export function openProviders({ plugins, templates }: { plugins: PluginHost; tem
     }
     const attempt = await ask(plugin, `${capability}.search`, query, how.signal)
     if (hasFailed(attempt)) return attempt
-    return rankResults(wanted, (attempt.result as { results: SearchResult[] }).results)[0] ?? null
+    const [best] = await rankResults(wanted, (attempt.result as { results: SearchResult[] }).results)
+    return best ?? null
   }
 
   return { propose, find }

@@ -1,7 +1,10 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import fc from 'fast-check'
 import t from 'tap'
 import { CONFIDENCE_MIN, rankResults } from '#plugins/match/choose.ts'
+import { likeness, openTitles } from '#plugins/match/title-likeness.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
+import { titleSimilarity } from '../../../plugin-sdk/text.ts'
 
 const wanted = (title: string, more = {}) => ({ title, alternateTitles: [], year: null, authors: [], isbn: null, ...more })
 
@@ -18,7 +21,7 @@ t.test('what is the same is certain, what is another work is not, whatever the p
     ['Naruto', { title: 'Boruto', relevance: 1 }, {}, false],
   ]
   for (const [title, found, more, isCertain] of cases) {
-    const [best] = rankResults(wanted(title, more), [{ externalId: '1', title: '', ...found }])
+    const [best] = await rankResults(wanted(title, more), [{ externalId: '1', title: '', ...found }])
     t.equal((best?.confidence ?? 0) >= CONFIDENCE_MIN, isCertain, `${title} and ${JSON.stringify(found)}: ${best?.confidence}`)
   }
 })
@@ -30,10 +33,10 @@ t.test('confidence lies between 0 and 1, and the order is always the same', asyn
     year: fc.option(fc.integer({ min: -9999, max: 9999 })),
     relevance: fc.double({ min: 0, max: 1, noNaN: true }),
   })
-  assertInTime(
-    fc.property(fc.string(), fc.option(fc.integer()), fc.array(result, { maxLength: 8 }), (title, year, results) => {
-      const ranked = rankResults(wanted(title, { year }), results)
-      const again = rankResults(wanted(title, { year }), [...results].reverse())
+  await fc.assert(
+    fc.asyncProperty(fc.string(), fc.option(fc.integer()), fc.array(result, { maxLength: 8 }), async (title, year, results) => {
+      const ranked = await rankResults(wanted(title, { year }), results)
+      const again = await rankResults(wanted(title, { year }), [...results].reverse())
       return (
         ranked.every(
           ({ confidence }, index) =>
@@ -43,4 +46,30 @@ t.test('confidence lies between 0 and 1, and the order is always the same', asyn
     }),
     { numRuns: 300 },
   )
+})
+
+t.test('titles are as alike as the kit of plugins says, each prepared once', async () => {
+  const title = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'é', '👪') }))
+  assertInTime(
+    fc.property(title, title, (a, b) => {
+      const prepare = openTitles()
+      return Math.abs(likeness(prepare(a), prepare(b)) - titleSimilarity(a, b)) < 1e-9
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('the largest of answers against the most of own titles holds nobody up', async (t) => {
+  const long = (n: number) => `${n} ${'alternate title of a work that has many of them '.repeat(20)}`.slice(0, 1_000)
+  const many = (count: number, from: number) => Array.from({ length: count }, (_, n) => long(from + n))
+  const results = Array.from({ length: 210 }, (_, n) => ({ externalId: `${n}`, title: long(n), alternateTitles: many(60, n * 1_000) }))
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const begun = performance.now()
+  const ranked = await rankResults(wanted('Berserk', { alternateTitles: many(60, 0) }), results)
+  const tookMs = performance.now() - begun
+  delay.disable()
+  t.equal(ranked.length, 200, 'what is beyond the limits is not looked at')
+  t.ok(tookMs < 60_000, `it took ${Math.round(tookMs)} ms`)
+  t.ok(delay.max / 1e6 < 2_000, `the longest that others waited is ${Math.round(delay.max / 1e6)} ms`)
 })

@@ -16,11 +16,10 @@ import type {
 import { deathProblem } from '#core/book/suspect.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
 import { refuse } from '#core/errors.ts'
-import type { ReadReadingList } from '#core/shelf/reading-list.ts'
+import type { ReadingListOutcome, ReadReadingList } from '#core/shelf/reading-list.ts'
 import { openGate } from './gate.ts'
 import { drawCover, resizePicture } from './image.ts'
 import { openFiles } from './open-files.ts'
-import { readReadingList } from './reading-list.ts'
 import { openZipPages } from './zip-page.ts'
 
 export interface PoolOptions {
@@ -40,7 +39,6 @@ export interface Pool {
   renderPdfPage: RenderPdfPage
   resizeImage: ResizeImage
   drawCover: DrawCover
-  /** In this process: reading lists are small. */
   readReadingList: ReadReadingList
   /** False once closed, and while threads die before they can do anything. */
   healthy(): boolean
@@ -125,7 +123,9 @@ export function openPool(options: PoolOptions): Pool {
     // In this process: libvips works in threads of its own, and no picture is copied to another heap and back.
     resizeImage: (request) => resizes.pass(() => resizePicture(request)),
     drawCover: (bytes) => resizes.pass(() => drawCover(bytes)),
-    readReadingList,
+    // Its markup takes seconds where it is made for that.
+    readReadingList: (bytes) =>
+      reads.pass(() => run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message }))),
     healthy: () => !closed && losses < LOSSES_UNHEALTHY,
     async close() {
       if (closed) return

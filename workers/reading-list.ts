@@ -1,11 +1,12 @@
-import { READING_LIST_ENTRIES_MAX, type ReadingListEntry, type ReadReadingList } from '#core/shelf/reading-list.ts'
+import { boundMarks } from '#core/foundation/text.ts'
+import { READING_LIST_ENTRIES_MAX, type ReadingListEntry, type ReadingListOutcome } from '#core/shelf/reading-list.ts'
 import { childrenNamed, parseXml, type XmlElement, XmlError } from './xml.ts'
 
 /** Longer than any title; beyond it a value could only be an attack on whatever compares it. */
 const TEXT_MAX = 500
 
 /** Reads a CBL file: `<ReadingList><Name/><Books><Book Series Number Volume Year/>…`. Names in any case, for people write them by hand. */
-export const readReadingList: ReadReadingList = (bytes) => {
+export function readReadingList(bytes: Uint8Array): ReadingListOutcome {
   try {
     const { root } = parseXml(bytes)
     if (root.name.toLowerCase() !== 'readinglist') return { refused: `its root is <${cut(root.name)}> and not <ReadingList>` }
@@ -25,5 +26,5 @@ function entryOf({ attributes }: XmlElement): ReadingListEntry {
   return { series: read('series'), number: read('number'), volume: read('volume'), year: read('year') }
 }
 
-/** As it can be stored and shown: no NUL, no half characters, no white space around. */
-const cut = (text: string) => text.replaceAll('\0', '').trim().slice(0, TEXT_MAX).toWellFormed()
+/** As it can be stored, compared and shown: no NUL, no half characters, no white space around, no long runs of marks. */
+const cut = (text: string) => boundMarks(text.replaceAll('\0', '').trim().slice(0, TEXT_MAX).toWellFormed())

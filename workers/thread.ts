@@ -3,6 +3,7 @@
  * never pays for the PDF library.
  */
 import type { Analysis, AnalysisRequest, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
+import type { ReadingListOutcome } from '#core/shelf/reading-list.ts'
 import { analyse as analyseFile } from './analyse.ts'
 import { type Errand, monotonicMs, moved } from './pool.ts'
 
@@ -21,6 +22,11 @@ export const extractRar = announced(async (request: { path: string; pages: Page[
 export const renderPdfPage = announced(async (request: { path: string; index: number; longestSide: number }): Promise<PageOutcome> => {
   const pdf = await import('./pdf.ts')
   return moveBytes(await pdf.renderPdfPage(request))
+})
+
+export const readReadingList = announced(async (bytes: Uint8Array): Promise<ReadingListOutcome> => {
+  const readingList = await import('./reading-list.ts')
+  return readingList.readReadingList(bytes)
 })
 
 /** Tells the pool when the work began: its deadline is for the work, not for the start of a thread on a busy machine. */

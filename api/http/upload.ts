@@ -53,21 +53,50 @@ function readPart(part: Buffer): { fileName: string | null; bytes: Buffer } {
   const headEnd = part.subarray(0, HEADER_BYTES_MAX).indexOf('\r\n\r\n')
   if (headEnd < 0) refuse('invalid_request', 'A part of the form has no headers, or too many.')
   const head = part.toString('utf8', 0, headEnd)
-  const disposition = /\r\ncontent-disposition:\s*form-data\s*;([^\r\n]*)/i.exec(head)?.[1]
+  const line = head.split('\r\n').find((one) => /^content-disposition:/i.test(one))
+  const disposition = /^content-disposition:\s*form-data\s*;(.*)$/i.exec(line ?? '')?.[1]
   if (disposition === undefined) refuse('invalid_request', 'A part of the form lacks its Content-Disposition.')
   return { fileName: readFileName(disposition), bytes: part.subarray(headEnd + 4) }
 }
 
-/** One parameter; in quotes anything may stand, a semicolon too. */
-const PARAMETER = /([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))\s*(?:;|$)/g
+/** Each is tried at one place only, so that a head is read once however it is made. In quotes anything may stand, a semicolon too. */
+const SEPARATORS = /[\s;]*/y
+const PARAMETER_NAME = /([\w*-]+)=/y
+const QUOTED_VALUE = /"([^"\\]*(?:\\.[^"\\]*)*)"(?=\s*(?:;|$))/y
+const PLAIN_VALUE = /[^;\s]*(?=\s*(?:;|$))/y
+
+/** The parameters of a header by their names in lower case; what is none is passed over. */
+function parametersOf(text: string): Map<string, string> {
+  const parameters = new Map<string, string>()
+  const read = (pattern: RegExp, at: number): RegExpExecArray | null => {
+    pattern.lastIndex = at
+    return pattern.exec(text)
+  }
+  for (let at = 0; at < text.length; ) {
+    read(SEPARATORS, at)
+    let end = SEPARATORS.lastIndex
+    const name = read(PARAMETER_NAME, end)
+    if (name !== null) {
+      end = PARAMETER_NAME.lastIndex
+      const isQuoted = text[end] === '"'
+      const value = read(isQuoted ? QUOTED_VALUE : PLAIN_VALUE, end)
+      // A quote that does not end leaves nothing to read.
+      if (isQuoted && value === null && text.indexOf('"', end + 1) < 0) break
+      if (value !== null) {
+        // Only the quote is unescaped: some send the backslashes of their folders as they are.
+        parameters.set((name[1] as string).toLowerCase(), isQuoted ? (value[1] as string).replaceAll('\\"', '"') : value[0])
+        end += value[0].length
+      }
+    }
+    const next = text.indexOf(';', end)
+    at = next < 0 ? text.length : next + 1
+  }
+  return parameters
+}
 
 /** The name of the file without the folders that some senders put before it; null when the part is no file. */
 function readFileName(disposition: string): string | null {
-  const parameters = new Map<string, string>()
-  for (const [, name = '', quoted, word] of disposition.matchAll(PARAMETER)) {
-    // Only the quote is unescaped: some send the backslashes of their folders as they are.
-    parameters.set(name.toLowerCase(), quoted?.replaceAll('\\"', '"') ?? word ?? '')
-  }
+  const parameters = parametersOf(disposition)
   // RFC 7578 forbids the extended form, and it is sent all the same, for names that others could not read.
   const name = readExtended(parameters.get('filename*')) ?? parameters.get('filename')
   return name?.replace(/^.*[/\\]/, '') ?? null

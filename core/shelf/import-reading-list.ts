@@ -18,7 +18,7 @@ export async function importReadingList(
   file: { bytes: Uint8Array; fileName: string },
 ): Promise<{ shelf: Shelf; matched: number; unmatched: ReadingListEntry[] }> {
   if (file.bytes.length > READING_LIST_BYTES_MAX) refuse('payload_too_large', `A reading list has at most ${READING_LIST_BYTES_MAX} bytes.`)
-  const list = parts.readReadingList(file.bytes)
+  const list = await parts.readReadingList(file.bytes)
   if ('refused' in list) refuse('invalid_value', `This is no reading list in the CBL form: ${list.refused}.`)
   const name = (list.name || file.fileName.replace(/\.cbl$/i, '').replaceAll('\0', ''))
     .toWellFormed()

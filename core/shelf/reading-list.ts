@@ -15,7 +15,8 @@ export interface ReadingList {
 }
 
 /** Reads the bytes of a .cbl file; `refused` says in words why they are none. */
-export type ReadReadingList = (bytes: Uint8Array) => ReadingList | { refused: string }
+export type ReadReadingList = (bytes: Uint8Array) => Promise<ReadingListOutcome>
+export type ReadingListOutcome = ReadingList | { refused: string }
 
 /** The longest lists people exchange (all of an event of decades) have about 3,000 books. */
 export const READING_LIST_ENTRIES_MAX = 5_000

@@ -52,8 +52,11 @@ export function isSecretName(name: string): boolean {
 const SCHEME = /\b(bearer|basic|digest|token)(\s+)[\w.~+/=-]{8,}/gi
 /** `user:password@` in an address. */
 const USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"']{1,400}@/gi
+/** Words that points join. The look behind makes each word be read once. */
+const JOINED = /(?<![\w.-])[\w-]*(?:\.[\w-]*)+/g
 /** Signed tokens are known by how they begin, whatever they are called. */
-const SIGNED = /\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?/g
+const SIGNED_START = /\beyJ[\w-]{8}/
+const SIGNED_CLAIMS_LENGTH_MIN = 4
 const SIGNS = /[=:]/g
 /** A word before the secret, which was hidden already. */
 const SCHEMES = /^(bearer|basic|digest|token)$/i
@@ -90,6 +93,19 @@ function hideAssigned(text: string): string {
   return shown + text.slice(from)
 }
 
+/** Hides header, claims and signature of a token, which points join. */
+function hideSigned(joined: string): string {
+  const words = joined.split('.')
+  const shown: string[] = []
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] as string
+    const start = (words[at + 1]?.length ?? 0) < SIGNED_CLAIMS_LENGTH_MIN ? -1 : word.search(SIGNED_START)
+    shown.push(start < 0 ? word : word.slice(0, start) + HIDDEN)
+    if (start >= 0) at += 2
+  }
+  return shown.join('.')
+}
+
 /** A shorter one would hide half of every word. */
 const EXACT_LENGTH_MIN = 6
 
@@ -101,7 +117,9 @@ function hideExact(text: string, exact: readonly string[]): string {
 
 /** A text without what looks like a secret. @param exact values that are known to be secret, hidden wherever they stand */
 export function hideSecrets(text: string, exact: readonly string[] = []): string {
-  return hideAssigned(hideExact(text, exact).replace(SCHEME, `$1$2${HIDDEN}`).replace(SIGNED, HIDDEN).replace(USER_INFO, `$1${HIDDEN}@`))
+  return hideAssigned(
+    hideExact(text, exact).replace(SCHEME, `$1$2${HIDDEN}`).replace(JOINED, hideSigned).replace(USER_INFO, `$1${HIDDEN}@`),
+  )
 }
 
 /** Quotes, backslashes and the controls that JSON has a letter for. */

@@ -30,18 +30,48 @@ function usable(kind: Kind, name: string, value: unknown): unknown {
   return checks.get(kind)?.get(name)?.Check(value) === true ? value : undefined
 }
 
-/** A text as people read it: without markup, control characters and what turns the direction of writing. */
+/** A text as people read it: without markup, control characters and what turns the direction of writing. Takes no longer than the text is long. */
 export function plainText(text: string): string {
-  return decodeEntities(
-    text
-      .replace(/<(br|\/p|\/div|\/li)\s*\/?>/gi, '\n')
-      .replace(/<(script|style)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, '')
-      .replace(/<\/?[a-z][^<>]{0,2000}>|<!--[\s\S]*?-->/gi, ''),
-  )
+  return decodeEntities(withoutMarkup(text))
     .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
-    .replace(/[ \t]+\n/g, '\n')
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
+}
+
+/** A comment begins, or a tag stands; longer ones are no tags. */
+const MARKUP = /<!--|<(\/?)([a-z][a-z0-9]*)(?![a-z0-9])[^<>]{0,2000}>/gi
+const ENDS_LINE = new Set(['br', '/p', '/div', '/li'])
+/** Elements whose content nobody reads, and how they end. */
+const HIDDEN_ENDS: Readonly<Record<string, RegExp>> = { script: /<\/script\s*>/gi, style: /<\/style\s*>/gi }
+
+function withoutMarkup(text: string): string {
+  let plain = ''
+  let from = 0
+  // What does not end once does not end later either: nothing is looked for twice.
+  const endless = new Set<string>()
+  const endOf = (name: string, end: RegExp, start: number): number => {
+    if (endless.has(name)) return -1
+    end.lastIndex = start
+    if (end.test(text)) return end.lastIndex
+    endless.add(name)
+    return -1
+  }
+  MARKUP.lastIndex = 0
+  for (let found = MARKUP.exec(text); found !== null; found = MARKUP.exec(text)) {
+    const [whole, slash = '', tag] = found
+    const name = tag?.toLowerCase()
+    const hiddenEnd = name === undefined ? /-->/g : slash === '' && Object.hasOwn(HIDDEN_ENDS, name) ? HIDDEN_ENDS[name] : undefined
+    const end = hiddenEnd ? endOf(name ?? 'comment', hiddenEnd, MARKUP.lastIndex) : -1
+    // A comment that does not end is text.
+    if (name === undefined && end < 0) continue
+    plain += text.slice(from, found.index) + (ENDS_LINE.has(`${slash}${name}`) ? '\n' : '')
+    from = end < 0 ? found.index + whole.length : end
+    MARKUP.lastIndex = from
+  }
+  return plain + text.slice(from)
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -30,7 +30,7 @@ export async function openShelves(t: Test) {
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-shelves-'))
   const server = await openTestServer(t, {
     settings: { dataFolder },
-    services: () => ({ drawCover, readReadingList }),
+    services: () => ({ drawCover, readReadingList: async (bytes: Uint8Array) => readReadingList(bytes) }),
   })
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })

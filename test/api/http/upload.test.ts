@@ -153,3 +153,31 @@ t.test('over HTTP: size, half a body, no body', async (t) => {
   t.notMatch(await send(half.subarray(0, 300), half.length, 300), /^HTTP\/1\.1 2/, 'whoever hangs up half way has sent nothing')
   t.match(await send(half), /^HTTP\/1\.1 200 /, 'and nobody else is harmed')
 })
+
+t.test('a form takes no more time than it is long', async (t) => {
+  const head = 'Content-Disposition: form-data; name="a"'
+  const units = [
+    'a',
+    'a=',
+    'a="',
+    ';',
+    ' ',
+    '; ',
+    ';a="',
+    ';a="\\',
+    '"',
+    '\\"',
+    ';a=b"',
+    '\r\nContent-Disposition: ',
+    '\r\nContent-Disposition:\t',
+    ';filename*=',
+  ]
+  for (const unit of units) {
+    const part = `${head};${unit.repeat((8_000 - head.length) / unit.length)}`
+    const body = form(...Array.from({ length: 20 }, (): [string, string] => [part, '']))
+    const begun = performance.now()
+    refusedFor(TYPE, body)
+    const took = performance.now() - begun
+    t.ok(took < 2_000, `${body.length} bytes of ${JSON.stringify(unit)}: ${took.toFixed(0)} ms`)
+  }
+})

@@ -25,6 +25,9 @@ t.test('secrets in texts', async (t) => {
     [`x-api-key: ${HIDDEN} and`, `x-api-key: ${HIDDEN} and`],
     ["token = 'abc', page = 2", `token = '${HIDDEN}', page = 2`],
     ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def is it', `${HIDDEN} is it`],
+    ['x-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0 it', `x-${HIDDEN} it`],
+    ['a.eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig.end', `a.${HIDDEN}.end`],
+    ['eyJhbGciOiJIUzI1NiJ9.abc and 1.5 or www.example.org', 'eyJhbGciOiJIUzI1NiJ9.abc and 1.5 or www.example.org'],
     ['the basics of bearers', 'the basics of bearers'],
     ['author: Frank', 'author: Frank'],
     ['https://example.org/a:b@c', 'https://example.org/a:b@c'],
@@ -40,6 +43,10 @@ t.test('secrets in texts', async (t) => {
     'a'.repeat(100_000),
     `://${'a@'.repeat(40_000)}`,
     'eyJ'.repeat(30_000),
+    'eyJ-'.repeat(100_000),
+    'eyJaaaaaaaa-'.repeat(50_000),
+    'a.'.repeat(200_000),
+    'eyJaaaaaaaa.aaaa.'.repeat(30_000),
     '"'.repeat(100_000),
   ]
   for (const text of hostile) {

@@ -15,7 +15,41 @@ t.test('texts as people read them', async (t) => {
     ['<!-- hidden -->shown', 'shown'],
     ['a\n\n\n\n\nb', 'a\n\nb'],
   ]
+  cases.push(
+    ['<SCRIPT type="x">1 < 2</Script >a<style>', 'a'],
+    ['a<script>b', 'ab'],
+    ['a<!-- b', 'a<!-- b'],
+    ['one  \ntwo\t\nthree', 'one\ntwo\nthree'],
+    ['a<br/>b<BR />c</li>d', 'a\nb\nc\nd'],
+    ['<strong>a</strong><brave>b', 'ab'],
+  )
   for (const [given, plain] of cases) t.equal(plainText(given), plain, JSON.stringify(given))
+})
+
+t.test('a text takes no more time than it is long', async (t) => {
+  for (const unit of [
+    ' ',
+    ' \t',
+    '\n ',
+    '<script>',
+    '<script',
+    '<style>',
+    '<!--',
+    '</script ',
+    '<br ',
+    '&',
+    '&#',
+    '<a ',
+    '<br>\n',
+    '<!-->',
+  ]) {
+    for (const length of [40_000, 400_000]) {
+      const begun = performance.now()
+      plainText(`a${unit.repeat(length / unit.length)}b`)
+      const took = performance.now() - begun
+      t.ok(took < 2_000, `${length} of ${JSON.stringify(unit)}: ${took.toFixed(0)} ms`)
+    }
+  }
 })
 
 t.test('what fits no field is left out, the rest is taken', async (t) => {

@@ -11,6 +11,7 @@ export interface RunningServer {
   url: string
   port: number
   pid: number
+  process: ChildProcess
   /** Bearer header of the first admin. */
   headers: Record<string, string>
   get<T>(path: string): Promise<T>
@@ -26,13 +27,28 @@ export interface RunningServer {
 }
 
 /** Starts the real server as its own process on a free port, with rate limiting off: what runs against it measures or probes the work. */
-export async function startServer(options: { dataFolder: string; args?: string[]; env?: Record<string, string> }): Promise<RunningServer> {
+export async function startServer(options: {
+  dataFolder: string
+  args?: string[]
+  env?: Record<string, string>
+  /** Of Node, such as a module to load first; such a module may talk with us over the channel of the process. */
+  flags?: string[]
+}): Promise<RunningServer> {
   const child: ChildProcess = spawn(
     process.execPath,
     // As api/launch.mjs starts it.
-    [...NODE_FLAGS, `${root}api/main.ts`, '--data-dir', options.dataFolder, '--port', '0', ...(options.args ?? [])],
+    [
+      ...NODE_FLAGS,
+      ...(options.flags ?? []),
+      `${root}api/main.ts`,
+      '--data-dir',
+      options.dataFolder,
+      '--port',
+      '0',
+      ...(options.args ?? []),
+    ],
     {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(options.flags ? (['ipc'] as const) : [])],
       env: {
         ...tunedEnvironment(process.env),
         CARREL_ADMIN_USERNAME: ADMIN.username,
@@ -70,6 +86,7 @@ export async function startServer(options: { dataFolder: string; args?: string[]
     url,
     port: Number(new URL(url).port),
     pid: child.pid as number,
+    process: child,
     headers,
     get: (path) => call('GET', path, undefined, headers),
     post: (path, body) => call('POST', path, body, headers),

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import type { Known } from '#test/support/filled-request.ts'
+
+interface Shape {
+  type?: string
+  enum?: unknown[]
+  const?: unknown
+  anyOf?: Shape[]
+  allOf?: Shape[]
+  items?: Shape
+  properties?: Record<string, Shape>
+  patternProperties?: Record<string, Shape>
+  format?: string
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  maxItems?: number
+  uniqueItems?: boolean
+}
+
+/** Members of an object that may have any. */
+const MEMBERS = 50
+/** What a pattern takes is known by name only; most take a word. */
+const WORD = 'word'
+/** Letters that are compared, folded and searched in more than one way. */
+const LETTERS = 'Élan vital – ß 12, '
+
+const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0
+const fillerOf = (length: number): string => LETTERS.repeat(Math.ceil(length / LETTERS.length)).slice(0, Math.max(length, 0))
+
+/**
+ * The largest value that a schema takes, with ids that exist wherever a name asks for one.
+ * @param room characters of JSON that it may have
+ * @param known values by the name of a member; arrays for members that are lists
+ */
+export function largestOf(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
+  if (known[name] !== undefined) return known[name]
+  if (shape.enum) return shape.enum.at(-1)
+  if (shape.const !== undefined) return shape.const
+  if (shape.anyOf) {
+    const values = shape.anyOf.map((branch) => largestOf(branch, name, room, known))
+    return values.sort((a, b) => sizeOf(b) - sizeOf(a))[0]
+  }
+  if (shape.allOf) return Object.assign({}, ...shape.allOf.map((part) => largestOf(part, name, room, known) as object))
+  if (shape.properties || shape.type === 'object') return largestObject(shape, room, known)
+  if (shape.type === 'array') return largestArray(shape, name, room, known)
+  if (shape.type === 'string') return largestText(shape, room)
+  if (shape.type === 'integer' || shape.type === 'number') return Math.max(shape.minimum ?? 1, Math.min(shape.maximum ?? 500, 500))
+  if (shape.type === 'boolean') return true
+  return shape.type === 'null' ? null : fillerOf(Math.min(room, 1_000))
+}
+
+function largestObject(shape: Shape, room: number, known: Known & Record<string, unknown>): unknown {
+  const members = Object.entries(shape.properties ?? {})
+  const value: Record<string, unknown> = {}
+  // The smallest first: what they leave is room for the others.
+  const sized = members.map(([name, inner]) => ({ name, inner, size: sizeOf(largestOf(inner, name, room, known)) }))
+  let left = room
+  for (const [index, { name, inner }] of sized.sort((a, b) => a.size - b.size).entries()) {
+    value[name] = largestOf(inner, name, Math.floor(left / (sized.length - index)), known)
+    left -= sizeOf(value[name]) + name.length
+  }
+  if (members.length > 0) return value
+  const each = Object.values(shape.patternProperties ?? {})[0] ?? { type: 'string', maxLength: 500 }
+  for (let index = 0; index < MEMBERS; index++) value[`member ${index}`] = largestOf(each, '', Math.floor(room / MEMBERS) - 20, known)
+  return value
+}
+
+function largestArray(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
+  const one = largestOf(shape.items ?? {}, name, Math.min(room, 2_000), known)
+  const count = Math.min(shape.maxItems ?? 1_000, Math.max(1, Math.floor(room / (sizeOf(one) + 1))))
+  if (Array.isArray(shape.items?.enum)) return shape.items.enum.slice(0, count)
+  return Array.from({ length: count }, (_, index) => distinct(shape.items ?? {}, one, index))
+}
+
+/** Names that are all alike would be one name after a look at the first. */
+function distinct(shape: Shape, value: unknown, index: number): unknown {
+  if (shape.format === 'uuid') return randomUUID()
+  if (typeof value === 'string' && shape.enum === undefined && shape.pattern === undefined)
+    return `${index} ${value}`.slice(0, value.length)
+  if (typeof value !== 'object' || value === null || !shape.properties) return value
+  const members = Object.entries(value).map(([name, member]) => [name, distinct(shape.properties?.[name] ?? {}, member, index)])
+  return Object.fromEntries(members)
+}
+
+function largestText({ format, pattern, maxLength }: Shape, room: number): string {
+  if (format === 'uuid') return randomUUID()
+  if (format === 'email') return `${randomUUID()}@example.org`
+  if (format === 'date-time') return '2026-01-01T00:00:00Z'
+  if (pattern !== undefined) return /http/.test(pattern) ? 'https://example.org/' : WORD
+  // In JSON some letters are longer.
+  return fillerOf(Math.min(maxLength ?? room, Math.floor(room * 0.9)))
+}

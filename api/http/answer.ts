@@ -1,7 +1,11 @@
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { createGzip, gzip } from 'node:zlib'
 import type { ErrorAnswer } from '#api/errors.ts'
+import { drained } from '#api/http/drained.ts'
+import { jsonChunks } from '#api/http/json-chunks.ts'
 
 const compress = promisify(gzip)
 
@@ -20,17 +24,34 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 
 /** Sends a value as JSON, compressed when the client takes that and it is worth it. */
 export async function sendJson(response: ServerResponse, status: number, value: unknown): Promise<void> {
-  const bytes = Buffer.from(JSON.stringify(value))
+  const chunks = await jsonChunks(value)
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   if (!response.hasHeader('Cache-Control')) response.setHeader('Cache-Control', 'no-store')
   response.setHeader('Content-Type', 'application/json; charset=utf-8')
   appendVary(response, 'Accept-Encoding')
-  const small = bytes.length < GZIP_BYTES_MIN || !takesGzip(response.req.headers['accept-encoding'])
-  const body = small ? bytes : await compress(bytes)
+  const packed = length >= GZIP_BYTES_MIN && takesGzip(response.req.headers['accept-encoding'])
+  // Of what comes in many chunks nobody waits for the last before the first is sent.
+  if (packed && chunks.length > 1) {
+    if (!response.headersSent && !response.destroyed) await sendPacked(response, status, chunks)
+    return
+  }
+  const body = packed ? [await compress(chunks[0]!)] : chunks
   if (response.headersSent || response.destroyed) return
-  if (!small) response.setHeader('Content-Encoding', 'gzip')
-  response.setHeader('Content-Length', body.length)
+  if (packed) response.setHeader('Content-Encoding', 'gzip')
+  response.setHeader('Content-Length', packed ? body[0]!.length : length)
   response.writeHead(status)
-  response.end(body)
+  for (const chunk of body.slice(0, -1)) if (!response.write(chunk)) await drained(response)
+  response.end(body.at(-1))
+}
+
+/** Compresses in the thread pool, chunk by chunk; how long that will be is known at the end. */
+async function sendPacked(response: ServerResponse, status: number, chunks: readonly Buffer[]): Promise<void> {
+  response.setHeader('Content-Encoding', 'gzip')
+  response.writeHead(status)
+  await pipeline(Readable.from(chunks), createGzip(), response).catch((error: NodeJS.ErrnoException) => {
+    // The client has left.
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+  })
 }
 
 /** Sends an answer without a body. */

@@ -132,14 +132,14 @@ export async function openTaskQueue(options: {
     try {
       while (lane.again) {
         lane.again = false
-        const ended = await settle(lane)
+        const settled = await settle(lane)
         const room = stopping ? 0 : lane.concurrency - lane.running.size
         lane.cancelled.clear()
         const jobs = room > 0 ? await boss.fetch<Payload>(lane.type, { batchSize: room, includeMetadata: true }) : []
-        const begun = jobs.map((job) => job.id)
-        lane.claimed = begun
-        const gone = ended.filter((id) => !lane.running.has(id))
-        if (gone.length > 0 || begun.length > 0) await replaceRuns(database, { ended: gone, begun, type: lane.type, nodeId, nodeLock })
+        lane.claimed = jobs.map((job) => job.id)
+        const ended = settled.filter((id) => !lane.running.has(id))
+        if (ended.length > 0 || jobs.length > 0)
+          await replaceRuns(database, { ended, begun: lane.claimed, type: lane.type, nodeId, nodeLock })
         for (const { id, retryCount, retryLimit, data } of jobs)
           begin(lane, { id, retryCount }, { data: data ?? {}, attempt: attemptOf({ retryCount, retryLimit }) })
       }
@@ -357,10 +357,7 @@ export async function openTaskQueue(options: {
       stopping = true
       for (const timer of timers) clearInterval(timer)
       const all = [...lanes.values()]
-      const abortAll = () => {
-        for (const lane of all) for (const running of lane.running.values()) running.abort.abort(aborted('The server is stopping'))
-      }
-      abortAll()
+      for (const lane of all) for (const running of lane.running.values()) running.abort.abort(aborted('The server is stopping'))
       // A fetch that was under way may still begin runs; begin() aborts those itself.
       await Promise.all(all.map((lane) => lane.pumping))
       await Promise.all(all.flatMap((lane) => [...lane.running.values()].map((running) => running.done)))

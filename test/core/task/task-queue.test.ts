@@ -2,36 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
-import { silentLog } from '#core/log.ts'
+import t from 'tap'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/task/task.ts'
 import { countTasks, getTask, listTasks } from '#core/task/task-query.ts'
-import { openTaskQueue } from '#core/task/task-queue.ts'
 import { takeBackLost } from '#core/task/task-store.ts'
-import { openTestDatabase } from '#test/support/database.ts'
+import { openQueues, task, until } from '#test/support/task-queues.ts'
 
 // Retries, a killed process and a connection that stays away: each waits some seconds.
 t.setTimeout(100_000)
-
-async function openQueues(t: Test, count: number, options: { sweepMs?: number } = {}) {
-  const { database, url } = await openTestDatabase(t, { poolMax: 12 })
-  const queues: TaskQueue[] = []
-  for (let index = 0; index < count; index++) {
-    queues.push(await openTaskQueue({ database, log: silentLog, nodeId: `node-${index}`, retryDelaySeconds: 1, ...options }))
-  }
-  t.teardown(() => Promise.all(queues.map((queue) => queue.stop())))
-  return { database, url, queues, queue: queues[0] as TaskQueue }
-}
-
-async function until(what: () => Promise<boolean> | boolean, ms = 10_000): Promise<void> {
-  const deadline = Date.now() + ms
-  while (!(await what())) {
-    if (Date.now() > deadline) throw new Error('waited in vain')
-    await sleep(10)
-  }
-}
-
-const task = (key: string, more: object = {}) => ({ type: 'analyze_book' as const, dedupeKey: key, ...more })
 
 t.test('a backlog is worked off at once, by priority, with bounded concurrency', async (t) => {
   const { database, queue } = await openQueues(t, 1)

@@ -15,8 +15,10 @@ export interface JsonReader {
 }
 
 /** The largest texts take a fifth of a second there; what takes longer than this on the slowest machine does not end. */
-const JOB_MS_MAX = 10_000
-/** A thread costs 0.2 s to start and 20 MB. */
+const JOB_MS_MAX = 30_000
+/** A thread starts in 0.6 s; on a machine that is busy with everything at once it has been seen to take ten. */
+const START_MS_MAX = 60_000
+/** A thread costs half a second to start and 20 MB. */
 const IDLE_MS = 30_000
 /** Waiting texts, 2.6 M characters each at most; more come from plugins that a hundred people call at once, or from one that floods. */
 const QUEUE_MAX = 64
@@ -33,6 +35,8 @@ export function openJsonReader(): JsonReader {
   let current: Waiting | null = null
   let deadline: NodeJS.Timeout | undefined
   let idle: NodeJS.Timeout | undefined
+  /** Whether the thread has read its own code. */
+  let isReady = false
   let isClosed = false
 
   const settle = (outcome: JsonOutcome): void => {
@@ -51,12 +55,21 @@ export function openJsonReader(): JsonReader {
     settle({ refused })
   }
 
+  const setDeadline = (of: Worker, ms: number): void => {
+    clearTimeout(deadline)
+    deadline = setTimeout(giveUp, ms, of, 'it takes too long to be read')
+  }
+
   const start = (): Worker => {
+    isReady = false
     const started = new Worker(new URL('./json-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX, maxYoungGenerationSizeMb: 16 },
     })
-    started.on('message', (outcome: JsonOutcome) => {
-      if (thread === started) settle(outcome)
+    started.on('message', (said: JsonOutcome | 'ready') => {
+      if (thread !== started) return
+      if (said !== 'ready') return settle(said)
+      isReady = true
+      if (current !== null) setDeadline(started, JOB_MS_MAX)
     })
     started.on('error', () => giveUp(started, 'it needs too much memory to be read'))
     started.on('exit', () => giveUp(started, 'it could not be read'))
@@ -76,7 +89,7 @@ export function openJsonReader(): JsonReader {
     thread = at
     at.ref()
     at.postMessage(current.job)
-    deadline = setTimeout(giveUp, JOB_MS_MAX, at, 'it takes too long to be read')
+    setDeadline(at, isReady ? JOB_MS_MAX : START_MS_MAX)
   }
 
   const endThread = (): void => {

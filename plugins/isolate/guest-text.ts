@@ -40,6 +40,9 @@ export const REQUEST_LENGTHS: Readonly<Record<string, number>> = {
   'crypto.randomUUID': SHORT,
 }
 
+/** Of all requests of one call: the whole of the largest storage, written anew. */
+export const REQUESTED_LENGTH_MAX = 24 * 1024 * 1024
+
 export const requestLengthMax = (kind: unknown): number =>
   typeof kind === 'string' && Object.hasOwn(REQUEST_LENGTHS, kind) ? (REQUEST_LENGTHS[kind] as number) : SHORT
 

@@ -7,6 +7,7 @@ import {
   LINE_LENGTH_MAX,
   MAIN_LENGTH_MAX,
   REQUEST_LENGTHS,
+  REQUESTED_LENGTH_MAX,
   readFailure,
   readRecord,
   readSaid,
@@ -106,8 +107,6 @@ const GRACE_MS = 250
 const START_MS_MAX = 15_000
 /** What the debugger of an isolate may say at once, with room for what is cut off before; see the runner. */
 const INSPECTED_LENGTH_MAX = 11_000_000
-/** Of one call: the whole of the largest storage, written anew. */
-const REQUESTED_LENGTH_MAX = 24 * 1024 * 1024
 /** The function of a plugin that is called before all others. */
 export const SETUP = 'setup'
 const NO_PLUGIN = { methods: [] as readonly string[], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 }

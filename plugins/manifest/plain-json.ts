@@ -1,5 +1,10 @@
+import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
+
 /** As deep as a manifest or a list of files ever is, with room; whoever walks such a value afterwards may recurse. */
 const DEPTH_MAX = 20
+
+/** The largest index of a repository, 5 MB, has two thirds of them. */
+const VALUES_MAX = 300_000
 
 /** Names, texts and brackets of a JSON text that is known to be whole. */
 const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g
@@ -17,6 +22,9 @@ export function readPlainJson(bytes: Uint8Array, wrong: (message: string) => nev
     return wrong('it is no UTF-8 text')
   }
   if (text.startsWith('\ufeff')) wrong('it begins with a byte order mark; keep it without one')
+  // Before anything is built of it.
+  const excess = jsonExcess(text, { depthMax: Number.POSITIVE_INFINITY, valuesMax: VALUES_MAX })
+  if (excess !== null) wrong(excess)
   let value: unknown
   try {
     value = JSON.parse(text)

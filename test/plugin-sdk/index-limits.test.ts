@@ -5,8 +5,10 @@ import { ENTRIES_PAGE } from '#core/plugin/library-entry-query.ts'
 import { BREAKER, QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { LOAD, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
+import { JSON_BOUNDS, REQUESTED_LENGTH_MAX, requestLengthMax } from '#plugins/isolate/guest-text.ts'
 import { Manifest } from '#plugins/manifest/manifest.ts'
 import { DEFAULT_LIMITS } from '#plugins/manifest/permissions.ts'
+import { CONFIG_LENGTH_MAX } from '#plugins/manifest/plugin-config.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
 import { ROOT } from '#test/support/plugin-kit.ts'
 
@@ -70,13 +72,21 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Calls at a time, and waiting', '', `${program.concurrency}, and ${program.queueMax}`],
     ['Timers that wait, and for how long', '', `${sandbox('max')}, and ${seconds(sandbox('msMax'))}`],
     ['Request of a call, as JSON', '', `${calls('INPUT_LENGTH_MAX') / 1024 / 1024} M characters`],
+    ['Configuration, and that of a reader, as JSON', '', `${CONFIG_LENGTH_MAX / 1024} K characters each`],
     ['Answer, as JSON', '', `${program.resultLengthMax / 1024 / 1024} M characters`],
+    ['Values in an answer, in a request to the server; levels in it', '', `${grouped(JSON_BOUNDS.valuesMax)}; ${JSON_BOUNDS.depthMax}`],
     [
       'Results of a search, and recommendations',
       '',
       `${listMax(RESULT_SCHEMAS['metadata.book.search'].properties.results)}, and ${listMax(RESULT_SCHEMAS['recommendations.get'].properties.recommendations)}`,
     ],
     ['Log of one call', '', `${asking.logLines} lines, ${asking.logLength / 1024} K characters; 2,048 a line`],
+    ['What a call sends the server in all, as JSON', '', `${REQUESTED_LENGTH_MAX / 1024 / 1024} M characters`],
+    [
+      'One request to `fetch`, `storage.set`, `crypto`, any other, as JSON',
+      '',
+      `${['fetch', 'storage.set', 'crypto.hmac', 'sleep'].map((kind) => grouped(requestLengthMax(kind))).join(', ')} characters`,
+    ],
     ['Requests to the server in one call, and at a time', '', `${asking.hostCalls}, and ${asking.inFlight}; more wait`],
     ['A page of the library', '', `${ENTRIES_PAGE} series`],
     [

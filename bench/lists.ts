@@ -57,7 +57,7 @@ const CONDITION = {
 const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-lists-'))
 const server = await startServer({ dataFolder: join(folder, 'data') })
 try {
-  const url = await findRunningUrl(join(folder, 'data', 'postgres'))
+  const url = await findRunningUrl(join(folder, 'data'))
   if (!url) throw new Error('the database of the server was not found')
   const client = new Client({ connectionString: url })
   await client.connect()

@@ -68,7 +68,7 @@ const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-templates-'))
 const server = await startServer({ dataFolder: join(folder, 'data') })
 const supervisor = openSupervisor({ log: silentLog })
 try {
-  const url = await findRunningUrl(join(folder, 'data', 'postgres'))
+  const url = await findRunningUrl(join(folder, 'data'))
   if (!url) throw new Error('the database of the server was not found')
   const client = new Client({ connectionString: url })
   await client.connect()

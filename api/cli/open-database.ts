@@ -131,17 +131,17 @@ export async function openCommandDatabase({
   }
 }
 
-/** The embedded PostgreSQL that a server runs; null while it is still starting. */
+/** The embedded PostgreSQL that a server runs; null while it is still starting, or was started anew since its password was read. */
 async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | null> {
   const folder = await makeDataFolder(settings.dataFolder)
-  const url = await findRunningUrl(path.join(folder, 'postgres'))
+  const url = await findRunningUrl(folder)
   if (url === null) return null
   const database = openDatabase({ url, poolMax: COMMAND_POOL_MAX, log })
   try {
     if ((await pendingMigrations(database)).length === 0)
       return { database, settings: { ...settings, dataFolder: folder }, serverRuns: true, close: () => closeDatabase(database) }
   } catch (error) {
-    log.debug({ error }, 'The PostgreSQL of the running server does not answer yet')
+    log.debug({ error }, 'The PostgreSQL of the running server does not let this command in yet')
   }
   await closeDatabase(database)
   return null

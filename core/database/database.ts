@@ -162,18 +162,6 @@ function withoutTimeout(migration: Knex.Migration): Knex.Migration {
   }
 }
 
-/** Creates the database `name` on the server of `url` when it is not there yet. */
-export async function createDatabase(options: { url: string; name: string; log: Log }): Promise<void> {
-  const { name } = options
-  const database = openDatabase({ url: options.url, poolMax: 2, log: options.log })
-  try {
-    const { rows } = await database.raw('SELECT 1 FROM pg_database WHERE datname = ?', [name])
-    if (rows.length === 0) await database.raw('CREATE DATABASE ??', [name])
-  } finally {
-    await closeDatabase(database)
-  }
-}
-
 /** What a doctor wants to know. `icu` is false when the server was built without it; `naturalOrder` when our collation sorts otherwise. */
 export async function inspectDatabase(
   database: Knex,

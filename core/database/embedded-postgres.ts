@@ -3,7 +3,7 @@ import { chown, lchown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } fr
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createDatabase } from '#core/database/database.ts'
+import { allowPreparation, prepareRole, ROLE, readPassword, rotatePassword } from '#core/database/database-role.ts'
 import { launchPostgres, launchProgram } from '#core/database/launch-postgres.ts'
 import { findPostgresRunner, type PostgresRunner } from '#core/database/postgres-binaries.ts'
 import { readPostmasterFile, stopOrphan, stopPostmaster } from '#core/database/postmaster.ts'
@@ -22,6 +22,8 @@ const LAST_LINES_MAX = 30
 
 const SETTINGS: Record<string, string> = {
   listen_addresses: '',
+  // Its folder is closed already.
+  unix_socket_permissions: '0700',
   port: String(PORT),
   // Our statements are short; compiling them costs more than it saves.
   jit: 'off',
@@ -44,20 +46,22 @@ export interface EmbeddedPostgres {
 }
 
 /** Connection URL of a database behind a Unix socket. */
-export function socketUrl(socketFolder: string, database: string): string {
-  return `postgresql://postgres@/${database}?host=${encodeURIComponent(socketFolder)}&port=${PORT}&sslmode=disable`
+export function socketUrl(socketFolder: string, database: string, { role = ROLE, password = '' } = {}): string {
+  return `postgresql://${role}${password && `:${password}`}@/${database}?host=${encodeURIComponent(socketFolder)}&port=${PORT}&sslmode=disable`
 }
 
-/** URL of the PostgreSQL that runs on `cluster` now, or null. */
-export async function findRunningUrl(cluster: string): Promise<string | null> {
-  const found = await readPostmasterFile(cluster)
-  return found?.ready ? socketUrl(found.socketFolder, DATABASE) : null
+/** URL of the PostgreSQL that runs on the data folder now, with the password of its present start, or null. */
+export async function findRunningUrl(folder: string): Promise<string | null> {
+  const found = await readPostmasterFile(path.join(folder, 'postgres'))
+  const password = await readPassword(folder)
+  return found?.ready && password !== null ? socketUrl(found.socketFolder, DATABASE, { password }) : null
 }
 
 /**
  * Starts a PostgreSQL of our own on `<folder>/postgres`, made when new, reached by a Unix socket only. The caller must hold the
  * lock of the folder: whatever still runs on it is taken for left over and stopped.
  * @param options.settings more server settings, for tests
+ * @param options.mayCreateDatabases whether whoever has the URL may make databases, for tests
  * @param options.onExit called when it ends without close()
  */
 export async function openEmbeddedPostgres(options: {
@@ -65,6 +69,7 @@ export async function openEmbeddedPostgres(options: {
   log: Log
   onExit: (reason: string) => void
   settings?: Record<string, string>
+  mayCreateDatabases?: boolean
 }): Promise<EmbeddedPostgres> {
   const { folder, log } = options
   const cluster = path.join(folder, 'postgres')
@@ -80,6 +85,8 @@ export async function openEmbeddedPostgres(options: {
   }
   await checkOwner(cluster, runner)
 
+  await allowPreparation(cluster, runner.owner)
+  const password = await rotatePassword(folder)
   const socketFolder = await makeSocketFolder(folder, runner)
   const settings = { ...SETTINGS, unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`, ...options.settings }
   const args = ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
@@ -100,14 +107,21 @@ export async function openEmbeddedPostgres(options: {
   })
 
   await waitUntilReady({ cluster, server, ended, lastLines })
-  const urlOf = (database: string) => socketUrl(socketFolder, database)
+  const urlOf = (database: string) => socketUrl(socketFolder, database, { password })
   const close = async () => {
     closing = true
     if (server.exitCode === null && server.signalCode === null) await stopPostmaster(server.pid!)
     await ended
   }
   try {
-    await createDatabase({ url: urlOf('postgres'), name: DATABASE, log })
+    await prepareRole({
+      cluster,
+      owner: runner.owner,
+      database: DATABASE,
+      password,
+      urlOf: (role, database) => socketUrl(socketFolder, database, role === ROLE ? { password } : { role }),
+      mayCreateDatabases: options.mayCreateDatabases ?? false,
+    })
   } catch (error) {
     await close()
     throw error
@@ -161,7 +175,7 @@ async function waitUntilReady(start: {
 /** Built beside its place and renamed: a start that is killed half-way leaves no half database. */
 async function createCluster({ cluster, runner }: { cluster: string; runner: PostgresRunner }): Promise<void> {
   const half = `${cluster}.new`
-  const fixed = ['-D', half, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-instructions']
+  const fixed = ['-D', half, '-U', 'postgres', '-A', 'reject', '-E', 'UTF8', '--no-instructions']
   // Same order and letters on every machine, whatever locales it has; natural order comes from ICU collations by name.
   const builtin = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--lc-collate=C', '--lc-messages=C']
   // Trigram search asks the C library what a letter is; C.UTF-8 is not on every machine, and C knows ASCII only.

@@ -43,7 +43,7 @@ t.test('kill -9 stops no later start, which removes the covers that were left', 
 
 /** Covers of a book that waits to be purged and of one that is gone. */
 async function leaveCover(): Promise<{ kept: string; gone: string }> {
-  const database = openDatabase({ url: (await findRunningUrl(path.join(data, 'postgres')))!, poolMax: 2, log: silentLog })
+  const database = openDatabase({ url: (await findRunningUrl(data))!, poolMax: 2, log: silentLog })
   const library_id = await addLibrary(database, { path: data })
   const series_id = await addSeries(database, { library_id, title: 'Gone' })
   const kept = coverPath(data, await addBook(database, { library_id, series_id, title: 'Kept', deleted_at: new Date() }))

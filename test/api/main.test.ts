@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findPostmaster } from '#core/database/postmaster.ts'
-import { ADMIN, makeRoom, runCommand, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
+import { ADMIN, makeRoom, runCommand, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 // Each command is a process of its own, and some make a database, beside other tests.
@@ -52,6 +53,14 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.match(await runCommand(['library', 'add', books, '--data-dir', data]), { code: 0, output: /is the library "books" already/ })
   t.match(await runCommand(['library', 'list', '--data-dir', data]), { code: 0, output: /^books {2}.*1 book, last scan completed/ })
   t.match(await runCommand(['scan', 'books', '--data-dir', data]), { code: 0, output: /the running server scans it/ })
+  // As when the server is started anew between a command's reading of the password and its use.
+  const passwordFile = path.join(data, 'postgres.password')
+  const password = await readFile(passwordFile)
+  await writeFile(passwordFile, 'of the start before\n')
+  const early = spawnCarrel(['library', 'list', '--data-dir', data])
+  await sleep(3_000)
+  await writeFile(passwordFile, password)
+  t.match(await early.ended, { code: 0, output: /^books/m })
   t.match(await runCommand(['doctor', '--data-dir', data]), {
     code: 0,
     output: /runs with pid \d+[\s\S]*of the running server[\s\S]*All is well/,

@@ -16,6 +16,7 @@ const postgres = await openEmbeddedPostgres({
   folder: folder.path,
   log: silentLog,
   onExit: () => process.exit(1),
+  mayCreateDatabases: true,
   // Nothing here outlives the run, so nothing need reach the disk.
   settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200', autovacuum: 'off' },
 })

@@ -52,7 +52,7 @@ t.test('made over a half-made one, stopped, started again', async (t) => {
   await mkdir(path.join(half, 'base'), { recursive: true })
   const first = await open(t, folder)
   t.equal(await stat(half).catch(() => null), null)
-  t.equal(await findRunningUrl(path.join(folder, 'postgres')), first.url)
+  t.equal(await findRunningUrl(folder), first.url)
   await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n')
   t.match(await query(first.url, `SELECT current_setting('listen_addresses') AS tcp, current_setting('jit') AS jit`), [
     { tcp: '', jit: 'off' },
@@ -65,7 +65,7 @@ t.test('made over a half-made one, stopped, started again', async (t) => {
   )
   await first.close()
   await first.close()
-  t.equal(await findRunningUrl(path.join(folder, 'postgres')), null)
+  t.equal(await findRunningUrl(folder), null)
   t.equal(await stat(path.join(folder, 'run')).catch(() => null), null, 'the socket is gone')
 
   const second = await open(t, folder)

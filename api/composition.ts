@@ -27,6 +27,8 @@ export interface Ground {
   database: Knex
   /** The way out of the house for plugins; another in tests. */
   egress?: ReturnType<typeof openEgress>
+  /** What is wrong with the data folder, where somebody watches it. */
+  dataFolderProblem?: () => string | null
 }
 
 /** Scanning and analysing: all that works on tasks. Nothing does so until `tasks.start()`. */
@@ -112,6 +114,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         ...plugins.services,
         poolHealthy: () => pool.healthy(),
         stalls: loopWatch.counts,
+        dataFolderProblem: ground.dataFolderProblem ?? (() => null),
       },
       async start() {
         await tasks.start()

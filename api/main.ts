@@ -29,6 +29,8 @@ function askToStop(): void {
   } else if (now - stoppedAt > SAME_SIGNAL_MS) process.exit(QUIT_AT_ONCE)
 }
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, askToStop)
+// Node opens its inspector at this signal where it was started without the launcher's --disable-sigusr1.
+process.on('SIGUSR1', () => {})
 // The launcher was killed outright: nobody would ever stop us.
 process.on('disconnect', askToStop)
 process.channel?.unref()

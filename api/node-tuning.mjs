@@ -3,9 +3,10 @@ import os from 'node:os'
 
 /**
  * V8 lets its young generation grow to 16 MB a semi-space before it collects, and every thread has one; with 4 MB nothing is slower.
- * --expose-gc is for api/garbage.ts.
+ * --expose-gc is for api/garbage.ts. Without --disable-sigusr1 one signal of any process of the same user opens Node's inspector, and with it
+ * everything that the server may do; Node has it since 22.14.
  */
-export const NODE_FLAGS = ['--max-semi-space-size=4', '--expose-gc']
+export const NODE_FLAGS = ['--max-semi-space-size=4', '--expose-gc', '--disable-sigusr1']
 
 /** What an administrator has set stands. */
 export function tunedEnvironment(/** @type {NodeJS.ProcessEnv} */ environment) {

@@ -52,4 +52,6 @@ export interface Services {
   poolHealthy: () => boolean
   /** How often the event loop stood still. */
   stalls: () => StallCounts
+  /** What is wrong with the data folder, or null; for /health. */
+  dataFolderProblem: () => string | null
 }

@@ -5,6 +5,7 @@ import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DataFolder, FolderInUse, findHolder, makeDataFolder, openDataFolder, type Purpose } from '#core/database/data-folder.ts'
 import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations } from '#core/database/database.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
+import { closeFolders } from '#core/database/private-folders.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
@@ -74,6 +75,10 @@ export async function openOwnDatabase(options: {
       }
       held.postgres = await openEmbeddedPostgres({ folder: held.folder.path, log, onExit })
     }
+    // PostgreSQL has what it reads of ours. Whatever is made from now on is closed to others, by whomever it is made.
+    process.umask(0o077)
+    const closed = await closeFolders(held.folder.path)
+    if (closed > 0) log.info({ closed }, 'Closed folders of the data folder that others could read')
     const url = held.postgres?.url ?? settings.databaseUrl!
     held.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
     if (held.postgres === undefined) await awaitForeign(held.database, log, options.stop)

@@ -7,6 +7,7 @@ import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { noteSuspects } from '#core/book/suspect-store.ts'
+import { watchDataFolder } from '#core/database/data-folder-watch.ts'
 import { CarrelError } from '#core/errors.ts'
 import { describeStall, openWatchdog, suspectsOf, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
@@ -57,7 +58,14 @@ async function run(input: CommandInput): Promise<number> {
     closers.push({ what: 'watchdog', close: async () => await watchdog?.close() })
     if (stop.aborted) return 0
     const [{ openComposition }, { openServer }, { addLibrary }] = await load()
-    const composition = await openComposition({ settings: opened.settings, log, database: opened.database })
+    const watch = await watchDataFolder(opened.settings.dataFolder, log)
+    closers.push({ what: 'watch of the data folder', close: async () => watch.close() })
+    const composition = await openComposition({
+      settings: opened.settings,
+      log,
+      database: opened.database,
+      dataFolderProblem: watch.problem,
+    })
     closers.push({ what: 'workers and accounts', close: composition.close })
     const { services } = composition
 

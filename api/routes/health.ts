@@ -9,7 +9,7 @@ import { refuse } from '#core/errors.ts'
 const DATABASE_DEADLINE_MS = 3_000
 
 const Ok = Type.Literal('ok')
-const Health = Type.Object({ status: Ok, database: Ok, pool: Ok }, { title: 'Health' })
+const Health = Type.Object({ status: Ok, database: Ok, pool: Ok, dataFolder: Ok }, { title: 'Health' })
 
 export const healthRoutes: Route<Services>[] = [
   endpoint({
@@ -22,11 +22,16 @@ export const healthRoutes: Route<Services>[] = [
     run: async ({ services }) => {
       const database = await isAlive(services.database, { deadlineMs: DATABASE_DEADLINE_MS })
       const pool = services.poolHealthy()
-      if (database && pool) return { status: 'ok', database: 'ok', pool: 'ok' } as const
-      const ill = [...(database ? [] : ['the database does not answer']), ...(pool ? [] : ['the worker pool is not well'])]
+      const folder = services.dataFolderProblem()
+      if (database && pool && folder === null) return { status: 'ok', database: 'ok', pool: 'ok', dataFolder: 'ok' } as const
+      const ill = [
+        ...(database ? [] : ['the database does not answer']),
+        ...(pool ? [] : ['the worker pool is not well']),
+        ...(folder === null ? [] : [`the data folder ${folder}`]),
+      ]
       const word = (good: boolean) => (good ? 'ok' : 'unavailable')
       return refuse('unavailable', `The server cannot work: ${ill.join(', ')}.`, {
-        details: { database: word(database), pool: word(pool) },
+        details: { database: word(database), pool: word(pool), dataFolder: word(folder === null) },
       })
     },
   }),

@@ -27,7 +27,7 @@ export async function writeCover(dataFolder: string, bookId: string, jpeg: Uint8
     try {
       await writeFile(half, jpeg).catch(async (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT') throw error
-        await mkdir(dirname(path), { recursive: true })
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
         await writeFile(half, jpeg)
       })
       await rename(half, path)

@@ -69,7 +69,7 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
   const removals = new Map<string, Promise<void>>()
   const temporary = join(folder, TEMPORARY)
   await rm(temporary, { recursive: true, force: true })
-  await mkdir(temporary, { recursive: true })
+  await mkdir(temporary, { recursive: true, mode: 0o700 })
 
   const entries = new LRUCache<string, Entry>({
     maxSize: options.bytesMax,
@@ -98,7 +98,7 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
     if (entry.files) await rm(to, { recursive: true, force: true })
     for (let attempt = 1; ; attempt++) {
       try {
-        await mkdir(dirname(to), { recursive: true })
+        await mkdir(dirname(to), { recursive: true, mode: 0o700 })
         await rename(from, to)
         break
       } catch (cause) {
@@ -184,7 +184,7 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
         checkRoom(key.bytes)
         const from = join(temporary, randomUUID())
         try {
-          await mkdir(from)
+          await mkdir(from, { mode: 0o700 })
           const refused = await extract(from, running)
           if (refused !== null) return refused
           const files = await writeManifest(from, key.count)

@@ -7,7 +7,7 @@ export async function writeCoverFiles(
   owner: CoverOwner,
   cover: { id: string; drawn: Exclude<DrawnCover, { refused: unknown }> },
 ): Promise<void> {
-  await mkdir(coversFolder(dataFolder, owner), { recursive: true })
+  await mkdir(coversFolder(dataFolder, owner), { recursive: true, mode: 0o700 })
   for (const size of ['large', 'small'] as const) {
     const path = chosenCoverPath(dataFolder, owner, { id: cover.id, size })
     await writeFile(`${path}.tmp`, cover.drawn[size].jpeg)

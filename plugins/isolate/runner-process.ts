@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import os from 'node:os'
@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '#core/log.ts'
+import { type Confinement, findConfinement } from './confinement.ts'
 import { createFrameReader, frameOf } from './runner/frame.mjs'
 
 /** One runner, as the server sees it. */
@@ -40,6 +41,7 @@ const packageOf = (name: string) => dirname(createRequire(import.meta.url).resol
  */
 const FLAGS = [
   '--no-node-snapshot',
+  '--disable-sigusr1',
   '--permission',
   '--allow-addons',
   ...[
@@ -53,36 +55,17 @@ const FLAGS = [
   '--disable-warning=PERM0001',
 ]
 
-/** Tools that watch a server slip their own variables into whatever it starts; where there is `env`, they are taken out again. */
-const ENV = '/usr/bin/env'
-const TRY_MS_MAX = 2_000
+/** Found out once for each program: with the first runner. */
+const confinements = new Map<string, Confinement>()
 
-const NO_NETWORK = ['/usr/bin/unshare', '--net']
-const NO_NETWORK_AS_ANYBODY = ['/usr/bin/unshare', '--user', '--map-current-user', '--net']
-const NO_PRIVILEGES = ['/usr/bin/setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all']
-
-/**
- * What a runner is started with, the best first: a network of its own in which there is nothing, and no rights beyond those of its user. Each is
- * one more `exec`, some milliseconds in all. Systems differ in what they let whom do, containers most of all.
- */
-const CONFINEMENTS: readonly (readonly string[])[] = [
-  [...NO_NETWORK, ...NO_PRIVILEGES],
-  [...NO_NETWORK_AS_ANYBODY, ...NO_PRIVILEGES],
-  NO_PRIVILEGES,
-  NO_PRIVILEGES.slice(0, 2),
-]
-
-let command: readonly string[] | null = null
-
-/** Found out once, with the first runner. */
-function findCommand(log: Log): readonly string[] {
-  if (!existsSync(ENV)) return [process.execPath]
-  const works = (words: readonly string[]) =>
-    existsSync(words[0] as string) &&
-    spawnSync(ENV, ['-i', ...words, ENV, 'true'], { env: {}, stdio: 'ignore', timeout: TRY_MS_MAX }).status === 0
-  const confinement = CONFINEMENTS.find(works) ?? []
-  log.info({ confinement: confinement.join(' ') || 'none' }, 'Plugin runners are confined as far as this system lets them be')
-  return [ENV, '-i', ...confinement, process.execPath]
+function confinementOf(program: string, log: Log): Confinement {
+  const known = confinements.get(program)
+  if (known) return known
+  const folders = [dirname(process.execPath), folder, packageOf('isolated-vm'), packageOf('node-gyp-build'), dirname(program)]
+  // It loads all that a runner loads, and ends.
+  const found = findConfinement(log, { folders, trial: [process.execPath, ...FLAGS, join(folder, 'sandbox.mjs')] })
+  confinements.set(program, found)
+  return found
 }
 
 /** Nothing is compiled: most holes of V8 are in its compilers, and all need WebAssembly or memory that can be written and run. */
@@ -102,8 +85,8 @@ export function startRunner(
   listener: Listener,
   { hardened = false, path = RUNNER }: { hardened?: boolean; path?: string | undefined } = {},
 ): RunnerProcess {
-  command ??= findCommand(log)
-  const [file, ...words] = command as [string, ...string[]]
+  const { words: confined, stdin, forks } = confinementOf(path, log)
+  const [file, ...words] = [...confined, process.execPath] as [string, ...string[]]
   const child = spawn(
     file,
     [...words, ...FLAGS, ...(hardened ? HARDENED : []), ...(path === RUNNER ? [] : [`--allow-fs-read=${path}`]), path],
@@ -111,11 +94,12 @@ export function startRunner(
       // Nothing of the server's environment: no secrets, no proxies, no options for Node.
       env: {},
       cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      stdio: [stdin, 'ignore', 'pipe', 'pipe'],
     },
   )
   const socket = child.stdio[3] as Duplex
-  const pid = child.pid ?? 0
+  const started = child.pid ?? 0
+  let pid = started
   let death: Death | null = null
   let dead = false
   let begun: { resolve: () => void; reject: (error: Error) => void } | null = null
@@ -141,8 +125,12 @@ export function startRunner(
   const hear = (header: unknown, body: string): void => {
     // Of a chunk that brought several.
     if (death !== null) return
-    if ((header as { kind?: unknown } | null)?.kind === 'ready') begun?.resolve()
-    else listener.onFrame(header, body)
+    if ((header as { kind?: unknown } | null)?.kind !== 'ready') return listener.onFrame(header, body)
+    if (forks && pid === started) {
+      pid = findChild(started) ?? started
+      prepare(pid)
+    }
+    begun?.resolve()
   }
   const read = createFrameReader(hear, (header, bodyBytes) => death === null && listener.isWanted(header, bodyBytes))
   socket.on('data', (chunk: Buffer) => {
@@ -169,15 +157,16 @@ export function startRunner(
     if (death === null) log.warn({ pid, code, signal }, 'A plugin runner died')
     die()
   })
-  offerToTheKernel(pid)
-  yieldToOthers(pid)
+  prepare(pid)
   // It lives no longer than the server, and keeps nobody waiting for it.
   child.unref()
   ;(socket as unknown as { unref?: () => void }).unref?.()
   ;(child.stderr as unknown as { unref?: () => void } | null)?.unref?.()
 
   return {
-    pid,
+    get pid() {
+      return pid
+    },
     ready,
     send: (header, body) => {
       if (dead || death !== null) return
@@ -187,6 +176,20 @@ export function startRunner(
     kill,
     residentBytes: () => residentBytes(pid),
   }
+}
+
+/** The child of a process that waits for its only one. */
+function findChild(pid: number): number | null {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')[0]) || null
+  } catch {
+    return null
+  }
+}
+
+function prepare(pid: number): void {
+  offerToTheKernel(pid)
+  yieldToOthers(pid)
 }
 
 /** A third of what others get where the processor is short; much less, and honest calls would run out of time during a scan. */

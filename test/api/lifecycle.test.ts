@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { closeDatabase, openDatabase } from '#core/database/database.ts'
 import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 import { findPostmaster } from '#core/database/postmaster.ts'
 import { silentLog } from '#core/log.ts'
-import { ADMIN, awaitGone, makeRoom, type Running, root, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
+import { ADMIN, awaitGone, makeRoom, type Running, root, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 // Each start is a process of its own with PostgreSQL beside it, next to other tests.
@@ -38,6 +38,7 @@ t.test('kill -9 stops no later start, which removes the covers that were left', 
   t.equal((await fetch(`${third.url}/health`)).status, 200)
   for (let tries = 0; existsSync(gone) && tries < 250; tries++) await sleep(20)
   t.same([existsSync(gone), existsSync(kept)], [false, true])
+  t.same(await listOpenFolders(data), [], 'folders that others could read were closed')
   await drains(t, third)
 })
 
@@ -58,6 +59,16 @@ async function leaveCover(): Promise<{ kept: string; gone: string }> {
   await database('libraries').update({ is_active: false })
   await closeDatabase(database)
   return { kept, gone }
+}
+
+/** Folders in the data folder that others than their owner may look into. */
+async function listOpenFolders(folder: string): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const inner = path.join(entry.parentPath, entry.name)
+    if (entry.isDirectory() && ((await stat(inner)).mode & 0o077) !== 0) found.push(inner)
+  }
+  return found
 }
 
 /** What is under way finishes, and nothing new begins. */
@@ -97,12 +108,34 @@ t.test('a second signal quits at once', async (t) => {
   socket.destroy()
 })
 
-t.test('when PostgreSQL dies the server ends and says so', async (t) => {
+/** Asks /health until it answers with the status. */
+async function awaitHealth(url: string, status: number): Promise<Record<string, unknown>> {
+  for (let tries = 0; ; tries++) {
+    const answer = await fetch(`${url}/health`)
+    const body = (await answer.json()) as Record<string, unknown>
+    if (answer.status === status) return body
+    if (tries > 300) throw new Error(`/health stays at ${answer.status}: ${JSON.stringify(body)}`)
+    await sleep(100)
+  }
+}
+
+t.test('a data folder that is renamed is told, SIGUSR1 opens nothing, and when PostgreSQL dies the server ends and says so', async (t) => {
   const server = await startCarrel(t, data)
+  server.child.kill('SIGUSR1')
+  await rename(data, `${data} elsewhere`)
+  t.match(await awaitHealth(server.url, 503), {
+    message: /data folder was renamed/,
+    details: { dataFolder: 'unavailable', database: 'ok' },
+  })
+  t.match(server.output(), /data folder .* was renamed or deleted/)
+  await rename(`${data} elsewhere`, data)
+  t.match(await awaitHealth(server.url, 200), { dataFolder: 'ok' })
+  t.notMatch(server.output(), /Debugger listening/)
   process.kill((await findPostmaster(path.join(data, 'postgres')))!.pid, 'SIGQUIT')
   const { code, output } = await server.ended
   t.equal(code, 1)
   t.match(output, /PostgreSQL is gone/)
+  t.notMatch(output, /Debugger listening/)
 })
 
 const launched = (t: Test) => startCarrel(t, data, [], { program: [path.join(root, 'api', 'launch.mjs'), 'api/main.ts'] })
@@ -126,14 +159,15 @@ t.test('a restart waits for the server that drains, and says so', async (t) => {
   socket.on('error', () => {})
   socket.write('POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n')
   await sleep(300)
+  const second = spawnCarrel(['--data-dir', data, '--port', '0', '--workers', '1'])
+  await second.said(/Waiting for the Carrel server that uses the data folder/)
   first.child.kill('SIGTERM')
-  const starting = startCarrel(t, data)
-  await sleep(2_000)
-  t.equal(first.child.exitCode, null, 'it drains')
+  // Longer than one waits for a server that goes on.
+  await sleep(6_000)
+  t.same([first.child.exitCode, second.child.exitCode], [null, null], 'the one drains, the other waits')
   socket.destroy()
-  const second = await starting
+  await second.said(/Listening on http/)
   t.equal((await first.ended).code, 0)
-  t.match(second.output(), /Waiting for the Carrel server that uses the data folder/)
   await stopCarrel(t, second, data)
 })
 

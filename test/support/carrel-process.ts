@@ -83,7 +83,7 @@ export async function makeRoom(t: Test): Promise<string> {
   return room
 }
 
-export async function stopCarrel(t: Test, running: Running, dataFolder: string): Promise<void> {
+export async function stopCarrel(t: Test, running: Omit<Running, 'url'>, dataFolder: string): Promise<void> {
   running.child.kill('SIGTERM')
   const { code, output } = await running.ended
   t.equal(code, 0, 'it ends with 0')

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { silentLog } from '#core/log.ts'
@@ -62,14 +63,25 @@ export function openGuests(t: Test, options: Partial<SupervisorOptions> = {}) {
 
 /** Processes that this one has started and that run a runner, the oldest first. */
 export function runnersOf(program = 'runner.mjs'): number[] {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number)
-  return children.filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(program)
-    } catch {
-      return false
-    }
-  })
+  return childrenOf(process.pid)
+    .filter((pid) => wordsOf(pid).includes(program))
+    .map((pid) => (path.basename(wordsOf(pid).split('\0')[0] as string) === 'unshare' ? (childrenOf(pid)[0] ?? pid) : pid))
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+function wordsOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+  } catch {
+    return ''
+  }
 }
 
 /** Asks until it holds. */

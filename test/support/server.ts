@@ -103,7 +103,10 @@ export async function openTestServer(
   // A 500 hides its cause from the client, but should not from whoever reads the test.
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
   const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), log })
-  const given = { settings, log, database, accounts, poolHealthy: () => true, ...options.services?.({ database, settings, accounts }) }
+  const given = {
+    ...{ settings, log, database, accounts, poolHealthy: () => true, dataFolderProblem: () => null },
+    ...options.services?.({ database, settings, accounts }),
+  }
   const services = new Proxy(given, {
     get(target, name) {
       if (name in target) return target[name as keyof typeof target]

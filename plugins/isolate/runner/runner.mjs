@@ -89,7 +89,11 @@ server.on(
   }),
 )
 // The server has gone: nobody is left to work for.
-server.on('close', () => process.kill(process.pid, 'SIGKILL'))
+server.on('close', () => {
+  process.kill(process.pid, 'SIGKILL')
+  // The first process of a world of its own is not heard by itself; a crash ends it all the same.
+  process.abort()
+})
 server.on('error', () => {})
 send({ kind: 'ready' })
 

@@ -142,10 +142,16 @@ t.test('what dies again and again is not started again and again', async (t) => 
 t.test('a runner has no rights, no secrets and no way out, even when its own code is no longer in charge', async (t) => {
   const door = http.createServer().listen(0, '127.0.0.1')
   t.teardown(() => door.close())
-  const { open } = openGuests(t, { runnerPath })
+  const said: string[] = []
+  const { open } = openGuests(t, {
+    runnerPath,
+    log: { ...silentLog, warn: (fields, message) => said.push(`${message} ${JSON.stringify(fields)}`) },
+  })
   const { call } = open('act: 0')
   await call('echo', 1)
+  process.kill(runnersOf('hostile-runner.mjs')[0] as number, 'SIGUSR1')
   const found = (await call('act', { act: 'explore', port: (door.address() as AddressInfo).port }, LONG)) as Record<string, unknown>
+  t.notMatch(said.join(), /Debugger|SIGUSR1/, 'no debugger listens, and nothing ends, whatever signal comes')
   t.same(found['environment'], [])
   t.equal(found['words'], 2)
   for (const act of ['read', 'readOwnEnvironment', 'readServer', 'list', 'write', 'spawn', 'worker', 'inspector', 'wasi'])

@@ -6,6 +6,7 @@ import { silentLog } from '#core/log.ts'
 import type { Program } from '#plugins/isolate/guest.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { openSupervisor, type SupervisorOptions } from '#plugins/isolate/supervisor.ts'
+import { runnersOf } from '#test/support/guests.ts'
 
 t.setTimeout(120_000)
 
@@ -38,12 +39,6 @@ function open(t: Test, functions: string, change: Partial<Program> = {}, options
     return outcome
   }
   return { supervisor, guest, call, fails }
-}
-
-/** Processes that this one has started and that run a runner. */
-function runnersOf(): number[] {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number)
-  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('runner.mjs'))
 }
 
 t.test('values go in and come back', async (t) => {

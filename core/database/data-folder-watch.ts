@@ -1,0 +1,47 @@
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '#core/log.ts'
+
+const LOOK_EVERY_MS = 2_000
+/** A disk that has gone to sleep answers in less; a network file system that has gone away never does. */
+const ANSWER_MS = 10_000
+
+export interface DataFolderWatch {
+  /** What is wrong with the folder, or null; at most some seconds old. */
+  problem(): string | null
+  close(): void
+}
+
+/** Notices that the data folder of the running server was renamed, deleted, emptied or replaced, and that it came back. */
+export async function watchDataFolder(folder: string, log: Log, { lookEveryMs = LOOK_EVERY_MS } = {}): Promise<DataFolderWatch> {
+  const { dev, ino } = await stat(folder)
+  let problem: string | null = null
+  let looking = false
+  const look = async () => {
+    if (looking) return
+    looking = true
+    const found = await Promise.race([inspect(folder, { dev, ino }), sleep(ANSWER_MS, 'does not answer', { ref: false })])
+    looking = false
+    if (found === problem) return
+    problem = found
+    if (found === null) log.warn({ folder }, `The data folder ${folder} is back`)
+    else log.error({ folder }, `The data folder ${folder} ${found}: what is written there now is lost. Put it back, or stop the server.`)
+  }
+  const timer = setInterval(() => void look(), lookEveryMs).unref()
+  return { problem: () => problem, close: () => clearInterval(timer) }
+}
+
+async function inspect(folder: string, before: { dev: number; ino: number }): Promise<string | null> {
+  try {
+    const found = await stat(folder)
+    if (found.dev !== before.dev || found.ino !== before.ino) return 'is another folder than at the start'
+    // The lock of this process, which nobody else removes.
+    await stat(path.join(folder, 'carrel.lock'))
+    return null
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT') return `cannot be read (${code})`
+    return (await stat(folder).catch(() => null)) ? 'was emptied' : 'was renamed or deleted'
+  }
+}

@@ -105,7 +105,9 @@ async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeo
       return await openDataFolder(settings.dataFolder, purpose)
     } catch (error) {
       if (!(error instanceof FolderInUse) || purpose === 'command') throw error
-      const patienceMs = error.closing ? CLOSING_PATIENCE_MS : error.purpose === 'command' ? RUNNING_PATIENCE_MS : RESTART_PATIENCE_MS
+      // Whoever holds it without a name is about to write it, or has just removed it.
+      const patienceMs =
+        error.closing || error.pid === null ? CLOSING_PATIENCE_MS : error.purpose === 'command' ? RUNNING_PATIENCE_MS : RESTART_PATIENCE_MS
       if (Date.now() - began > patienceMs) throw error
       if (!told) log.info({ pid: error.pid }, `Waiting for the Carrel ${error.purpose} that uses the data folder ${settings.dataFolder}`)
       await sleep(POLL_MS, undefined, { signal: stop })

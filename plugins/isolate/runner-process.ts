@@ -86,7 +86,7 @@ export function startRunner(
   { hardened = false, path = RUNNER }: { hardened?: boolean; path?: string | undefined } = {},
 ): RunnerProcess {
   const { words: confined, stdin, forks } = confinementOf(path, log)
-  const [file, ...words] = [...confined, process.execPath] as [string, ...string[]]
+  const [file = process.execPath, ...words] = [...confined, process.execPath]
   const child = spawn(
     file,
     [...words, ...FLAGS, ...(hardened ? HARDENED : []), ...(path === RUNNER ? [] : [`--allow-fs-read=${path}`]), path],

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
@@ -90,6 +90,8 @@ t.test('a runner that was overcome reaches neither the database nor the data fol
 t.test('a runner that does not listen ends with the server, by kill -9 too', async (t) => {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-confinement-test-'))
   t.teardown(() => rm(room, { recursive: true, force: true }))
+  // As the code of the product is: readable, for the runner may be of another user.
+  await chmod(room, 0o755)
   const deaf = path.join(room, 'deaf-runner.mjs')
   await writeFile(
     deaf,

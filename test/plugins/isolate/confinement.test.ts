@@ -106,7 +106,7 @@ t.test('a runner that does not listen ends with the server, by kill -9 too', asy
     setInterval(() => {}, 1000)
     const { startRunner } = await import('#plugins/isolate/runner-process.ts')
     const { silentLog } = await import('#core/log.ts')
-    const runner = startRunner(silentLog, { onFrame() {}, onDeath() {} }, { path: process.argv[1] })
+    const runner = startRunner(silentLog, { isWanted: () => true, onFrame() {}, onDeath() {} }, { path: process.argv[1] })
     await runner.ready
     console.log(JSON.stringify([process.pid, runner.pid]))
 `

@@ -111,6 +111,7 @@ try {
     else inputs.push(...found)
   }
   inputs.push(...pluginInputs(ids))
+  console.log(`${inputs.length} inputs; those above ${STALL_MS_MAX} ms are shown as they come.`)
   // What takes away comes last.
   inputs.sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
   for (const input of inputs.filter(({ route }) => route.includes(values.only ?? ''))) {

@@ -60,7 +60,7 @@ const ATTACKS: Record<string, Record<string, unknown>> = {
     'many conditions': {
       condition: { anyOf: Array.from({ length: 200 }, (_, index) => ({ title: { operator: 'contains', value: `e${index}` } })) },
     },
-    deep: { condition: JSON.parse(`${'{"not":'.repeat(5_000)}{"title":{"operator":"is","value":"a"}}${'}'.repeat(5_000)}`) },
+    deep: { condition: JSON.parse(`${'{"not":'.repeat(800)}{"title":{"operator":"is","value":"a"}}${'}'.repeat(800)}`) },
   },
   'POST /api/v1/series/search': { marks: { query: marks(200_000) }, long: { query: 'ab '.repeat(300_000) } },
   'PUT /api/v1/series/:seriesId/tags': { marks: { tags: [marks(200_000)] } },

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { imageSize } from 'image-size'
 import sharp from 'sharp'
-import { renderPdfPage } from '#workers/pdf.ts'
+import { drawPdfPage } from '#workers/pdf.ts'
 import { openZip, type ZipArchive } from '#workers/zip.ts'
 
 sharp.concurrency(1)
@@ -46,7 +46,7 @@ export default async function bareAnalysis(path: string): Promise<void> {
       if (path.endsWith('.cbz')) for (const entry of archive.entries) if (PICTURE.test(entry.name)) imageSize(archive.head(entry, 2048))
       await thumbnail(archive)
     }
-    if (path.endsWith('.pdf')) await renderPdfPage({ path, index: 0, longestSide: 400 })
+    if (path.endsWith('.pdf')) await drawPdfPage({ path, index: 0, longestSide: 400, purpose: 'cover' })
   } finally {
     closeSync(fd)
   }

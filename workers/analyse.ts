@@ -5,14 +5,15 @@ import { detectContainer } from './detect.ts'
 import { BookFault } from './fault.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
+import type { DrawPdfPage } from './pool/drawing.ts'
 import { withSidecars } from './sidecars.ts'
 import { openZip, type ZipArchive } from './zip.ts'
 
 /**
  * Everything Carrel learns of one file: hashes in one read, format by content, pages, cover, problems.
- * Never throws for a file, however bad; what it throws is a bug.
+ * Never throws for a file, however bad; what it throws is a bug. `draw` draws the cover of a PDF; without it that is done here.
  */
-export async function analyse(request: AnalysisRequest): Promise<Analysis> {
+export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
   let fd: number
   try {
     // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
@@ -25,7 +26,7 @@ export async function analyse(request: AnalysisRequest): Promise<Analysis> {
     if (!before.isFile()) return refused(null, null, { type: 'other', message: 'This is not an ordinary file.', fatal: true })
     const { sha256, readerHash, bytesRead } = await hashFile(fd)
     const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
-    const analysis = await analyseContents(request, { fd, bytes: file.bytes }, file)
+    const analysis = await analyseContents(request, { fd, bytes: file.bytes, draw }, file)
     const after = fstatSync(fd, { bigint: true })
     // The facts are those from before, so the next scan sees the difference and looks again.
     if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
@@ -38,7 +39,11 @@ export async function analyse(request: AnalysisRequest): Promise<Analysis> {
   }
 }
 
-async function analyseContents(request: AnalysisRequest, open: { fd: number; bytes: number }, file: FileFacts): Promise<Analysis> {
+async function analyseContents(
+  request: AnalysisRequest,
+  open: { fd: number; bytes: number; draw: DrawPdfPage | undefined },
+  file: FileFacts,
+): Promise<Analysis> {
   let format: BookFormat | null = null
   const as = async (found: BookFormat, contents: Promise<Contents>): Promise<Analysis> => {
     format = found
@@ -49,7 +54,7 @@ async function analyseContents(request: AnalysisRequest, open: { fd: number; byt
     const container = detectContainer(open.fd, open.bytes)
     switch (container) {
       case 'zip': {
-        const archive = openZip({ path: request.path, ...open })
+        const archive = openZip({ path: request.path, fd: open.fd, bytes: open.bytes })
         if (isEpub(archive)) return await as('epub', (await import('./epub.ts')).analyseEpub(archive, request))
         if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return refused(file, null, locked())
         return await as('cbz', analyseZipComic(archive, request))
@@ -57,7 +62,7 @@ async function analyseContents(request: AnalysisRequest, open: { fd: number; byt
       case 'rar':
         return await as('cbr', analyseRarComic(request.path))
       case 'pdf':
-        return await as('pdf', (await import('./pdf.ts')).analysePdf(request.path))
+        return await as('pdf', (await import('./pdf.ts')).analysePdf(request.path, open.draw))
       default:
         return refused(file, null, {
           type: 'format_detection',

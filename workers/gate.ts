@@ -1,7 +1,10 @@
 /** Lets a fixed number of things happen at a time; the rest wait in order of arrival. */
 export interface Gate {
-  /** Runs `work` when there is room. Rejects with the signal's reason when that aborts while waiting. */
-  pass<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
+  /**
+   * Runs `work` when there is room; it may call `leave` to give its place to the next before it has ended. Rejects with the signal's
+   * reason when that aborts while waiting.
+   */
+  pass<Result>(work: (leave: () => void) => Promise<Result>, signal?: AbortSignal): Promise<Result>
 }
 
 export function openGate(room: number): Gate {
@@ -39,10 +42,15 @@ export function openGate(room: number): Gate {
     async pass(work, signal) {
       signal?.throwIfAborted()
       await enter(signal)
+      let inside = true
+      const leaveOnce = () => {
+        if (inside) leave()
+        inside = false
+      }
       try {
-        return await work()
+        return await work(leaveOnce)
       } finally {
-        leave()
+        leaveOnce()
       }
     },
   }

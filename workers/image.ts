@@ -1,6 +1,7 @@
 import { disableTypes, imageSize } from 'image-size'
 import sharp, { type Sharp } from 'sharp'
 import type { Cover, PageOutcome } from '#core/book/analysis.ts'
+import { pictureTypeOf } from '#core/book/picture-type.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
 import { decodeBmp } from './bmp.ts'
 import { BookFault } from './fault.ts'
@@ -75,17 +76,10 @@ function turnsSideways(bytes: Buffer): boolean {
 export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8Array): Picture | null {
   const head = read(HEAD_BYTES)
   const picture = measurePicture(head)
-  if (picture || entryBytes <= HEAD_BYTES || !beginsLikePicture(head)) return picture
+  if (picture || entryBytes <= HEAD_BYTES || pictureTypeOf(head) === null) return picture
   const more = measurePicture(read(HEAD_BYTES_RETRY))
   if (more || entryBytes <= HEAD_BYTES_RETRY) return more
   return measurePicture(read(entryBytes))
-}
-
-/** The signatures of the formats in {@link MEDIA_TYPES}. */
-const SIGNATURES = /^(\xff\xd8|\x89PNG|GIF8|RIFF....WEBP|BM|II[*+]\0|MM\0[*+]|....ftyp|\xff\x0a|\0\0\0\x0cJXL )/s
-
-function beginsLikePicture(bytes: Uint8Array): boolean {
-  return SIGNATURES.test(Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(16, bytes.byteLength)).toString('latin1'))
 }
 
 /** A JPEG whose longest side is 400 pixels at most, never enlarged. Throws {@link BookFault} (`thumbnail`) when the picture cannot be decoded. */

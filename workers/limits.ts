@@ -45,6 +45,9 @@ export const PIXELS_MAX = 160_000_000
 /** A thread that is ended waits for the picture it is decoding, so decoding has an end of its own; large AVIF pages take seconds. */
 export const DECODE_SECONDS_MAX = 30
 
+/** Drawing a page of a PDF. Ordinary ones take a tenth of a second; the largest picture that is decoded takes seven, and more when the machine is busy. */
+export const DRAWING_MS_MAX = 30_000
+
 /** Thumbnails as clients of this API know them. */
 export const THUMBNAIL_LONGEST_SIDE = 400
 export const JPEG_QUALITY = 85

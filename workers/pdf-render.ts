@@ -1,14 +1,12 @@
 import type { Canvas } from '@napi-rs/canvas'
-import type { Cover } from '#core/book/analysis.ts'
 import { BookFault } from './fault.ts'
+import { DRAWING_MS_MAX } from './limits.ts'
 import type { PDFDocumentProxy, PDFPageProxy } from './pdf-document.ts'
 import { withWarning } from './pdf-warnings.ts'
+import type { DrawnPage } from './pool/drawing.ts'
 
 /** A4 at 600 dpi is 7,016 high, which nobody reads at; a square canvas of this side takes 100 MB. */
 const SIDE_MAX = 5_000
-
-/** Ordinary pages take a tenth of a second; the largest picture that is decoded takes seven, and more when the machine is busy. */
-const RENDER_MS = 30_000
 
 const JPEG_QUALITY = 85
 
@@ -20,20 +18,21 @@ interface CanvasFactory {
   destroy(target: { canvas: Canvas }): void
 }
 
-/** A drawn page; `incomplete` when a picture on it was too large to decode and is missing. */
-export interface DrawnPage extends Cover {
-  incomplete: boolean
+/** When to give up on a page: after a while, or when nobody wants it any more. */
+export interface PaintLimits {
+  deadlineMs?: number
+  signal?: AbortSignal
 }
 
 /**
  * Page `index` (0-based) as JPEG on white, its longer side `longestSide` pixels (at most 5,000), rotation and crop box
- * applied. Throws {@link BookFault} (`pdf_rendering`), also when it takes longer than `deadlineMs`.
+ * applied. Throws {@link BookFault} (`pdf_rendering`), also when it is given up.
  */
 export async function renderPage(
   document: PDFDocumentProxy,
   index: number,
   longestSide: number,
-  deadlineMs: number = RENDER_MS,
+  limits: PaintLimits = {},
 ): Promise<DrawnPage> {
   const page = await getPage(document, index)
   const natural = page.getViewport({ scale: 1 })
@@ -47,7 +46,7 @@ export async function renderPage(
   try {
     // The types know only a browser's canvas.
     const canvas = target.canvas as unknown as RenderRequest['canvas']
-    const { warning } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }, deadlineMs))
+    const { warning } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }, limits))
     return { jpeg: await target.canvas.encode('jpeg', JPEG_QUALITY), width, height, incomplete: warning !== null }
   } catch (error) {
     throw renderingFault(index, error)
@@ -65,16 +64,19 @@ async function getPage(document: PDFDocumentProxy, index: number): Promise<PDFPa
   }
 }
 
-/** Paints in slices and gives up after the deadline; one single endless operation is for the thread's own deadline to end. */
-async function paint(page: PDFPageProxy, request: RenderRequest, deadlineMs: number): Promise<void> {
+/** Paints in slices and gives up between them; one single endless operation ends only with its process. */
+async function paint(page: PDFPageProxy, request: RenderRequest, { deadlineMs = DRAWING_MS_MAX, signal }: PaintLimits): Promise<void> {
   const task = page.render(request)
-  const timer = setTimeout(() => task.cancel(), deadlineMs)
+  const giveUp = () => task.cancel()
+  const timer = setTimeout(giveUp, deadlineMs)
+  signal?.addEventListener('abort', giveUp, { once: true })
   // Left alone the painter goes on in microtasks, and no timer would ever fire.
   task.onContinue = (next: () => void) => setImmediate(next)
   try {
     await task.promise
   } finally {
     clearTimeout(timer)
+    signal?.removeEventListener('abort', giveUp)
   }
 }
 
@@ -85,6 +87,6 @@ function renderingFault(index: number, error: unknown): BookFault {
   return new BookFault(
     'pdf_rendering',
     tooSlow ? `Page ${index + 1} takes too long to draw.` : `Page ${index + 1} cannot be drawn: it is damaged.`,
-    { page: index + 1, reason: `${name}: ${message}` },
+    tooSlow ? { page: index + 1, stopped: 'deadline' } : { page: index + 1, reason: `${name}: ${message}` },
   )
 }

@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs'
-import type { Analysis, Cover, Page, PageOutcome, Problem } from '#core/book/analysis.ts'
+import type { Analysis, Cover, Page, Problem } from '#core/book/analysis.ts'
 import { BookFault } from './fault.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { NAMES_IN_PROBLEM_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
 import { openPdf, type PDFDocumentProxy, type PdfHandle, withPdf } from './pdf-document.ts'
 import { readPdfMetadata } from './pdf-metadata.ts'
-import { renderPage } from './pdf-render.ts'
+import { type PaintLimits, renderPage } from './pdf-render.ts'
+import type { DrawingOutcome, DrawingRequest, DrawPdfPage } from './pool/drawing.ts'
 
 /** The resolution that page sizes are given in, and what a page is worth on a screen. */
 const DPI = 150
@@ -20,38 +21,31 @@ const SIZED_PAGES_MAX = 5_000
 /** And should one page tree be slower than any we know: the sizes that are there by then have to do. */
 const SIZING_MS = 5_000
 
-/** Title, pages with their sizes, and page 1 as cover. Whatever is wrong with the file comes back as `problems`. */
-export async function analysePdf(path: string): Promise<Omit<Analysis, 'file' | 'format'>> {
+/**
+ * Title, pages with their sizes, and page 1 as cover, which `draw` makes. Whatever is wrong with the file comes back as
+ * `problems`.
+ */
+export async function analysePdf(path: string, draw: DrawPdfPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
     const handle = await openPdf(path)
-    try {
-      return await analyseDocument(handle)
-    } finally {
-      await handle.close()
-    }
+    const read = await readDocument(handle).finally(() => handle.close())
+    const { cover, problem } = await makeCover(path, draw)
+    return { ...read, cover, problems: [...read.problems, ...(problem ? [problem] : [])] }
   } catch (error) {
     if (!(error instanceof BookFault)) throw error
     return { pageCount: 0, pageSource: 'pdf', pages: [], embedded: {}, cover: null, problems: [error.problem] }
   }
 }
 
-async function analyseDocument({ document, miscounted }: PdfHandle): Promise<Omit<Analysis, 'file' | 'format'>> {
+async function readDocument({ document, miscounted }: PdfHandle): Promise<Omit<Analysis, 'file' | 'format' | 'cover'>> {
   const pageCount = document.numPages
   if (pageCount === 0) throw new BookFault('zero_pages', 'This PDF has no pages.')
   if (!(pageCount > 0 && pageCount <= PAGES_MAX)) {
     throw new BookFault('parser', `This PDF claims to have ${pageCount} pages, which cannot be.`, { pageCount, pagesMax: PAGES_MAX })
   }
-  const { pages, problem: pageProblem } = await listPages(document, pageCount, miscounted)
-  const { embedded, problem: metadataProblem } = await readPdfMetadata(document)
-  const { cover, problem: coverProblem } = await makeCover(document)
-  return {
-    pageCount,
-    pageSource: 'pdf',
-    pages,
-    embedded,
-    cover,
-    problems: [pageProblem, metadataProblem, coverProblem].filter((problem) => problem !== null),
-  }
+  const { pages, problems } = await listPages(document, pageCount, miscounted)
+  const { embedded, problem } = await readPdfMetadata(document)
+  return { pageCount, pageSource: 'pdf', pages, embedded, problems: problem ? [...problems, problem] : problems }
 }
 
 /** Sizes of pages that are damaged, or beyond the limits, are null. Throws when not one page can be found. */
@@ -59,7 +53,7 @@ async function listPages(
   document: PDFDocumentProxy,
   pageCount: number,
   miscounted: boolean,
-): Promise<{ pages: Page[]; problem: Problem | null }> {
+): Promise<{ pages: Page[]; problems: Problem[] }> {
   const deadline = performance.now() + SIZING_MS
   const pages: Page[] = []
   const damaged: { page: number; reason: string }[] = []
@@ -79,15 +73,26 @@ async function listPages(
   if (damaged.length === pageCount) {
     throw new BookFault('parser', 'This PDF is damaged: none of its pages can be found.', { pageCount, reason: damaged[0]?.reason })
   }
-  return { pages, problem: miscounted ? describeMiscount(damaged, pageCount) : null }
+  return {
+    pages,
+    problems: [...(miscounted ? [describeMiscount(pageCount)] : []), ...(damaged.length > 0 ? [describeDamage(damaged, pageCount)] : [])],
+  }
 }
 
-/** Single damaged pages are told when somebody opens them; a page count that is wrong means that pages may be lost unseen. */
-function describeMiscount(damaged: { page: number; reason: string }[], pageCount: number): Problem {
+/** A page count that is wrong means that pages may be lost unseen. */
+function describeMiscount(pageCount: number): Problem {
   return {
     type: 'parser',
     message: `This PDF claims another number of pages than the ${pageCount} that are in it: it is damaged, and some may be lost.`,
-    details: { damaged: damaged.slice(0, NAMES_IN_PROBLEM_MAX) },
+    fatal: false,
+  }
+}
+
+function describeDamage(damaged: { page: number; reason: string }[], pageCount: number): Problem {
+  return {
+    type: 'page_extraction',
+    message: `${damaged.length} of ${pageCount} pages cannot be read: they are damaged. The first is page ${damaged[0]?.page}.`,
+    details: { count: damaged.length, pages: damaged.slice(0, NAMES_IN_PROBLEM_MAX) },
     fatal: false,
   }
 }
@@ -100,32 +105,33 @@ function sizeOf(page: { view: number[]; rotate: number }): { width: number; heig
   return page.rotate % 180 === 0 ? { width: across, height: up } : { width: up, height: across }
 }
 
-async function makeCover(document: PDFDocumentProxy): Promise<{ cover: Cover | null; problem: Problem | null }> {
-  try {
-    const { incomplete, ...cover } = await renderPage(document, 0, THUMBNAIL_LONGEST_SIDE)
-    const problem: Problem = {
-      type: 'pdf_rendering',
-      message: 'Page 1 is shown without a picture that is too large to draw.',
-      fatal: false,
-    }
-    return { cover, problem: incomplete ? problem : null }
-  } catch (error) {
-    if (!(error instanceof BookFault)) throw error
-    return { cover: null, problem: { ...error.problem, fatal: false } }
+async function makeCover(path: string, draw: DrawPdfPage): Promise<{ cover: Cover | null; problem: Problem | null }> {
+  const outcome = await draw({ path, index: 0, longestSide: THUMBNAIL_LONGEST_SIDE, purpose: 'cover' })
+  if ('problem' in outcome) return { cover: null, problem: { ...outcome.problem, fatal: false } }
+  const { incomplete, ...cover } = outcome
+  const problem: Problem = {
+    type: 'pdf_rendering',
+    message: 'Page 1 is shown without a picture that is too large to draw.',
+    fatal: false,
   }
+  return { cover, problem: incomplete ? problem : null }
 }
 
 /**
- * One page as JPEG, its longer side about `longestSide` pixels. The document stays open for a minute, so that the next page
- * comes faster; rendering the same page twice is not noticed here.
+ * One page as JPEG, in this very thread. For the purpose of a page the document stays open for a minute, so that the next page comes
+ * faster; drawing the same page twice is not noticed here.
  */
-export async function renderPdfPage(request: { path: string; index: number; longestSide: number }): Promise<PageOutcome> {
+export async function drawPdfPage(request: DrawingRequest, limits: PaintLimits = {}): Promise<DrawingOutcome> {
+  const draw = (document: PDFDocumentProxy) => renderPage(document, request.index, request.longestSide, limits)
   try {
     const { size, mtimeNs } = statSync(request.path, { bigint: true })
-    const file = { path: request.path, bytes: Number(size), mtimeNs }
-    const { jpeg } = await withPdf(file, (document) => renderPage(document, request.index, request.longestSide))
-    // A slice of pooled memory cannot be moved to another thread.
-    return { bytes: Uint8Array.from(jpeg), mediaType: 'image/jpeg' }
+    if (request.purpose === 'page') return await withPdf({ path: request.path, bytes: Number(size), mtimeNs }, draw)
+    const handle = await openPdf(request.path)
+    try {
+      return await draw(handle.document)
+    } finally {
+      await handle.close()
+    }
   } catch (error) {
     return { problem: error instanceof BookFault ? { ...error.problem, fatal: false } : fileRefusal(error) }
   }

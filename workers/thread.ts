@@ -5,13 +5,22 @@
 import type { Analysis, AnalysisRequest, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
 import type { ReadingListOutcome } from '#core/shelf/reading-list.ts'
 import { analyse as analyseFile } from './analyse.ts'
-import { type Errand, monotonicMs, moved } from './pool.ts'
+import { BEGUN, drawElsewhere, ENDED, type Errand, monotonicMs } from './pool/errand.ts'
+import { moved } from './pool/moved.ts'
 
-export const analyse = announced((request: AnalysisRequest): Promise<Analysis> => analyseFile(request))
+// pdf.js leaves promises behind that fail when nobody waits for them any more. What is waited for tells its failure itself; the rest must
+// not end the thread and take with it what the file at hand has given so far.
+process.on('unhandledRejection', () => {})
+
+export const analyse = announced(
+  (request: AnalysisRequest, errandId): Promise<Analysis> => analyseFile(request, (drawing) => drawElsewhere(errandId, drawing)),
+)
 
 export const readRarPage = announced(async (request: PageRequest): Promise<PageOutcome> => {
   const rar = await import('./rar-page.ts')
-  return moveBytes(await rar.readRarPage(request))
+  const outcome = await rar.readRarPage(request)
+  // A page of a megabyte is handed over, not copied.
+  return 'bytes' in outcome ? moved(outcome, outcome.bytes) : outcome
 })
 
 export const extractRar = announced(async (request: { path: string; pages: Page[]; folder: string }): Promise<Problem | null> => {
@@ -19,25 +28,22 @@ export const extractRar = announced(async (request: { path: string; pages: Page[
   return rar.extractRarPages(request)
 })
 
-export const renderPdfPage = announced(async (request: { path: string; index: number; longestSide: number }): Promise<PageOutcome> => {
-  const pdf = await import('./pdf.ts')
-  return moveBytes(await pdf.renderPdfPage(request))
-})
-
 export const readReadingList = announced(async (bytes: Uint8Array): Promise<ReadingListOutcome> => {
   const readingList = await import('./reading-list.ts')
   return readingList.readReadingList(bytes)
 })
 
-/** Tells the pool when the work began: its deadline is for the work, not for the start of a thread on a busy machine. */
-function announced<Request, Result>(work: (request: Request) => Promise<Result>) {
-  return ({ request, begun }: Errand<Request>): Promise<Result> => {
-    begun[0] = monotonicMs()
-    return work(request)
-  }
-}
+/** Nothing: for the pool to find out whether a thread can work. */
+export const answer = announced(async (): Promise<true> => true)
 
-/** A page of a megabyte is handed over, not copied. */
-function moveBytes(outcome: PageOutcome): PageOutcome {
-  return 'bytes' in outcome ? moved(outcome, outcome.bytes) : outcome
+/** Tells the pool when the work began and that it ended: what is left without an end died with its thread. */
+function announced<Request, Result>(work: (request: Request, errandId: number) => Promise<Result>) {
+  return async ({ id, request, times }: Errand<Request>): Promise<Result> => {
+    times[BEGUN] = monotonicMs()
+    try {
+      return await work(request, id)
+    } finally {
+      times[ENDED] = monotonicMs()
+    }
+  }
 }

@@ -27,7 +27,9 @@ const PAGE_MEDIA_TYPES = [
   'image/jxl',
   'image/bmp',
   'image/tiff',
-  'image/svg+xml',
+  'image/heic',
+  'image/heif',
+  'image/jp2',
 ]
 
 export const bookContentRoutes = [

@@ -19,6 +19,7 @@ import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/bo
 import { openPageCache } from '#core/book/page-cache.ts'
 import { findFatalMessage, findPages, type ReadableBook } from '#core/book/page-query.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/book/page-variant.ts'
+import { pictureTypeOf } from '#core/book/picture-type.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 
@@ -123,7 +124,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
 
   /** The bytes of one variant of a page, from the cache where they are kept. */
   async function produce(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageOutcome> {
-    if (variant.kind === 'original') return await readOriginal(book, target)
+    if (variant.kind === 'original') return asPicture(target.page, await readOriginal(book, target))
     const key = { hash: fileHashOf(book), name: `${target.index}-${variant.name}` }
     return await cache.picture(key, target.ask.signal, async (signal): Promise<PageOutcome> => {
       if (variant.kind === 'rendered') {
@@ -241,6 +242,18 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
 /** A page that an earlier extraction could not unpack. */
 function leftOut(page: Page): Problem {
   return { type: 'page_extraction', message: `"${page.name}" cannot be unpacked from its archive.`, fatal: false }
+}
+
+/**
+ * What is no picture by its first bytes is not served as one, whatever the archive calls it: browsers would guess what else it is. Pictures are
+ * served as what they are.
+ */
+function asPicture(page: Page, outcome: PageOutcome): PageOutcome {
+  if ('problem' in outcome) return outcome
+  const mediaType = pictureTypeOf(outcome.bytes)
+  if (mediaType !== null) return { bytes: outcome.bytes, mediaType }
+  const message = outcome.bytes.length === 0 ? `"${page.name}" is empty.` : `"${page.name}" is not a picture by its first bytes.`
+  return { problem: { type: 'page_extraction', message, details: { entry: page.name }, fatal: false } }
 }
 
 interface Target {

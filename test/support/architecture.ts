@@ -31,7 +31,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   knex: /^core\/(database\/|.*(database|-store|-query)\.ts$)|^migrations\//,
   pg: /^core\/(database\/|.*(database|-store|-query)\.ts$)/,
   'pg-boss': /^core\/task\/task-queue\.ts$/,
-  piscina: /^workers\/pool\.ts$/,
+  piscina: /^workers\/pool\/(thread-pool|moved)\.ts$/,
   'node-unrar-js': /^workers\/rar.*\.ts$/,
   'pdfjs-dist': /^workers\/pdf.*\.ts$/,
   '@napi-rs/canvas': /^workers\/pdf.*\.ts$/,

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { Analysis } from '#core/book/analysis.ts'
 import type { ExpectedBook } from '#test/support/corpus.ts'
-import { renderPdfPage } from '#workers/pdf.ts'
+import { drawPdfPage } from '#workers/pdf.ts'
 import { closePdfs } from '#workers/pdf-document.ts'
 
 /** What the corpus says of EPUBs and PDFs beyond other books. */
@@ -167,8 +167,8 @@ export function testDocuments(t: Test, corpus: { folder: string; files: Expected
       // The only page is the cover. First pages are served over HTTP in the test of the whole corpus.
       if (index === 0) continue
       if (pages[index]?.width === null) continue // There is a page in the count that is nowhere else.
-      const outcome = await renderPdfPage({ path: folder + book.path, index, longestSide: 500 })
-      t.ok('bytes' in outcome || book.acceptableErrorTypes?.includes(outcome.problem.type), `${book.path}, page ${index + 1}`)
+      const outcome = await drawPdfPage({ path: folder + book.path, index, longestSide: 500, purpose: 'page' })
+      t.ok('jpeg' in outcome || book.acceptableErrorTypes?.includes(outcome.problem.type), `${book.path}, page ${index + 1}`)
     }
     await closePdfs()
     t.ok(readdirSync('/proc/self/fd').length <= before, 'and no file stays open')

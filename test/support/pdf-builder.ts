@@ -13,6 +13,9 @@ export interface PdfPage {
   content?: string
 }
 
+/** A page of 130 KB that native code paints for ever, each line in one call: broad, and in dashes that are far too small to see. */
+export const endlessPage: PdfPage = { content: `[0.01] 0 d 600 w 0 0 m ${'600 790 l 0 0 l '.repeat(4)}S\n`.repeat(1_500) }
+
 export interface PdfRecipe {
   pages: PdfPage[]
   title?: string

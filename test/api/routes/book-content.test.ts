@@ -117,14 +117,20 @@ t.test('pages over HTTP', async (t) => {
   const small = await get('/pages/1?width=320&format=webp')
   t.match([small.status, small.headers['content-type']], [200, 'image/webp'])
   t.not(small.headers.etag, etag)
-  const svg = await get('/pages/2')
-  t.match(svg.headers, {
-    'content-type': 'image/svg+xml',
+  t.match(plain.headers, {
     'x-content-type-options': 'nosniff',
     'content-security-policy': /default-src 'none'.*frame-ancestors 'self'.*sandbox/,
     vary: 'Authorization, Cookie, X-API-Key',
   })
-  t.equal((await get('/pages/2?format=png')).headers['content-type'], 'image/png')
+  for (const query of ['', '?format=png', '?width=320']) {
+    const svg = await get(`/pages/2${query}`)
+    t.same(
+      [svg.status, JSON.parse(svg.bytes.toString()).error],
+      [422, 'page_unreadable'],
+      `an SVG is a program, not a picture ${query}`,
+    )
+    t.match(svg.headers['content-type'], 'application/json')
+  }
 
   for (const query of ['width=321', 'width=x', 'format=bmp', 'width=320&width=480'])
     t.equal((await get(`/pages/1?${query}`)).status, 400, query)

@@ -10,6 +10,7 @@ import { addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { addComic, openReading, packPictures, readPage } from '#test/support/page-reading.ts'
 import { addAnalysedFile, addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
+import { buildRar } from '#test/support/rar-builder.ts'
 
 // Many pictures are made here, on machines that may be busy with other tests.
 t.setTimeout(120_000)
@@ -178,12 +179,17 @@ t.test('what this machine cannot do now is no fault of the book', async (t) => {
   t.same(await errors(), [])
 
   const hurried = await openReading(t, { deadlineMs: 1 })
-  const pdf = await addPagedBook(hurried.database, {
-    ...{ folder, fileName: 'slow.pdf', bytes: buildPdf({ pages: [{ width: 600, height: 900, text: 'One' }] }), format: 'pdf' },
-    pageSource: 'pdf',
-    pages: [{ name: 'page 1', mediaType: 'image/jpeg', width: 1250, height: 1875, bytes: 0 }],
+  const packed = await addPagedBook(hurried.database, {
+    ...{
+      folder,
+      fileName: 'slow.cbr',
+      bytes: buildRar([{ name: '1.jpg', data: await noisePicture({ width: 60, height: 90 }) }]),
+      format: 'cbr',
+    },
+    pageSource: 'rar',
+    pages: [{ name: '1.jpg', mediaType: 'image/jpeg', width: 60, height: 90, bytes: 1 }],
   })
-  const ask = { caller: hurried.caller, bookId: pdf.id, pageNumber: 1, signal }
+  const ask = { caller: hurried.caller, bookId: packed.id, pageNumber: 1, signal }
   await t.rejects(readPage(hurried.reader, ask), { code: 'unavailable', message: /took longer/, details: { deadlineMs: 1 } })
   t.same(await hurried.database('book_errors'), [])
 })
@@ -265,6 +271,55 @@ t.test('a picture that cannot be converted is served all the same, and is no dam
     message: /without width and format/,
   })
   t.same(await database('book_errors'), [])
+})
+
+t.test('what is no picture by its first bytes is never served as one', async (t) => {
+  const { reader, caller, database, folder } = await openReading(t)
+  const strangers: [name: string, bytes: Buffer][] = [
+    ['1.jpg', Buffer.from('<html><script>alert(1)</script></html>')],
+    ['2.png', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
+    ['3.gif', Buffer.alloc(64)],
+    ['4.bmp', Buffer.from('BM is how this text begins, which is no bitmap.')],
+    ['5.avif', Buffer.from('\0\0\0\x20ftypisom\0\0\0\0isommp42 and so on')],
+  ]
+  const avif = Buffer.concat([Buffer.from('\0\0\0\x20ftypavif\0\0\0\0avifmif1'), Buffer.alloc(40)])
+  const entries: typeof strangers = [...strangers, ['6.jpg', avif]]
+  const bytes = Buffer.concat(entries.map(([, data]) => data))
+  let offset = 0
+  const pages = entries.map(([name, data]) => {
+    const zip = { offset, compressedBytes: data.length, method: 0, crc32: crc32(data) } as const
+    offset += data.length
+    return { name, mediaType: 'image/jpeg', width: null, height: null, bytes: data.length, zip }
+  })
+  const zipped = await addPagedBook(database, { folder, fileName: 'odd.cbz', bytes, format: 'cbz', pageSource: 'zip', pages })
+  const epub = await addPagedBook(database, { folder, fileName: 'odd.epub', bytes, format: 'epub', pageSource: 'zip', pages })
+  const inRar = pages.map(({ zip: _, ...page }) => page)
+  const rars = await Promise.all(
+    [true, false].map((solid) =>
+      addPagedBook(database, {
+        ...{
+          folder,
+          fileName: `odd ${solid}.cbr`,
+          bytes: buildRar(
+            entries.map(([name, data]) => ({ name, data })),
+            { solid },
+          ),
+        },
+        ...{ format: 'cbr', pageSource: solid ? 'rar_solid' : 'rar', pages: inRar },
+      }),
+    ),
+  )
+  for (const { id: bookId } of [zipped, epub, ...rars]) {
+    for (const [index, [name]] of strangers.entries()) {
+      for (const variant of [{}, { width: 320 }, { format: 'png' }, { width: 320, format: 'webp' }] as const) {
+        const asked = readPage(reader, { caller, bookId, pageNumber: index + 1, ...variant, signal })
+        await t.rejects(asked, { code: 'page_unreadable', message: /not a picture/ }, `${name} ${JSON.stringify(variant)}`)
+      }
+    }
+    const page = await readPage(reader, { caller, bookId, pageNumber: entries.length, signal })
+    t.equal(page.mediaType, 'image/avif', 'what only browsers can decode is served, and as what it is')
+  }
+  t.match(await database('book_errors').where({ book_id: zipped.id }), [{ error_type: 'page_extraction', fatal: false }])
 })
 
 t.test('pages of a PDF are rendered once and kept', async (t) => {

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import sharp from 'sharp'
+import t, { type Test } from 'tap'
+import { buildPdf, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
+import { type ChildPoolOptions, openChildPool } from '#workers/pool/child-pool.ts'
+
+// Children paint here for seconds, on machines that may be busy with other tests.
+t.setTimeout(180_000)
+
+const folder = t.testdir()
+let count = 0
+
+function save(...pages: PdfPage[]): string {
+  const path = join(folder, `${count++}.pdf`)
+  writeFileSync(path, buildPdf({ pages }))
+  return path
+}
+
+function open(t: Test, options: Partial<ChildPoolOptions> = {}) {
+  const pool = openChildPool({
+    places: { pages: 2, covers: 2 },
+    heapMbMax: 256,
+    deadlineMs: 60_000,
+    ...options,
+  })
+  t.teardown(() => pool.close())
+  const draw = (path: string, index = 0, signal?: AbortSignal) => pool.draw({ path, index, longestSide: 300, purpose: 'page' }, { signal })
+  return { pool, draw }
+}
+
+/** State and processor time (clock ticks) of a process; null when it is gone. */
+function findProcess(pid: number): { state: string; ticks: number } | null {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+    return { state: fields[0] ?? '', ticks: Number(fields[11]) + Number(fields[12]) }
+  } catch {
+    return null
+  }
+}
+
+async function awaitGone(pids: number[]): Promise<boolean> {
+  for (let turn = 0; turn < 200; turn++) {
+    if (pids.every((pid) => [undefined, 'Z'].includes(findProcess(pid)?.state))) return true
+    await sleep(50)
+  }
+  return false
+}
+
+t.test('draws in a warm child, which ends when it is idle', async (t) => {
+  const { pool, draw } = open(t, { idleMs: 3_000 })
+  const path = save({ width: 300, height: 200, text: 'one' }, { width: 200, height: 300, text: 'two' })
+  t.same(pool.pids(), [], 'none is started before it is needed')
+  t.match(await draw(path), { width: 300, height: 200, incomplete: false })
+  const [first] = pool.pids()
+  t.match(await draw(path, 1), { width: 200, height: 300 })
+  t.ok(pool.pids().includes(first as number), 'the same child')
+  t.ok(pool.pids().length <= 2, 'and at most one spare')
+  t.match(await draw(path, 2), { problem: { type: 'pdf_rendering', fatal: false } }, 'there is no third page')
+  t.match(await draw('/nowhere.pdf'), { problem: { details: { code: 'ENOENT' } } })
+  const environment = readFileSync(`/proc/${first}/environ`, 'latin1')
+  t.same(environment.split('\0').filter(Boolean), ['MALLOC_ARENA_MAX=2'], 'it has nothing of our environment')
+  t.match(readFileSync(`/proc/${first}/cmdline`, 'latin1'), /--disable-sigusr1/)
+  t.equal(readFileSync(`/proc/${first}/oom_score_adj`, 'latin1').trim(), '1000')
+  t.ok(await awaitGone([first as number]), 'it ends when nobody needs it')
+  t.ok(pool.healthy())
+})
+
+t.test('a page that draws for ever costs its process, and others are drawn meanwhile', async (t) => {
+  const { pool, draw } = open(t, { deadlineMs: 12_000, slowMs: 500 })
+  const good = save({ text: 'good' })
+  await draw(good)
+  const hostile = [save(endlessPage, { text: 'its second page' }), save(endlessPage), save(endlessPage)]
+  const stuck = hostile.map((path) => draw(path))
+  await sleep(1_500)
+  const other = await draw(good)
+  t.match(other, { width: 232 }, `although every place was taken ${'problem' in other ? other.problem.message : ''}`)
+  const outcomes = await Promise.all(stuck)
+  for (const outcome of outcomes)
+    t.match(outcome, { problem: { type: 'pdf_rendering', fatal: false, details: { page: 1, stopped: 'deadline', died: 'child' } } })
+  await sleep(100)
+  const before = pool.pids().map((pid) => findProcess(pid)?.ticks ?? 0)
+  await sleep(1_000)
+  const after = pool.pids().map((pid) => findProcess(pid)?.ticks ?? 0)
+  t.ok(after.length <= 2 && after.every((ticks, index) => ticks - (before[index] ?? 0) < 50), `nobody is busy: ${before} ${after}`)
+  const started = performance.now()
+  t.match(await draw(hostile[0] as string), { problem: { details: { stopped: 'deadline' } } })
+  t.ok(performance.now() - started < 2_000, 'the same page is refused at once')
+  t.match(await draw(hostile[0] as string, 1), { width: 232 }, 'and the next one of the same book is drawn')
+  t.ok(pool.healthy(), 'one file is not the health of the pool')
+})
+
+t.test('a page that takes too much memory costs its process', async (t) => {
+  const { draw } = open(t, { residentMbMax: 240, deadlineMs: 100_000 })
+  // Some 16 bytes for each pixel.
+  const [width, height] = [4_000, 4_000]
+  const bytes = await sharp({ create: { width, height, channels: 3, background: '#fff' } })
+    .jpeg()
+    .toBuffer()
+  const path = save({ jpeg: { bytes, width, height } })
+  t.match(await draw(path), { problem: { details: { stopped: 'memory' }, message: /more memory than 240 MB/ } })
+})
+
+t.test('a kill from outside counts against nothing', async (t) => {
+  const { pool, draw } = open(t)
+  const path = save({ content: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(10_000) })
+  await draw(save({ text: 'warm' }))
+  const outcome = draw(path)
+  await sleep(100)
+  for (const pid of pool.pids()) process.kill(pid, 'SIGKILL')
+  t.match(await outcome, { width: 232 })
+})
+
+t.test('whoever gives up does not wait, and the child lives on where it can', async (t) => {
+  const { pool, draw } = open(t)
+  const slow = save({ content: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(100_000) })
+  await draw(save({ text: 'warm' }))
+  const [child] = pool.pids()
+  const abort = new AbortController()
+  const given = draw(slow, 0, abort.signal)
+  await sleep(300)
+  abort.abort()
+  await t.rejects(given, { name: 'AbortError' })
+  const stuck = new AbortController()
+  const endless = draw(save(endlessPage), 0, stuck.signal)
+  await sleep(500)
+  stuck.abort()
+  await t.rejects(endless, { name: 'AbortError' })
+  t.match(await draw(save({ text: 'next' })), { width: 232 })
+  t.ok((await awaitGone([child as number])) || pool.pids().length <= 2, 'what cannot stop is ended')
+})
+
+t.test('closing ends all at once, whatever they do', async (t) => {
+  const { pool, draw } = open(t)
+  await draw(save({ text: 'warm' }))
+  const stuck = draw(save(endlessPage))
+  const refused = t.rejects(stuck, { code: 'unavailable' })
+  await sleep(500)
+  const pids = pool.pids()
+  const started = performance.now()
+  await pool.close()
+  t.ok(performance.now() - started < 2_000)
+  await refused
+  t.ok(await awaitGone(pids))
+  t.notOk(pool.healthy())
+  await t.rejects(draw(save({})), { code: 'unavailable' })
+})
+
+t.test('a child ends with its server, however that ends and whatever the child does', async (t) => {
+  const path = save(endlessPage)
+  const program = join(folder, 'server.ts')
+  const source = new URL('../../../workers/pool/child-pool.ts', import.meta.url).href
+  writeFileSync(
+    program,
+    `import { openChildPool } from ${JSON.stringify(fileURLToPath(source))}
+    const pool = openChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 60_000 })
+    pool.draw({ path: ${JSON.stringify(path)}, index: 0, longestSide: 300, purpose: 'page' })
+    setInterval(() => console.log(pool.pids().join()), 200)`,
+  )
+  const server = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let told = ''
+  server.stdout.on('data', (chunk: Buffer) => (told = chunk.toString().trim().split('\n').at(-1) as string))
+  const busy = () =>
+    told
+      .split(',')
+      .map(Number)
+      .some((pid) => (findProcess(pid)?.ticks ?? 0) > 200)
+  for (let turn = 0; turn < 300 && !(told && busy()); turn++) await sleep(100)
+  const pids = told.split(',').map(Number)
+  t.ok(busy(), 'one is painting')
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  t.ok(await awaitGone(pids), 'and is gone with the server')
+})

@@ -1,0 +1,50 @@
+/**
+ * The process that draws pages of PDFs, one at a time. Painting is native code that nothing can interrupt, so the server ends this process
+ * whenever in doubt, and nothing here tidies up.
+ */
+import { Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import { drawPdfPage } from '../pdf.ts'
+import type { DrawingRequest, FromChild, ToChild } from './drawing.ts'
+import { createFrameReader, frameOf } from './frame.ts'
+
+// While a page is painted this thread hears nothing; another one notices that the server has gone.
+new Worker(new URL('./server-watch.mjs', import.meta.url))
+
+// pdf.js leaves promises behind that fail when their page has long been given up. What is waited for tells its failure itself.
+process.on('unhandledRejection', () => {})
+
+const server = new Socket({ fd: 3, readable: true, writable: true })
+let current: { id: number; abort: AbortController } | null = null
+
+function send(header: FromChild, body?: Uint8Array): void {
+  for (const part of frameOf(header, body)) server.write(part)
+}
+
+async function draw(id: number, request: DrawingRequest, deadlineMs: number): Promise<void> {
+  const abort = new AbortController()
+  current = { id, abort }
+  try {
+    const outcome = await drawPdfPage(request, { deadlineMs, signal: abort.signal })
+    if ('problem' in outcome) return send({ kind: 'refused', id, problem: outcome.problem })
+    const { jpeg, width, height, incomplete } = outcome
+    send({ kind: 'drawn', id, width, height, incomplete }, jpeg)
+  } catch (error) {
+    send({ kind: 'failed', id, message: String(error).slice(0, MESSAGE_LENGTH_MAX) })
+  }
+}
+
+const MESSAGE_LENGTH_MAX = 1_000
+
+server.on(
+  'data',
+  createFrameReader((header) => {
+    const message = header as ToChild
+    if (message.kind === 'draw') void draw(message.id, message.request, message.deadlineMs)
+    else if (current?.id === message.id) current.abort.abort()
+  }),
+)
+// Nobody is left to draw for.
+server.on('close', () => process.kill(process.pid, 'SIGKILL'))
+server.on('error', () => {})
+send({ kind: 'ready' })

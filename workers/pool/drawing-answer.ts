@@ -1,0 +1,51 @@
+import { BOOK_ERROR_TYPES, type Problem } from '#core/book/analysis.ts'
+import type { ChildEnd } from './child-process.ts'
+import type { DrawingOutcome, DrawingRequest, FromChild } from './drawing.ts'
+
+const SIDE_MAX = 5_000
+const MESSAGE_LENGTH_MAX = 1_000
+
+/**
+ * What a child's answer says, or null when it is none that a sound child gives: a file may have overcome it, so nothing is believed
+ * unseen.
+ */
+export function readAnswer(message: FromChild, body: Uint8Array<ArrayBuffer>): DrawingOutcome | Error | null {
+  if (message.kind === 'drawn') {
+    const { width, height, incomplete } = message
+    const isSide = (side: unknown) => Number.isInteger(side) && (side as number) > 0 && (side as number) <= SIDE_MAX
+    const isJpeg = body[0] === 0xff && body[1] === 0xd8
+    return isSide(width) && isSide(height) && isJpeg ? { jpeg: body, width, height, incomplete: incomplete === true } : null
+  }
+  if (message.kind === 'refused') {
+    const { type, message: text, details } = message.problem ?? {}
+    if (!BOOK_ERROR_TYPES.includes(type) || typeof text !== 'string') return null
+    const problem: Problem = { type, message: text.slice(0, MESSAGE_LENGTH_MAX), fatal: false }
+    return { problem: typeof details === 'object' && details !== null ? { ...problem, details } : problem }
+  }
+  if (message.kind === 'failed' && typeof message.message === 'string') return new Error(message.message)
+  return null
+}
+
+/** What is told of a page whose drawing ended its process. `stopped` marks what would come to the same end again, `died` what is counted against the file. */
+export function lostPage(
+  request: DrawingRequest,
+  lost: { end: ChildEnd; detail: string },
+  limits: { deadlineMs: number; residentMbMax: number },
+): Problem {
+  const page = request.index + 1
+  const why: Partial<Record<ChildEnd, string>> = {
+    deadline: `takes longer than ${limits.deadlineMs / 1000} s to draw`,
+    memory: `needs more memory than ${limits.residentMbMax} MB to draw`,
+  }
+  return {
+    type: 'pdf_rendering',
+    message: `Page ${page} ${why[lost.end] ?? 'ends the process that draws it'}, and was stopped.`,
+    details: { page, stopped: lost.end, died: 'child', ...(why[lost.end] ? {} : { detail: lost.detail }) },
+    fatal: false,
+  }
+}
+
+/** Whether drawing the same page again would only take the same time, or end the same way. */
+export function isLasting(outcome: DrawingOutcome): outcome is { problem: Problem } {
+  return 'problem' in outcome && outcome.problem.details?.['stopped'] !== undefined
+}

@@ -1,0 +1,32 @@
+import type { Cover, Problem } from '#core/book/analysis.ts'
+
+/** One page of a PDF to draw. */
+export interface DrawingRequest {
+  path: string
+  /** From 0. */
+  index: number
+  /** Pixels of the longer side of the picture. */
+  longestSide: number
+  /** After a page the next one is likely to be asked for soon, so its document stays open; the cover of a scanned book comes alone. */
+  purpose: 'page' | 'cover'
+}
+
+/** A drawn page; `incomplete` when a picture on it was too large to decode and is missing. */
+export interface DrawnPage extends Cover {
+  incomplete: boolean
+}
+
+export type DrawingOutcome = DrawnPage | { problem: Problem }
+
+/** Draws a page, here or elsewhere. What is wrong with the page or its file is an outcome; a throw is a bug, or an abort. */
+export type DrawPdfPage = (request: DrawingRequest) => Promise<DrawingOutcome>
+
+/** What the server sends to a child. `cancel` gives up the job at hand, as soon as the painter gets to hear of it. */
+export type ToChild = { kind: 'draw'; id: number; request: DrawingRequest; deadlineMs: number } | { kind: 'cancel'; id: number }
+
+/** What a child answers; the picture is the body of its frame. */
+export type FromChild =
+  | { kind: 'ready' }
+  | { kind: 'drawn'; id: number; width: number; height: number; incomplete: boolean }
+  | { kind: 'refused'; id: number; problem: Problem }
+  | { kind: 'failed'; id: number; message: string }

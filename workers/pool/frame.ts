@@ -1,0 +1,66 @@
+/**
+ * Messages between the server and a drawing child: two lengths, a header, and bytes that nobody looks into on the way.
+ *
+ *   u32 length of the header | u32 length of the body | header (JSON, UTF-8) | body
+ */
+
+const LENGTHS_BYTES = 8
+/** Headers hold a path, some numbers and at most one problem in words. */
+export const HEADER_BYTES_MAX = 64 * 1024
+/** A drawn page: 5,000 × 5,000 pixels of noise as JPEG have 20 MB. */
+export const BODY_BYTES_MAX = 64 * 1024 * 1024
+
+const NOTHING = Buffer.alloc(0)
+
+/** @throws RangeError for a header beyond {@link HEADER_BYTES_MAX} or a body beyond {@link BODY_BYTES_MAX} */
+export function frameOf(header: object, body: Uint8Array = NOTHING): Buffer[] {
+  const head = Buffer.from(JSON.stringify(header))
+  checkLengths(head.length, body.length)
+  const lengths = Buffer.allocUnsafe(LENGTHS_BYTES)
+  lengths.writeUInt32LE(head.length, 0)
+  lengths.writeUInt32LE(body.length, 4)
+  return [lengths, head, Buffer.from(body.buffer, body.byteOffset, body.length)]
+}
+
+/**
+ * Puts frames together again from chunks of any size. A body has memory of its own, which can be moved to another thread.
+ * What it returns throws at the first bytes that are no frame: the other side cannot be trusted any further then.
+ */
+export function createFrameReader(onFrame: (header: unknown, body: Uint8Array<ArrayBuffer>) => void): (chunk: Buffer) => void {
+  let chunks: Buffer[] = []
+  let held = 0
+  let needed = LENGTHS_BYTES
+
+  /** Whole frames in `bytes`, then what is left of them. */
+  function takeFrames(bytes: Buffer): Buffer {
+    let rest = bytes
+    while (rest.length >= LENGTHS_BYTES) {
+      const headBytes = rest.readUInt32LE(0)
+      const bodyBytes = rest.readUInt32LE(4)
+      checkLengths(headBytes, bodyBytes)
+      needed = LENGTHS_BYTES + headBytes + bodyBytes
+      if (rest.length < needed) return rest
+      const bodyAt = LENGTHS_BYTES + headBytes
+      const header: unknown = JSON.parse(rest.toString('utf8', LENGTHS_BYTES, bodyAt))
+      const body = Uint8Array.from(rest.subarray(bodyAt, needed))
+      rest = rest.subarray(needed)
+      needed = LENGTHS_BYTES
+      onFrame(header, body)
+    }
+    return rest
+  }
+
+  return (chunk) => {
+    chunks.push(chunk)
+    held += chunk.length
+    if (held < needed) return
+    const rest = takeFrames(chunks.length === 1 ? chunk : Buffer.concat(chunks))
+    chunks = rest.length > 0 ? [rest] : []
+    held = rest.length
+  }
+}
+
+function checkLengths(headBytes: number, bodyBytes: number): void {
+  if (headBytes <= HEADER_BYTES_MAX && bodyBytes <= BODY_BYTES_MAX) return
+  throw new RangeError(`A frame of ${headBytes} and ${bodyBytes} bytes is too large.`)
+}

@@ -1,0 +1,134 @@
+import { Piscina } from 'piscina'
+import type { Problem } from '#core/book/analysis.ts'
+import { deathProblem } from '#core/book/suspect.ts'
+import { refuse } from '#core/errors.ts'
+import { type Deadline, openDeadline } from './deadline.ts'
+import type { DrawingOutcome, DrawingRequest } from './drawing.ts'
+import { type DrawingMessage, ENDED, type Errand } from './errand.ts'
+
+export interface ThreadPoolOptions {
+  maxThreads: number
+  memoryMbMax: number
+  deadlineMs: number
+  /** Draws what a thread asks for. */
+  draw: (request: DrawingRequest, options: { signal: AbortSignal }) => Promise<DrawingOutcome>
+}
+
+/** Threads for work on files that can be ended at any moment, native code excepted. */
+export interface ThreadPool {
+  /** Runs one task; a thread lost over it gives the refusal, an abort by the caller rejects. */
+  run<Request, Result>(
+    name: string,
+    request: Request,
+    signal: AbortSignal | undefined,
+    refusal: (problem: Problem) => Result,
+  ): Promise<Result>
+  /** False once closed, and while threads die before they begin anything; asking tries again. */
+  healthy(): boolean
+  /** Lets running work end, for at most two seconds, then ends it. */
+  close(): Promise<void>
+}
+
+const IDLE_THREAD_MS = 30_000
+const CLOSE_MS = 2_000
+/** Results leave a thread at once, so there is nothing for a large young generation to gather but garbage. */
+const YOUNG_GENERATION_MB = 8
+/** A thread that dies before it began can be an accident; so many in a row are none. What dies over a file is the file's fault and not counted. */
+const LOSSES_UNHEALTHY = 8
+const TRY_AGAIN_MS = 5_000
+
+export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
+  const piscina = new Piscina({
+    filename: new URL('../thread.ts', import.meta.url).href,
+    // The default would freeze a thread between tasks, with its timers and pending closes.
+    atomics: 'async',
+    minThreads: 1,
+    maxThreads: options.maxThreads,
+    idleTimeout: IDLE_THREAD_MS,
+    resourceLimits: { maxOldGenerationSizeMb: options.memoryMbMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+  })
+  // Raised for a thread that dies between tasks; the pool has replaced it already, and the next task says whether it can work.
+  piscina.on('error', () => {})
+  piscina.on('message', (message: DrawingMessage) => void drawFor(message))
+  const running = new Map<number, { deadline: Deadline; signal: AbortSignal }>()
+  let errands = 0
+  let losses = 0
+  let triedAt = 0
+  let closed = false
+
+  async function drawFor({ drawingFor, request, port }: DrawingMessage): Promise<void> {
+    const errand = running.get(drawingFor)
+    if (!errand) return port.close()
+    try {
+      port.postMessage(await errand.deadline.except(() => options.draw(request, { signal: errand.signal })))
+    } catch (error) {
+      const message = `Page 1 could not be drawn at the moment: ${(error as Error).message} Analyze the book again.`
+      port.postMessage({ problem: { type: 'pdf_rendering', message, fatal: false } } satisfies DrawingOutcome)
+    }
+  }
+
+  const run: ThreadPool['run'] = async (name, request, signal, refusal) => {
+    if (closed) refuse('unavailable', 'The server is shutting down.')
+    const id = ++errands
+    const deadline = openDeadline(options.deadlineMs)
+    const ended = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal
+    running.set(id, { deadline, signal: ended })
+    try {
+      const result = await piscina.run({ id, request, times: deadline.times } satisfies Errand<typeof request>, { name, signal: ended })
+      losses = 0
+      return result
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (closed) refuse('unavailable', 'The server is shutting down.', { cause: error })
+      // It threw, and its thread lives.
+      if (deadline.times[ENDED] !== 0 && !deadline.signal.aborted) throw error
+      if (!deadline.begun()) {
+        losses++
+        refuse('unavailable', 'No thread could be started to read this file. Try again.', { retryAfterSeconds: 5, cause: error })
+      }
+      losses = 0
+      const reason = deadline.signal.aborted ? 'deadline' : isOutOfMemory(error) ? 'memory' : 'crash'
+      return refusal(lostFile(reason, options, error))
+    } finally {
+      running.delete(id)
+      deadline.end()
+    }
+  }
+
+  /** Nothing but the question whether a thread can be had. */
+  function tryAgain(): void {
+    if (Date.now() - triedAt < TRY_AGAIN_MS) return
+    triedAt = Date.now()
+    run('answer', null, undefined, () => null).catch(() => {})
+  }
+
+  return {
+    run,
+    healthy() {
+      if (closed) return false
+      if (losses < LOSSES_UNHEALTHY) return true
+      tryAgain()
+      return false
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      const ended = piscina.close().catch(() => undefined)
+      let timer: NodeJS.Timeout | undefined
+      await Promise.race([ended, new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MS)))])
+      clearTimeout(timer)
+      await piscina.destroy()
+    },
+  }
+}
+
+function lostFile(reason: 'deadline' | 'memory' | 'crash', { deadlineMs, memoryMbMax }: ThreadPoolOptions, error: unknown): Problem {
+  if (reason === 'crash') return deathProblem('thread', (error as Error).message)
+  const told = {
+    deadline: { message: `Reading this file took longer than ${deadlineMs / 1000} s and was stopped.`, details: { deadlineMs } },
+    memory: { message: `Reading this file needed more memory than ${memoryMbMax} MB and was stopped.`, details: { memoryMbMax } },
+  }
+  return { type: 'other', ...told[reason], fatal: true }
+}
+
+const isOutOfMemory = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'

@@ -61,7 +61,7 @@ export function openPool(options: PoolOptions): Pool {
     heapMbMax: options.memoryMbMax,
     deadlineMs: Math.min(options.deadlineMs, DRAWING_MS_MAX),
   })
-  const threads = openThreadPool({ ...options, maxThreads: options.threads + readers, draw: children.draw })
+  const threads = openThreadPool({ ...options, maxThreads: options.threads + readers, draw: (request, drawing) => children.draw(request, drawing) })
   const analyses = openGate(options.threads)
   const reads = openGate(readers)
   const resizes = openGate(availableParallelism())

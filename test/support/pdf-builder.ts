@@ -16,6 +16,14 @@ export interface PdfPage {
 /** A page of 130 KB that native code paints for ever, each line in one call: broad, and in dashes that are far too small to see. */
 export const endlessPage: PdfPage = { content: `[0.01] 0 d 600 w 0 0 m ${'600 790 l 0 0 l '.repeat(4)}S\n`.repeat(1_500) }
 
+/** A PDF in which these pages (from 1) are damaged in the middle of their dictionaries. */
+export function damagePages(pages: PdfPage[], damaged: readonly number[]): Buffer {
+  let number = 0
+  const text = buildPdf({ pages }).toString('latin1')
+  const broken = text.replaceAll('/Resources << /Font <<', (sound) => (damaged.includes(++number) ? sound.replace(/<<$/, '))') : sound))
+  return Buffer.from(broken, 'latin1')
+}
+
 export interface PdfRecipe {
   pages: PdfPage[]
   title?: string

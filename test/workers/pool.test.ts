@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Page } from '#core/book/analysis.ts'
+import { buildPdf, damagePages, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { makePicture, numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
@@ -186,6 +187,33 @@ t.test('RAR pages come from threads, moved and not copied', async (t) => {
   t.match(await pool.readRarPage({ path: '/nowhere', index: 0, page: pages[0]! }), { problem: { type: 'parser', fatal: false } })
   const resized = await pool.resizeImage({ bytes: numbered[0]!.data, width: 10, format: 'webp' })
   t.match(resized, { mediaType: 'image/webp' })
+})
+
+t.test('promises that nobody waits for end no thread, and one file is not the health of the pool', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t, { threads: 1 })
+  // pdf.js looks for the last page, fails, and leaves the failure of another damaged page behind.
+  const damaged = write(folder, 'damaged.pdf', damagePages(Array<PdfPage>(5).fill({ text: 'a page' }), [3, 5]))
+  for (let round = 0; round < 9; round++) {
+    const { pageCount, problems, cover } = await pool.analyse({ path: damaged, verifyPages: false })
+    t.equal(pageCount, 5)
+    t.match(problems, [{ type: 'page_extraction', fatal: false, details: { count: 2, pages: [{ page: 3 }, { page: 5 }] } }])
+    t.equal(problems.length, 1)
+    t.equal(cover?.height, 400)
+    t.ok(pool.healthy(), `round ${round}`)
+  }
+  const page = await pool.renderPdfPage({ path: damaged, index: 1, longestSide: 100 })
+  t.match(page, { mediaType: 'image/jpeg' }, 'the pages that are whole can be read')
+})
+
+t.test('the time in which a cover is drawn does not count against the analysis, nor does its end', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t, { deadlineMs: 6_000 })
+  const path = write(folder, 'endless.pdf', buildPdf({ pages: [endlessPage, { text: 'the second page' }], title: 'Endless' }))
+  const { pageCount, cover, problems, embedded } = await pool.analyse({ path, verifyPages: false })
+  t.same([pageCount, cover, embedded.title], [2, null, 'Endless'])
+  t.match(problems, [{ type: 'pdf_rendering', fatal: false, details: { page: 1, died: 'child' } }])
+  t.ok(pool.healthy())
 })
 
 t.test('a closed pool takes no work and ends what runs', async (t) => {

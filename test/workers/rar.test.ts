@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import type { Page } from '#core/book/analysis.ts'
 import { findCorpus } from '#test/support/corpus.ts'
@@ -12,6 +14,7 @@ import { extractRar, listRar, type RarEntry } from '#workers/rar.ts'
 import { extractRarPages, readRarPage } from '#workers/rar-page.ts'
 
 const corpus = findCorpus()
+const execFileAsync = promisify(execFile)
 
 function write(folder: string, name: string, bytes: Uint8Array): string {
   const path = join(folder, name)
@@ -191,17 +194,39 @@ t.test('compressed and solid pages agree with the sums of the same pages elsewhe
   t.same(await sums('haruko-rar5-solid.cbr'), await sums('haruko-rar4.cbr'))
 })
 
-t.test('a header cannot make the engine take memory, nor a failure make it leak', { skip: !corpus }, async (t) => {
+/** What a descriptor of this process leads to; empty when it is closed by now. */
+function targetOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return ''
+  }
+}
+
+t.test('a failure leaves no descriptors and no listeners behind', { skip: !corpus }, async (t) => {
   const bomb = `${corpus!.folder}broken/cbr/junrar-m3-1gb-claim.cbr`
   const missing = `${corpus!.folder}broken/cbr/volume-set-missing-last/lost.part1.rar`
-  const descriptors = readdirSync('/proc/self/fd').length
+  // Of these archives alone: other test files share this process.
+  const open = () => readdirSync('/proc/self/fd').filter((fd) => [bomb, missing].includes(targetOf(fd))).length
   const listeners = process.listenerCount('unhandledRejection')
   for (let round = 0; round < 2; round++) {
     for (const path of [bomb, missing]) await extractAll(path, (await listRar(path)).entries)
   }
   const [found] = await extractAll(bomb, (await listRar(bomb)).entries)
   t.match(found?.fault?.message, /more memory/)
-  t.equal(readdirSync('/proc/self/fd').length, descriptors)
+  t.equal(open(), 0)
   t.equal(process.listenerCount('unhandledRejection'), listeners)
-  t.ok(process.memoryUsage().rss < 600 * 1024 * 1024)
+})
+
+t.test('a header cannot make the engine take memory', { skip: !corpus }, async (t) => {
+  const bomb = `${corpus!.folder}broken/cbr/junrar-m3-1gb-claim.cbr`
+  // In a process of its own: this one holds what other test files needed.
+  const program = `
+    import { extractRar, listRar } from ${JSON.stringify(new URL('../../workers/rar.ts', import.meta.url).href)}
+    const path = ${JSON.stringify(bomb)}
+    for (let round = 0; round < 5; round++) await extractRar(path, (await listRar(path)).entries, () => true)
+    console.log(process.resourceUsage().maxRSS)`
+  const { stdout } = await execFileAsync(process.execPath, ['--input-type=module', '--eval', program], { env: {} })
+  const peakMb = Number(stdout) / 1024
+  t.ok(peakMb > 0 && peakMb < 500, `${peakMb.toFixed(0)} MB at most; the header claims a gigabyte`)
 })

@@ -61,7 +61,11 @@ export function openPool(options: PoolOptions): Pool {
     heapMbMax: options.memoryMbMax,
     deadlineMs: Math.min(options.deadlineMs, DRAWING_MS_MAX),
   })
-  const threads = openThreadPool({ ...options, maxThreads: options.threads + readers, draw: (request, drawing) => children.draw(request, drawing) })
+  const threads = openThreadPool({
+    ...options,
+    maxThreads: options.threads + readers,
+    draw: (request, drawing) => children.draw(request, drawing),
+  })
   const analyses = openGate(options.threads)
   const reads = openGate(readers)
   const resizes = openGate(availableParallelism())
@@ -88,7 +92,9 @@ export function openPool(options: PoolOptions): Pool {
     drawCover: (bytes) => resizes.pass(() => drawCover(bytes)),
     // Its markup takes seconds where it is made for that.
     readReadingList: (bytes) =>
-      reads.pass(() => threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message }))),
+      reads.pass(() =>
+        threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
+      ),
     // Both are asked: asking is what makes them try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
     async close() {

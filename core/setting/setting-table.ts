@@ -73,7 +73,7 @@ export const SETTINGS = [
     kind: { type: 'integer', min: 1, max: 256 },
     fallback: os.availableParallelism(),
     fallbackText: 'one per core',
-    about: 'Threads that analyse books and render pages.',
+    about: 'Books analysed at a time; half as many pages are unpacked or drawn beside them.',
   },
   {
     key: 'databaseUrl',

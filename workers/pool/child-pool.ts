@@ -48,6 +48,8 @@ const SLOW_MAX = 2
 const START_MS = 30_000
 /** A second child is only needed when pages come faster than one draws them; the first page does not share the processor with its start. */
 const SPARE_AFTER_MS = 1_000
+/** Whoever kills one child may have killed the idle ones too, which is not known at once. */
+const ATTEMPTS_MAX = 4
 /** Children that end before they are ready: so many in a row are no accident. */
 const FAILED_STARTS_UNHEALTHY = 3
 const TRY_AGAIN_MS = 5_000
@@ -144,7 +146,7 @@ class Children implements ChildPool {
     }
   }
 
-  /** A kill from outside counts against nothing: the page is drawn once more. */
+  /** A kill from outside counts against nothing: the page is drawn by another child. */
   async #drawSurely(request: DrawingRequest, signal: AbortSignal | undefined, leave: () => void): Promise<DrawingOutcome> {
     for (let attempt = 1; ; attempt++) {
       const slot = await this.#take(request.path)
@@ -154,8 +156,8 @@ class Children implements ChildPool {
       this.#checkOpen()
       signal?.throwIfAborted()
       if (outcome.end === 'outside' || outcome.end === 'closed') {
-        if (attempt === 1) continue
-        refuse('unavailable', 'The process that draws pages was ended from outside, twice. Try again.', { retryAfterSeconds: 5 })
+        if (attempt < ATTEMPTS_MAX) continue
+        refuse('unavailable', 'The processes that draw pages are ended from outside, again and again.', { retryAfterSeconds: 5 })
       }
       return { problem: lostPage(request, outcome, this.#options) }
     }

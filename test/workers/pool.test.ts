@@ -11,6 +11,9 @@ import { openGate } from '#workers/gate.ts'
 import { openFiles } from '#workers/open-files.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
 
+// Slow books are looked through here, on machines that may be busy with other tests.
+t.setTimeout(180_000)
+
 const numbered = await numberedPages(5)
 
 function open(t: Test, options: Partial<Parameters<typeof openPool>[0]> = {}): Pool {

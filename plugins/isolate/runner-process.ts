@@ -125,7 +125,10 @@ export function startRunner(
   const hear = (header: unknown, body: string): void => {
     // Of a chunk that brought several.
     if (death !== null) return
-    if ((header as { kind?: unknown } | null)?.kind !== 'ready') return listener.onFrame(header, body)
+    if ((header as { kind?: unknown } | null)?.kind !== 'ready') {
+      listener.onFrame(header, body)
+      return
+    }
     if (forks && pid === started) {
       pid = findChild(started) ?? started
       prepare(pid)

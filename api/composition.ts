@@ -17,7 +17,10 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
+import type { Rules } from '#core/template/rules.ts'
 import type { openEgress } from '#plugins/egress/egress.ts'
+import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
+import { openRules } from '#plugins/template/rules.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
 
 /** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */
@@ -37,6 +40,8 @@ export interface Work {
   tasks: TaskQueue
   scans: Scans
   exports: Exports
+  supervisor: Supervisor
+  rules: Rules
   /** Tasks go back to the queue, then the threads end. */
   close(): Promise<void>
 }
@@ -54,24 +59,31 @@ export interface Composition {
 export async function openWork(ground: Ground): Promise<Work> {
   const { settings, log, database } = ground
   const pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs })
+  // No process is started before something is called.
+  const supervisor = openSupervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
+  const rules = openRules(supervisor)
   try {
     const tasks = await openTaskQueue({ database, log, nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}` })
-    const scans = await openScans({ database, tasks, log, dataFolder: settings.dataFolder })
+    const scans = await openScans({ database, tasks, rules, log, dataFolder: settings.dataFolder })
     openAnalyses({ database, tasks, analyse: pool.analyse, log, settings })
-    openReprocessing({ database, tasks })
+    openReprocessing({ database, tasks, rules })
     const exports = await openExports({ database, tasks, log, dataFolder: settings.dataFolder })
     return {
       pool,
       tasks,
       scans,
       exports,
+      supervisor,
+      rules,
       async close() {
         await tasks.stop()
         await exports.close()
+        supervisor.close()
         await pool.close()
       },
     }
   } catch (error) {
+    supervisor.close()
     await pool.close()
     throw error
   }
@@ -81,11 +93,11 @@ export async function openWork(ground: Ground): Promise<Work> {
 export async function openComposition(ground: Ground): Promise<Composition> {
   const { settings, log, database } = ground
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, scans, exports, close: closeWork } = await openWork(ground)
+  const { pool, tasks, scans, exports, supervisor, rules, close: closeWork } = await openWork(ground)
   const accounts = openAccounts({ database, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
   const loopWatch = openLoopWatch({ log })
-  const plugins = await openPlugins({ ...ground, tasks, drawCover: pool.drawCover })
+  const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
     const pageReader = await openPageReader({
       database,
@@ -108,6 +120,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         tasks,
         scans,
         exports,
+        rules,
         pageReader,
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,

@@ -6,9 +6,10 @@ import { credentialKeys } from '#core/database/data-folder.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { Rules } from '#core/template/rules.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
+import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import { openLibraryJobs } from '#plugins/match/library-jobs.ts'
 import { openMatchTasks } from '#plugins/match/match-tasks.ts'
 import { openMatching } from '#plugins/match/matching.ts'
@@ -25,6 +26,9 @@ export interface PluginGround {
   database: Knex
   tasks: TaskQueue
   drawCover: DrawCover
+  /** Where code of strangers runs; whoever gives it closes it. */
+  supervisor: Supervisor
+  rules: Rules
   /** The way out of the house; another in tests. */
   egress?: ReturnType<typeof openEgress>
 }
@@ -42,12 +46,11 @@ export interface PluginComposition {
 
 /** Opens the plugins' part of the house. No process is started before something is called or rendered. */
 export async function openPlugins(ground: PluginGround): Promise<PluginComposition> {
-  const { settings, log, database, tasks, drawCover, egress = openEgress() } = ground
-  const { enabled, isolation, hardened } = settings.plugins
-  const supervisor = openSupervisor({ log, isolation, hardened })
+  const { settings, log, database, tasks, drawCover, supervisor, rules, egress = openEgress() } = ground
+  const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
-  const matching = openMatching({ database, plugins, templates, downloads: egress, drawCover, settings, log })
+  const matching = openMatching({ database, plugins, templates, rules, downloads: egress, drawCover, settings, log })
   const matchTasks = openMatchTasks({ database, tasks, matching })
   const libraryJobs = openLibraryJobs({ database, tasks, plugins, matching, matchTasks, log })
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
@@ -93,7 +96,7 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
       await repositories.close()
       await recommendations.close()
       plugins.close()
-      supervisor.close()
+      templates.close()
     },
   }
 }

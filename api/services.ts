@@ -9,6 +9,7 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { Rules } from '#core/template/rules.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { LibraryJobs } from '#plugins/match/library-jobs.ts'
 import type { MatchTasks } from '#plugins/match/match-tasks.ts'
@@ -46,6 +47,8 @@ export interface Services {
   userPlugins: UserPlugins
   /** What those recommend. */
   recommendations: Recommendations
+  /** Evaluates what people write as rules. */
+  rules: Rules
   /** Renders what people and plugins write as templates. */
   templates: Templates
   /** Whether the worker pool takes work; for /health. */

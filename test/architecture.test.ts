@@ -57,6 +57,7 @@ t.test('every test mirrors a source file', async (t) => {
 t.test('the rules bite', async (t) => {
   const cases: [path: string, text: string, complaint: RegExp][] = [
     ['core/book/book.ts', `import { x } from '#api/main.ts'`, /core\/ may import nothing of ours/],
+    ['core/library/scans.ts', `import { x } from '#core/template/condition.ts'`, /only the program of an isolate/],
     ['core/book/book.ts', `import { x } from '../../workers/zip.ts'`, /core\/ may import nothing of ours/],
     ['core/book/book.ts', `import knex from 'knex'`, /only .* may/],
     ['api/routes/books.ts', `import { openPool } from '#workers/pool.ts'`, /api\/ may import core, plugins/],

@@ -64,7 +64,7 @@ export const libraryRoutes = [
     body: UpdateLibraryRequest,
     reply: Library,
     run: async ({ services, caller }, { params, body }) => {
-      await editLibrary(services.database, params.libraryId, body)
+      await editLibrary(services, params.libraryId, body)
       return await getLibrary(services.database, caller ?? refuse('unauthorized'), params.libraryId)
     },
   }),

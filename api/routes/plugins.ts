@@ -4,11 +4,9 @@ import { Granted, MATCHING, Plugin, showPlugin, showPlugins } from '#api/routes/
 import type { Services } from '#api/services.ts'
 import { BOOK_LOCKS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
-import { checkTitleRules } from '#core/library/title-rules.ts'
 import type { Matching } from '#core/plugin/plugin-store.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_LOCKS } from '#core/series/metadata.ts'
-import { compileCondition } from '#core/template/condition.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
@@ -54,8 +52,8 @@ async function checkMatching(services: Services, given: Matching): Promise<void>
     refuse('invalid_value', `${path.slice(1)} ${message}`, { details: [{ path, message }] })
   const stranger = given.metadataTargets?.findIndex((target) => !TARGETS.has(target)) ?? -1
   if (stranger !== -1) wrong(`/metadataTargets/${stranger}`, `is no field of metadata. There are: ${[...TARGETS].join(', ')}.`)
-  if (given.searchPreprocessingRules) checkTitleRules(given.searchPreprocessingRules)
-  if (given.autoMatchConditions) compileCondition(given.autoMatchConditions, '/autoMatchConditions')
+  if (given.searchPreprocessingRules) await services.rules.checkTitleRules(given.searchPreprocessingRules)
+  if (given.autoMatchConditions) await services.rules.checkCondition(given.autoMatchConditions, '/autoMatchConditions')
   if (!given.searchQueryTemplate) return
   const outline = await services.templates.read(given.searchQueryTemplate)
   if ('error' in outline) wrong('/searchQueryTemplate', `is no template: ${outline.error.message}`)

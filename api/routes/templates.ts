@@ -5,10 +5,10 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, OneOf, Uuid } from '#core/schema.ts'
-import { compileCondition, OPERATORS } from '#core/template/condition.ts'
 import { BookContext, type Context, SeriesContext } from '#core/template/context.ts'
 import { getBookContext, getSeriesContext } from '#core/template/context-query.ts'
 import { type ContextKind, isField, listFields, nearestField } from '#core/template/fields.ts'
+import { OPERATORS } from '#core/template/operators.ts'
 import { TEMPLATE_LENGTH_MAX } from '#plugins/template/templates.ts'
 
 const tag = 'templates'
@@ -139,10 +139,8 @@ export const templateRoutes = [
         }),
       ),
     }),
-    run: async (call, { body: { condition, ...rest } }) => {
-      const compiled = compileCondition(condition, '/condition')
-      return compiled.explain(await contextOf(call, rest)) as { passed: boolean; rules: Record<string, unknown>[] }
-    },
+    run: async (call, { body: { condition, ...rest } }) =>
+      await call.services.rules.explain(condition, await contextOf(call, rest), '/condition'),
   }),
   endpoint({
     method: 'GET',

@@ -4,6 +4,7 @@ import type { Knex } from 'knex'
 import { createLibrary } from '#core/library/edit-library.ts'
 import { listLibraryPaths } from '#core/library/library-store.ts'
 import type { Scans } from '#core/library/scans.ts'
+import type { Rules } from '#core/template/rules.ts'
 
 /** Longest name that a library may have. */
 const NAME_LENGTH_MAX = 200
@@ -14,7 +15,7 @@ const NAME_LENGTH_MAX = 200
  * @throws invalid_value, conflict as createLibrary does
  */
 export async function addLibrary(
-  parts: { database: Knex; scans: Scans },
+  parts: { database: Knex; scans: Scans; rules: Rules },
   wanted: { folder: string; name?: string },
 ): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
   const folder = path.resolve(wanted.folder)

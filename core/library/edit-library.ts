@@ -23,15 +23,15 @@ import {
 } from '#core/library/library-store.ts'
 import type { Scans } from '#core/library/scans.ts'
 import { findActiveScan } from '#core/library/scans-store.ts'
-import { checkTitleRules } from '#core/library/title-rules.ts'
-import { compileCondition } from '#core/template/condition.ts'
+import type { Rules } from '#core/template/rules.ts'
 
 /**
  * Makes a library of a folder; answers its id. With `scanImmediately` its first scan is put in line.
  * @throws invalid_value when the folder cannot be one or a value is not understood; conflict when it overlaps another library
  */
-export async function createLibrary(parts: { database: Knex; scans: Scans }, request: CreateLibraryRequest): Promise<string> {
+export async function createLibrary(parts: { database: Knex; scans: Scans; rules: Rules }, request: CreateLibraryRequest): Promise<string> {
   const { database, scans } = parts
+  await checkRules(parts.rules, request)
   const path = await checkFolder(request.path)
   const change = changeOf(request)
   const { seriesStrategy } = request
@@ -52,7 +52,12 @@ export async function createLibrary(parts: { database: Knex; scans: Scans }, req
 }
 
 /** @throws not_found, invalid_value, conflict */
-export async function editLibrary(database: Knex, libraryId: string, request: UpdateLibraryRequest): Promise<void> {
+export async function editLibrary(
+  { database, rules }: { database: Knex; rules: Rules },
+  libraryId: string,
+  request: UpdateLibraryRequest,
+): Promise<void> {
+  await checkRules(rules, request)
   const change = changeOf(request)
   if (request.name) change.name = nameOf(request.name)
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
@@ -79,6 +84,15 @@ export async function removeLibrary(parts: { database: Knex; scans: Scans; dataF
 
 const nameOf = (name: string) => name.trim() || refuse('invalid_value', 'A library needs a name.', { details: { member: 'name' } })
 
+/** @throws invalid_value */
+async function checkRules(
+  rules: Rules,
+  request: Pick<UpdateLibraryRequest, 'autoMatchConditions' | 'titlePreprocessingRules'>,
+): Promise<void> {
+  if (request.autoMatchConditions) await rules.checkCondition(request.autoMatchConditions, '/autoMatchConditions')
+  if (request.titlePreprocessingRules) await rules.checkTitleRules(request.titlePreprocessingRules)
+}
+
 /** The members that both requests have. Null clears what may be empty, and keeps the rest. */
 function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
   const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
@@ -93,8 +107,6 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
       refuse('invalid_value', (error as Error).message, { details: { member: 'excludedPatterns' } })
     }
   }
-  if (request.autoMatchConditions) compileCondition(request.autoMatchConditions, '/autoMatchConditions')
-  if (request.titlePreprocessingRules) checkTitleRules(request.titlePreprocessingRules)
   const change: LibraryChange = {
     ...(request.description === undefined ? {} : { description: request.description }),
     ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),

@@ -4,7 +4,6 @@ import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { titleOfPlace } from '#core/library/group-series.ts'
 import { findLibraryRow } from '#core/library/library-store.ts'
-import { rewriteTitles } from '#core/library/title-rules.ts'
 import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/library/title-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { isSameHolding } from '#core/metadata/edit-holdings.ts'
@@ -14,6 +13,7 @@ import { SERIES_FIELDS } from '#core/series/metadata.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
 import type { TaskHandler, TaskQueue } from '#core/task/task.ts'
+import type { Rules } from '#core/template/rules.ts'
 
 /** Series of one transaction: short enough that nobody waits for their rows. */
 const STEP = 200
@@ -113,10 +113,11 @@ export async function reprocessTitles(
 }
 
 /** Registers the handlers at the queue; call before its start(). */
-export function openReprocessing({ database, tasks }: Parts): void {
+export function openReprocessing({ database, tasks, rules }: Parts & { rules: Rules }): void {
+  const reprocess = reprocessWith(database, rules)
   const one: TaskHandler = async (run) => {
     const tally = newTally(run.params)
-    await reprocess(database, [run.seriesId as string], tally, { all: true })
+    await reprocess([run.seriesId as string], tally, { all: true })
     return tally
   }
   const many: TaskHandler = async (run) => {
@@ -124,7 +125,7 @@ export function openReprocessing({ database, tasks }: Parts): void {
     const ids = run.libraryId ? await listSeriesOfLibrary(database, run.libraryId) : (run.params.seriesIds as string[])
     for (let start = 0; start < ids.length; start += STEP) {
       run.signal.throwIfAborted()
-      await reprocess(database, ids.slice(start, start + STEP), tally, { all: false })
+      await reprocess(ids.slice(start, start + STEP), tally, { all: false })
       run.progress(Math.min(start + STEP, ids.length), ids.length)
     }
     return tally
@@ -140,8 +141,8 @@ const newTally = (params: Record<string, unknown>): Tally => ({
 })
 
 /** Gives series the titles that a scan with the rules of today would give them, where nothing better stands and no lock forbids. */
-async function reprocess(database: Knex, ids: readonly string[], tally: Tally, tell: { all: boolean }): Promise<void> {
-  const titles = await titlesOf(await listPlaces(database, ids))
+const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly string[], tally: Tally, tell: { all: boolean }) => {
+  const titles = await titlesOf(rules, await listPlaces(database, ids))
   // Counted when it is written: what a transaction loses has not happened.
   const told = tally.dryRun
     ? changesOf(await readHoldings(database, 'series', ids), titles).told
@@ -159,10 +160,10 @@ async function reprocess(database: Knex, ids: readonly string[], tally: Tally, t
 }
 
 /** By series, as the rules of their libraries make them. */
-async function titlesOf(places: readonly TitledPlace[]): Promise<Map<string, string>> {
+async function titlesOf(rules: Rules, places: readonly TitledPlace[]): Promise<Map<string, string>> {
   const titles = new Map<string, string>()
   for (const mine of Map.groupBy(places, ({ libraryId }) => libraryId).values()) {
-    const rewritten = await rewriteTitles(mine[0]?.rules, mine.map(titleOfPlace))
+    const rewritten = await rules.rewriteTitles(mine[0]?.rules, mine.map(titleOfPlace))
     for (const [index, { id }] of mine.entries()) titles.set(id, rewritten[index] as string)
   }
   return titles

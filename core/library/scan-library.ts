@@ -23,6 +23,7 @@ import { streamWalk, type WalkBatch } from '#core/library/walk-stream.ts'
 import type { Log } from '#core/log.ts'
 import { seedLeftOver } from '#core/series/seed-series.ts'
 import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/task/task.ts'
+import type { Rules } from '#core/template/rules.ts'
 
 /** Errors told one by one; the rest is a number. A broken disk would fill the answer otherwise. */
 const ERRORS_MAX = 100
@@ -34,6 +35,7 @@ const COUNTS_MS = 300
 interface Parts {
   database: Knex
   tasks: TaskQueue
+  rules: Rules
   log: Log
   /** Absolute. */
   dataFolder: string
@@ -205,7 +207,7 @@ async function recordBatch(parts: Parts, state: Scan, batch: WalkBatch): Promise
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
-  const ids = files.length > 0 ? await recordFiles(database, { library, deep }, files) : []
+  const ids = files.length > 0 ? await recordFiles(database, { library, deep, rules: parts.rules }, files) : []
   // After the rows, never before: a digest says that they are there. The last part of a folder may have no files, only the digest.
   await recordFolders(database, library.id, folders)
   state.queued += await queueAnalyses(tasks, library.id, ids, { deep })

@@ -4,9 +4,9 @@ import { markUnread } from '#core/book/book-store.ts'
 import { readFileName } from '#core/book/file-name.ts'
 import { forgetSuspects } from '#core/book/suspect-store.ts'
 import { seriesOf } from '#core/library/group-series.ts'
-import { rewriteTitles } from '#core/library/title-rules.ts'
 import { formatOfName } from '#core/library/walk.ts'
 import { sortTitleOf } from '#core/series/sort-title.ts'
+import type { Rules } from '#core/template/rules.ts'
 
 /** Rows of one step through a library; keeps a statement around a megabyte. */
 const PAGE = 2_000
@@ -29,6 +29,13 @@ export interface ScannedLibrary {
   excluded_patterns: string | null
   scanning_config: { purgeDeletedOnScan?: boolean } | null
   title_preprocessing_rules: unknown
+}
+
+/** What is asked of a scan when files are recorded. */
+export interface RecordedScan {
+  library: ScannedLibrary
+  deep: boolean
+  rules: Rules
 }
 
 export async function findScannedLibrary(database: Knex, libraryId: string): Promise<ScannedLibrary | undefined> {
@@ -79,7 +86,7 @@ interface KnownFile {
  * Answers the books that need analysis, in the order of the files.
  * @param scan.deep answers every book, changed or not
  */
-export async function recordFiles(database: Knex, scan: { library: ScannedLibrary; deep: boolean }, files: SeenFile[]): Promise<string[]> {
+export async function recordFiles(database: Knex, scan: RecordedScan, files: SeenFile[]): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await database.transaction(async (trx) => await recordOnce(trx, scan, files))
@@ -90,7 +97,7 @@ export async function recordFiles(database: Knex, scan: { library: ScannedLibrar
   }
 }
 
-async function recordOnce(trx: Knex, { library, deep }: { library: ScannedLibrary; deep: boolean }, files: SeenFile[]): Promise<string[]> {
+async function recordOnce(trx: Knex, { library, deep, rules }: RecordedScan, files: SeenFile[]): Promise<string[]> {
   const known = await listDifferent(trx, { library, deep }, files)
   const wanted = new Map<number, string>()
   const fresh: { n: number; id: string; file: SeenFile }[] = []
@@ -123,7 +130,7 @@ async function recordOnce(trx: Knex, { library, deep }: { library: ScannedLibrar
     if (again.length > 0) await forgetSuspects(trx, again)
   }
   if (fresh.length > 0) {
-    const inserted = await insertBooks(trx, library, fresh)
+    const inserted = await insertBooks(trx, { library, rules }, fresh)
     for (const { n, id } of fresh) if (inserted.has(id)) wanted.set(n, id)
   }
   return [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id)
@@ -152,12 +159,16 @@ async function listDifferent(
   return rows
 }
 
-async function insertBooks(trx: Knex, library: ScannedLibrary, fresh: { id: string; file: SeenFile }[]): Promise<Set<string>> {
+async function insertBooks(
+  trx: Knex,
+  { library, rules }: Omit<RecordedScan, 'deep'>,
+  fresh: { id: string; file: SeenFile }[],
+): Promise<Set<string>> {
   const places = new Map(fresh.map(({ file }) => [file.path, seriesOf(file.path)]))
   const series = new Map([...places.values()].map((place) => [place.path, place]))
   // Several scans and analyses write series; one order of locking keeps them from waiting for each other in a circle.
   const ordered = [...series.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-  const titles = await rewriteTitles(
+  const titles = await rules.rewriteTitles(
     library.title_preprocessing_rules,
     ordered.map(({ title }) => title),
   )

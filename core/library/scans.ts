@@ -23,6 +23,7 @@ import {
 import type { Log } from '#core/log.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+import type { Rules } from '#core/template/rules.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -71,7 +72,7 @@ export interface Scans {
 }
 
 /** Registers the handler of scans at the queue; call before its start(). */
-export async function openScans(parts: { database: Knex; tasks: TaskQueue; log: Log; dataFolder: string }): Promise<Scans> {
+export async function openScans(parts: { database: Knex; tasks: TaskQueue; rules: Rules; log: Log; dataFolder: string }): Promise<Scans> {
   const { database, tasks } = parts
   // Two: one that waits for a slow disk need not hold up another.
   tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))

@@ -3,41 +3,32 @@ import { refuse } from '#core/errors.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import type { Context } from '#core/template/context.ts'
 import { readPath } from '#core/template/context-path.ts'
+import { DEPTH_MAX, OPERATORS, type Operator, PRESENCE_OPERATORS, RULES_MAX } from '#core/template/operators.ts'
 
-/** What a rule may ask of a field; those of the second list ask for no value. */
-export const VALUE_OPERATORS = [
-  'equals',
-  'not_equals',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'contains',
-  'not_contains',
-  'starts_with',
-  'ends_with',
-  'matches',
-  'in',
-  'not_in',
-] as const
-export const PRESENCE_OPERATORS = ['is_null', 'is_not_null'] as const
-export const OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS] as const
-export type Operator = (typeof OPERATORS)[number]
-
-/** Deeper or larger than any rule editor makes. */
-export const DEPTH_MAX = 10
-export const RULES_MAX = 200
 const FIELD_LENGTH_MAX = 500
 const VALUE_LENGTH_MAX = 1_000
 const VALUES_MAX = 500
 /** Of the text that a pattern is tried on: a summary is shorter, and a pattern needs about a microsecond for each character. */
 const MATCHED_LENGTH_MAX = 20_000
+/** Of a text that is compared: more than any text of a record has. */
+const COMPARED_LENGTH_MAX = 100_000
+/** Steps of all patterns together: those that people write have some ten to a hundred. */
+const STEPS_MAX = 10_000
+/** Steps of a pattern times the characters that it is tried on, of all rules together: a quarter of a second. Ten long summaries take less. */
+const WORK_MAX = 2_000_000
 /** What an explanation shows of a value. */
 const SHOWN_LENGTH_MAX = 200
 const SHOWN_ENTRIES_MAX = 20
+const SHOWN_DEPTH_MAX = 3
+/** Of all values together, for the answer to be read at once. */
+const SHOWN_LENGTH_TOTAL_MAX = 50_000
 
 type Scalar = string | number | boolean | null
-type Test = (actual: unknown) => boolean
+interface Test {
+  (actual: unknown): boolean
+  /** What one character costs: the steps of a pattern, else one. */
+  steps?: number
+}
 
 interface CompiledRule {
   field: string
@@ -56,8 +47,9 @@ export type Verdict =
   | { mode: 'all' | 'any'; passed: boolean; rules: Verdict[] }
 
 export interface Condition {
+  /** @throws invalid_value when trying it would take too many steps */
   passes(context: Context): boolean
-  /** Tries every rule, and tells of each what it found. */
+  /** Tries every rule, and tells of each what it found. @throws invalid_value as `passes` */
   explain(context: Context): { passed: boolean; rules: Verdict[] }
 }
 
@@ -66,16 +58,22 @@ export interface Condition {
  *
  * Comparisons of text know no case, save `matches`. Of a list, `contains` asks whether something is in it, and the other operators whether one
  * entry fits; the negative ones are the opposite of theirs, so what is missing passes them. Nothing, an empty text and an empty list are null.
- * `matches` is a regular expression in RE2 syntax, linear in time.
+ * `matches` is a regular expression in RE2 syntax, linear in time; what it costs is refused before anything is tried.
+ *
+ * Only the program of the isolate in which rules are evaluated calls this: patterns and texts come from callers.
  * @throws invalid_value with the path of the member that is wrong
  */
 export function compileCondition(given: unknown, path = ''): Condition {
-  const count = { rules: 0 }
+  const count = { rules: 0, steps: 0 }
   const group = readGroup(given, path, 1, count)
   return {
-    passes: (context) => passes(group, context),
+    passes: (context) => {
+      checkWork(group, context, path)
+      return passes(group, context)
+    },
     explain: (context) => {
-      const verdict = explain(group, context)
+      checkWork(group, context, path)
+      const verdict = explain(group, context, { length: SHOWN_LENGTH_TOTAL_MAX })
       return { passed: verdict.passed, rules: 'rules' in verdict ? verdict.rules : [] }
     },
   }
@@ -84,7 +82,7 @@ export function compileCondition(given: unknown, path = ''): Condition {
 const wrong = (path: string, message: string): never =>
   refuse('invalid_value', `The condition${path === '' ? '' : ` at ${path}`} ${message}.`, { details: [{ path, message }] })
 
-function readGroup(given: unknown, path: string, depth: number, count: { rules: number }): CompiledGroup {
+function readGroup(given: unknown, path: string, depth: number, count: { rules: number; steps: number }): CompiledGroup {
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong(path, 'must be an object with mode and rules')
   if (depth > DEPTH_MAX) return wrong(path, `is nested deeper than ${DEPTH_MAX} levels`)
   const { mode = 'all', rules = [], ...more } = given as Record<string, unknown>
@@ -98,7 +96,11 @@ function readGroup(given: unknown, path: string, depth: number, count: { rules: 
       const here = `${path}/rules/${index}`
       if (rule !== null && typeof rule === 'object' && 'rules' in rule) return readGroup(rule, here, depth + 1, count)
       if (++count.rules > RULES_MAX) return wrong(here, `is one rule more than the ${RULES_MAX} that are allowed`)
-      return readRule(rule, here)
+      const read = readRule(rule, here)
+      count.steps += read.test.steps ?? 0
+      if (count.steps > STEPS_MAX)
+        return wrong(`${here}/value`, `makes ${count.steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less`)
+      return read
     }),
   }
 }
@@ -169,7 +171,8 @@ function testOf(operator: Operator, value: Scalar | Scalar[], path: string): Tes
     }
     case 'matches': {
       const pattern = compilePattern(value, path)
-      return any((actual) => pattern.matcher(textOf(actual).slice(0, MATCHED_LENGTH_MAX)).find())
+      const test = any((actual) => pattern.matcher(textOf(actual).slice(0, MATCHED_LENGTH_MAX)).find())
+      return Object.assign(test, { steps: pattern.programSize() })
     }
     default:
       return any((actual) => {
@@ -230,26 +233,51 @@ function compare(actual: unknown, value: Scalar): number {
   return x < y ? -1 : x > y ? 1 : 0
 }
 
+/** @throws invalid_value when the rules would take more steps than there may be */
+function checkWork(group: CompiledGroup, context: Context, path: string): void {
+  const work = workOf(group, context)
+  if (work <= WORK_MAX) return
+  const message = `would take ${work} steps over this context, of which there may be ${WORK_MAX}: use fewer rules, or patterns that repeat less`
+  wrong(path, message)
+}
+
+function workOf(rule: CompiledRule | CompiledGroup, context: Context): number {
+  if ('rules' in rule) return rule.rules.reduce((sum, one) => sum + workOf(one, context), 0)
+  const actual = readPath(context, rule.field)
+  const steps = rule.test.steps ?? 1
+  const most = rule.test.steps === undefined ? Number.POSITIVE_INFINITY : MATCHED_LENGTH_MAX
+  const list = Array.isArray(actual) ? actual : [actual]
+  return list.reduce((sum: number, one) => sum + steps * (1 + Math.min(most, textOf(one).length)), 0)
+}
+
 function passes(rule: CompiledRule | CompiledGroup, context: Context): boolean {
   if (!('rules' in rule)) return rule.test(readPath(context, rule.field))
   if (rule.rules.length === 0) return true
   return rule.mode === 'all' ? rule.rules.every((one) => passes(one, context)) : rule.rules.some((one) => passes(one, context))
 }
 
-function explain(rule: CompiledRule | CompiledGroup, context: Context): Verdict {
+function explain(rule: CompiledRule | CompiledGroup, context: Context, room: { length: number }): Verdict {
   if (!('rules' in rule)) {
     const { test, ...said } = rule
     const actual = readPath(context, rule.field)
-    return { ...said, actual: shownOf(actual), passed: test(actual) }
+    return { ...said, actual: shownOf(actual, room, 0), passed: test(actual) }
   }
-  const rules = rule.rules.map((one) => explain(one, context))
+  const rules = rule.rules.map((one) => explain(one, context, room))
   const passed = rules.length === 0 || (rule.mode === 'all' ? rules.every((one) => one.passed) : rules.some((one) => one.passed))
   return { mode: rule.mode, passed, rules }
 }
 
-function shownOf(value: unknown): unknown {
+/** @param room characters that may still be shown of all values */
+function shownOf(value: unknown, room: { length: number }, depth: number): unknown {
   if (value === undefined) return null
-  if (Array.isArray(value)) return value.slice(0, SHOWN_ENTRIES_MAX).map(shownOf)
-  if (typeof value === 'string' && value.length > SHOWN_LENGTH_MAX) return `${value.slice(0, SHOWN_LENGTH_MAX)}…`
-  return value !== null && typeof value === 'object' && JSON.stringify(value).length > SHOWN_LENGTH_MAX * 5 ? '{…}' : value
+  if (room.length <= 0 || (Array.isArray(value) && depth === SHOWN_DEPTH_MAX)) return '…'
+  if (Array.isArray(value)) return value.slice(0, SHOWN_ENTRIES_MAX).map((one) => shownOf(one, room, depth + 1))
+  if (typeof value === 'string') {
+    room.length -= Math.min(value.length, SHOWN_LENGTH_MAX)
+    return value.length > SHOWN_LENGTH_MAX ? `${value.slice(0, SHOWN_LENGTH_MAX).toWellFormed()}…` : value
+  }
+  if (value === null || typeof value !== 'object') return value
+  const { length } = JSON.stringify(value)
+  room.length -= Math.min(length, SHOWN_LENGTH_MAX * 5)
+  return length > SHOWN_LENGTH_MAX * 5 ? '{…}' : value
 }

@@ -8,9 +8,9 @@ import { applyProposal, previewOn, type Target, undoApplication } from '#core/ma
 import { type Choice, type FieldPreview, type Proposal, proposable } from '#core/match/proposal.ts'
 import { findTargetLibrary } from '#core/match/target-query.ts'
 import { findPlugin } from '#core/plugin/plugin-store.ts'
-import { compileCondition } from '#core/template/condition.ts'
 import type { Context } from '#core/template/context.ts'
 import { listBookContexts, listSeriesContexts } from '#core/template/context-query.ts'
+import type { Rules } from '#core/template/rules.ts'
 import { CoverError, downloadCover } from '#plugins/egress/cover-download.ts'
 import type { Downloads } from '#plugins/egress/egress.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -95,6 +95,7 @@ export interface MatchingParts {
   database: Knex
   plugins: PluginHost
   templates: Templates
+  rules: Rules
   downloads: Downloads
   drawCover: DrawCover
   settings: { dataFolder: string }
@@ -104,7 +105,7 @@ export interface MatchingParts {
 const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
 
 export function openMatching(parts: MatchingParts): Matching {
-  const { database, plugins, templates, log } = parts
+  const { database, plugins, log } = parts
   const providers = openProviders(parts)
 
   async function contextOf({ kind, id }: Target): Promise<Context> {
@@ -177,8 +178,9 @@ export function openMatching(parts: MatchingParts): Matching {
     const { libraryIds = [], autoMatchConditions } = plugin.matching
     if (library === null) return 'no_matching_targets'
     if (libraryIds.length > 0 && !libraryIds.includes(library.libraryId)) return 'no_matching_targets'
-    if (library.autoMatchConditions && !compileCondition(library.autoMatchConditions).passes(context)) return 'library_conditions_not_met'
-    if (autoMatchConditions && !compileCondition(autoMatchConditions).passes(context)) return 'plugin_conditions_not_met'
+    if (library.autoMatchConditions && !(await parts.rules.passes(library.autoMatchConditions, context)))
+      return 'library_conditions_not_met'
+    if (autoMatchConditions && !(await parts.rules.passes(autoMatchConditions, context))) return 'plugin_conditions_not_met'
     return null
   }
 
@@ -204,7 +206,7 @@ export function openMatching(parts: MatchingParts): Matching {
   return {
     async searchTitle(target, pluginId) {
       const plugin = await plugins.get(pluginId)
-      return await searchTitle(templates, plugin.matching, await contextOf(target))
+      return await searchTitle(parts, plugin.matching, await contextOf(target))
     },
 
     async preview(target, { pluginId, externalId }) {

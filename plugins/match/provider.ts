@@ -2,6 +2,7 @@ import type { CarrelError } from '#core/errors.ts'
 import type { Proposal } from '#core/match/proposal.ts'
 import type { Kind } from '#core/metadata/holding-store.ts'
 import type { Context } from '#core/template/context.ts'
+import type { Rules } from '#core/template/rules.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Attempt, hasFailed } from '#plugins/host/plugin-calls.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
@@ -38,7 +39,8 @@ const BELIEVED = 0.25
 export const idSourceOf = ({ key, manifest }: InstalledPlugin, kind: Kind): string =>
   manifest.capabilities[`metadata.${kind}`]?.idSource ?? `plugin:${key}`
 
-export function openProviders({ plugins, templates }: { plugins: PluginHost; templates: Templates }): Providers {
+export function openProviders(parts: { plugins: PluginHost; templates: Templates; rules: Rules }): Providers {
+  const { plugins } = parts
   const ask = async (plugin: InstalledPlugin, method: string, input: unknown, signal?: AbortSignal): Promise<Attempt> =>
     await plugins.attempt({ pluginId: plugin.id, method, input, userId: null, ...(signal && { signal }) })
 
@@ -61,7 +63,7 @@ export function openProviders({ plugins, templates }: { plugins: PluginHost; tem
     context: Context,
     how: { query?: string | null; signal?: AbortSignal },
   ): Promise<Scored | null | { failed: CarrelError }> {
-    const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(templates, plugin.matching, context)
+    const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(parts, plugin.matching, context)
     const wanted = wantedOf(context, title)
     const capability = `metadata.${kind}`
     const { alternateTitles, year, authors, isbn } = wanted

@@ -1,5 +1,5 @@
-import { DEPTH_MAX, OPERATORS, RULES_MAX } from '#core/template/condition.ts'
 import { type ContextKind, listFields } from '#core/template/fields.ts'
+import { DEPTH_MAX, OPERATORS, RULES_MAX } from '#core/template/operators.ts'
 import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/template/vocabulary.ts'
 
 const cell = (text: string) => text.replaceAll('|', '\\|')

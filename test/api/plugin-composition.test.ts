@@ -7,6 +7,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { openHostOn, SECRETS } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { testSettings } from '#test/support/server.ts'
+import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(60_000)
 
@@ -33,7 +34,10 @@ async function openKept(t: Test) {
     const log = { ...silentLog, info: tell('info'), warn: tell('warn'), error: tell('error') }
     const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
     const settings = testSettings({ dataFolder: t.testdir(), plugins: { enabled, isolation: 'strict', hardened: false, secretKeys } })
-    const opened = await openPlugins({ settings, log, database, tasks, drawCover: async () => ({ refused: 'kind' }) })
+    const opened = await openPlugins({
+      ...{ settings, log, database, tasks, supervisor: findSupervisor('grouped'), rules: findRules() },
+      drawCover: async () => ({ refused: 'kind' }),
+    })
     opened.start()
     await opened.close()
     await tasks.stop()

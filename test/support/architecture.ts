@@ -39,7 +39,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   htmlparser2: /^plugin-sdk\/html\.ts$/,
   'css-select': /^plugin-sdk\/html\.ts$/,
   // Servers do not have it.
-  esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/(bundled\/build\.mjs|tool\/.*))$/,
+  esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|template\/guest\/rules)\/build\.mjs|tool\/.*))$/,
   sharp: /^workers\/image\.ts$/,
   'image-size': /^workers\/image\.ts$/,
   restify: /^api\//,
@@ -50,8 +50,12 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   // Nor this.
   ws: /^plugins\/tool\/inspector\.ts$/,
   'isolated-vm': /^plugins\/isolate\/runner\/sandbox\.mjs$/,
-  re2js: /^core\/(library\/title-rules|template\/condition)\.ts$/,
+  re2js: /^core\/(library\/title-rewriting|template\/condition)\.ts$/,
 }
+
+/** Files of ours that evaluate what strangers write: they are for the program of an isolate, never for the process of the server. */
+const ISOLATED = new Set(['core/library/title-rewriting.ts', 'core/template/condition.ts'])
+const ISOLATE_PROGRAMS = /^plugins\/template\/guest\/|^(test|bench)\//
 
 /** The composition root (and what it is split into) is the one place of api that knows the worker pool. */
 const COMPOSITION = /^api\/(main|composition)\.ts$/
@@ -94,6 +98,7 @@ function violation({ from, specifier }: Import, typeOnly: boolean): string | nul
   if (specifier.startsWith('#')) target = specifier.slice(1)
   else if (specifier.startsWith('.')) target = posix.normalize(posix.join(dirname(from), specifier))
   if (target !== null) {
+    if (ISOLATED.has(target) && !ISOLATE_PROGRAMS.test(from)) return `${from} imports ${specifier}: only the program of an isolate may`
     const targetFolder = target.split('/')[0] as string
     if (targetFolder === folder || allowed.includes(targetFolder)) return null
     if (!targetFolder.includes('.') && targetFolder === 'workers' && COMPOSITION.test(from)) return null

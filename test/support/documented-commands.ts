@@ -13,6 +13,7 @@ import { commandsOf, succeeds } from '#test/support/plugin-kit.ts'
 import { type Files, openRepositoryServer } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
 /** What an answer is: JSON where it is any, else the text itself. */
 function read(text: string): unknown {
@@ -40,6 +41,7 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
   const exports = await openExports({ database, tasks, dataFolder, log: silentLog })
   const opened = await openPlugins({
     ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
+    ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async () => ({ refused: 'kind' }),
   })
   await tasks.start()

@@ -12,6 +12,7 @@ import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { findPool } from '#test/support/pool.ts'
+import { findRules } from '#test/support/supervisor.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 /** One GIF pixel: the smallest page there is. */
@@ -68,7 +69,7 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
   const analyse = options.analyse ?? findPool().analyse
   const analysed = new Map<string, number>()
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
-  const scans = await openScans({ database, tasks, log: silentLog, dataFolder })
+  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder })
   openAnalyses({
     database,
     tasks,

@@ -9,6 +9,7 @@ import { makePicture } from '#test/support/pictures.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { until } from '#test/support/reader-plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
 /** Knows one work, as a series and as a book, which it finds by any title that begins with its own; what else it does depends on what it is asked for. */
 export const PROVIDER = `
@@ -51,6 +52,7 @@ export async function openMatchingServer(t: Test) {
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
   const plugins = await openPlugins({
     ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
+    ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async (bytes) => {
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
       return { large: drawn, small: drawn }

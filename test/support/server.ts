@@ -11,6 +11,7 @@ import { type Log, silentLog } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
 export const ADMIN = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
 
@@ -104,7 +105,7 @@ export async function openTestServer(
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
   const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), log })
   const given = {
-    ...{ settings, log, database, accounts, poolHealthy: () => true, dataFolderProblem: () => null },
+    ...{ settings, log, database, accounts, rules: findRules(), poolHealthy: () => true, dataFolderProblem: () => null },
     ...options.services?.({ database, settings, accounts }),
   }
   const services = new Proxy(given, {

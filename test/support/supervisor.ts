@@ -1,7 +1,9 @@
 import tap from 'tap'
 import { silentLog } from '#core/log.ts'
+import type { Rules } from '#core/template/rules.ts'
 import type { Isolation } from '#plugins/isolate/placement.ts'
 import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
+import { openRules } from '#plugins/template/rules.ts'
 
 const supervisors = new Map<Isolation, Supervisor>()
 
@@ -16,4 +18,12 @@ export function findSupervisor(isolation: Isolation = 'strict'): Supervisor {
   supervisors.set(isolation, supervisor)
   tap.teardown(() => supervisor.close())
   return supervisor
+}
+
+let rules: Rules | undefined
+
+/** The rules of this test file, in an isolate that starts when the first is evaluated. */
+export function findRules(): Rules {
+  rules ??= openRules(findSupervisor('grouped'))
+  return rules
 }

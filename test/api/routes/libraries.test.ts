@@ -16,6 +16,7 @@ import { comic, until } from '#test/support/house.ts'
 import { addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(110_000)
 
@@ -25,7 +26,7 @@ async function openTestLibraries(t: Test) {
   const server = await openTestServer(t, { routes: [...libraryRoutes, ...taskRoutes], settings: { dataFolder } })
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-  const scans = await openScans({ database, tasks, log: silentLog, dataFolder })
+  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder })
   openAnalyses({ database, tasks, analyse: findPool().analyse, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })
   t.teardown(async () => {

@@ -9,6 +9,7 @@ import { openTaskQueue } from '#core/task/task-queue.ts'
 import { until } from '#test/support/house.ts'
 import { addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 interface Started {
@@ -22,7 +23,7 @@ t.test('rules are checked where they are saved, and make titles again where some
   const { database, adminToken: token } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   Object.assign(server.services, { tasks })
-  openReprocessing({ database, tasks })
+  openReprocessing({ database, tasks, rules: findRules() })
   t.teardown(() => tasks.stop())
   const library_id = await addLibrary(database)
   const elsewhere = await addLibrary(database, { path: '/elsewhere' })

@@ -166,3 +166,33 @@ t.test('who burns the computer with templates does not slow the others', async (
   // How much slower they are is what bench:templates measures, where nothing else runs.
   t.ok(loaded.served > 10, `others are served meanwhile: ${JSON.stringify(told)}`)
 })
+
+t.test('whatever conditions cost, others have their turn', async (t) => {
+  const { post, get } = await openPlayground(t)
+  const evaluate = (condition: object, context: object) => post<{ message: string }>('/conditions/evaluate', { condition, context })
+  t.equal((await evaluate({}, {})).status, 200, 'the isolate is there')
+  const rule = (value: string, operator = 'matches') => ({ field: 'text', operator, value })
+  const worst: [condition: object, context: object][] = [
+    [{ rules: Array.from({ length: 200 }, () => rule('(x+x+)+y{900}')) }, { text: 'x'.repeat(200_000) }],
+    [{ rules: Array.from({ length: 200 }, () => rule('a{999}'.repeat(150).slice(0, 1_000))) }, { text: 'a' }],
+    [{ rules: Array.from({ length: 20 }, () => rule('((a{0,99}){0,9}b?){0,9}')) }, { text: 'a'.repeat(900_000) }],
+    [{ rules: Array.from({ length: 100 }, () => rule('\u0315\u0300'.repeat(400), 'contains')) }, { text: '\u0315\u0300'.repeat(60_000) }],
+    [{ rules: [rule('.', 'is_null')] }, { text: Array.from({ length: 50_000 }, () => [['x']]) }],
+  ]
+  let longestMs = 0
+  const ticking = new AbortController()
+  const ticks = (async () => {
+    while (!ticking.signal.aborted) {
+      const begun = performance.now()
+      await sleep(5)
+      longestMs = Math.max(longestMs, performance.now() - begun)
+    }
+  })()
+  const answers = await Promise.all(worst.map(([condition, context]) => evaluate(condition, context)))
+  t.equal((await get('/templates/fields')).status, 200)
+  ticking.abort()
+  await ticks
+  for (const { status, text } of answers) t.ok([422, 503].includes(status), `${status} ${text.slice(0, 200)}`)
+  t.ok(longestMs < 2_000, `the main thread stood still for ${Math.round(longestMs)} ms; the first of them alone took many seconds`)
+  t.equal((await evaluate({ rules: [rule('^x')] }, { text: 'xyz' })).status, 200, 'and then it goes on')
+})

@@ -16,6 +16,7 @@ import { countTasks } from '#core/task/task-query.ts'
 import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { type House, openHouse, until } from '#test/support/house.ts'
 import { makePicture } from '#test/support/pictures.ts'
+import { findRules } from '#test/support/supervisor.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 t.setTimeout(110_000)
@@ -195,7 +196,9 @@ t.test('time spent waiting for a thread is no fault of a book, and a stop writes
   const house = await openHouse(t, { files: ['slow.cbz'], manual: true })
   const library = await findScannedLibrary(house.database, house.libraryId)
   if (!library) throw new Error('no library')
-  const [bookId] = await recordFiles(house.database, { library, deep: false }, [{ path: 'slow.cbz', bytes: 1, mtimeNs: 1n }])
+  const [bookId] = await recordFiles(house.database, { library, deep: false, rules: findRules() }, [
+    { path: 'slow.cbz', bytes: 1, mtimeNs: 1n },
+  ])
   const hanging: Analyse = (_, { signal } = {}) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   // A deadline of the whole would be the caller's: settings once had one here.

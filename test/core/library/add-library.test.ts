@@ -7,6 +7,7 @@ import { openScans } from '#core/library/scans.ts'
 import { silentLog } from '#core/log.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
 t.test('a folder becomes a library once', async (t) => {
   const { database } = await openTestDatabase(t)
@@ -14,7 +15,11 @@ t.test('a folder becomes a library once', async (t) => {
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   t.teardown(() => tasks.stop())
-  const parts = { database, scans: await openScans({ database, tasks, log: silentLog, dataFolder: room }) }
+  const parts = {
+    database,
+    rules: findRules(),
+    scans: await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: room }),
+  }
   const folder = path.join(room, 'Comics')
   await mkdir(path.join(folder, 'Series'), { recursive: true })
 

@@ -6,6 +6,7 @@ import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { openHouse, until } from '#test/support/house.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(60_000)
 
@@ -15,7 +16,7 @@ t.test('titles follow the rules of today, but for what is locked or given by som
     files: ['The Boys [HQ]/1.cbz', 'Deep/Saga [HQ]/1.cbz', 'Alone [HQ].cbz', 'Plain/1.cbz'],
   })
   const { database, tasks, libraryId } = house
-  openReprocessing({ database, tasks })
+  openReprocessing({ database, tasks, rules: findRules() })
   await tasks.start()
   for (const name of ['Locked', 'Theirs', 'File']) house.put(`${name} [HQ]/1.cbz`)
   await house.scan()

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compileCondition, DEPTH_MAX, OPERATORS, RULES_MAX } from '#core/template/condition.ts'
+import { compileCondition } from '#core/template/condition.ts'
 import type { Context } from '#core/template/context.ts'
+import { DEPTH_MAX, OPERATORS, RULES_MAX } from '#core/template/operators.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const context = {
@@ -196,4 +197,32 @@ t.test('the negative operators are the opposites of the others, whatever is ther
       return of(operator) !== of(`not_${operator}`)
     }),
   )
+})
+
+t.test('what would take too many steps is refused before it is tried', async (t) => {
+  const long = {
+    metadata: { summary: 'a'.repeat(20_000), tags: Array.from({ length: 500 }, () => 'b'.repeat(2_000)) },
+  } as unknown as Context
+  const rule = (value: string, field = 'metadata.summary') => ({ field, operator: 'matches', value })
+  const refused = (rules: object[], context: Context, message: RegExp) => {
+    const begun = performance.now()
+    t.throws(() => compileCondition({ rules }).explain(context), { code: 'invalid_value', message })
+    t.ok(performance.now() - begun < 5_000)
+  }
+  refused([rule('(a?){700}b')], long, /would take \d+ steps over this context/)
+  refused(
+    Array.from({ length: 200 }, () => rule('[a-c]x')),
+    long,
+    /would take \d+ steps/,
+  )
+  refused([rule('[a-c]x', 'metadata.tags')], long, /would take \d+ steps/)
+  refused([{ rules: [{ rules: Array.from({ length: 50 }, () => rule('(a?){100}')) }] }], {} as Context, /of which there may be 10000/)
+  t.ok(compileCondition({ rules: [rule('(?i)a+$')] }).passes(long), 'a usual one is not')
+  const marks = { metadata: { summary: '\u0315\u0300'.repeat(30_000) } } as unknown as Context
+  const begun = performance.now()
+  t.notOk(compileCondition({ rules: [{ field: 'metadata.summary', operator: 'equals', value: 'x' }] }).passes(marks))
+  t.ok(performance.now() - begun < 2_000, 'runs of marks once took six seconds')
+  const nested = { a: Array.from({ length: 30 }, () => Array.from({ length: 30 }, () => ['x'.repeat(150)])) } as unknown as Context
+  const shown = compileCondition({ rules: Array.from({ length: 8 }, () => ({ field: 'a', operator: 'is_null' })) }).explain(nested)
+  t.ok(JSON.stringify(shown).length < 100_000, 'and what is shown has an end')
 })

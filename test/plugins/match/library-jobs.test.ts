@@ -12,7 +12,7 @@ import { openTemplates } from '#plugins/template/templates.ts'
 import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
-import { findSupervisor } from '#test/support/supervisor.ts'
+import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(120_000)
 
@@ -36,6 +36,7 @@ async function openJobs(t: Test) {
   const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
   const matching = openMatching({
     ...{ database, plugins: host, templates: openTemplates(supervisor), downloads, log: silentLog, settings: { dataFolder: t.testdir() } },
+    rules: findRules(),
     drawCover: async () => ({ refused: 'kind' }),
   })
   const matchTasks = openMatchTasks({ database, tasks, matching })

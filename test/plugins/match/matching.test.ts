@@ -11,7 +11,7 @@ import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library
 import { makePicture } from '#test/support/pictures.ts'
 import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
-import { findSupervisor } from '#test/support/supervisor.ts'
+import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(120_000)
 
@@ -58,6 +58,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
       database,
       plugins: host,
       templates: openTemplates(supervisor),
+      rules: findRules(),
       downloads: openEgress(covers),
       log: silentLog,
       settings: { dataFolder: folder },

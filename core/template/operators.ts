@@ -1,0 +1,23 @@
+/** What a rule may ask of a field; those of the second list ask for no value. */
+export const VALUE_OPERATORS = [
+  'equals',
+  'not_equals',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'contains',
+  'not_contains',
+  'starts_with',
+  'ends_with',
+  'matches',
+  'in',
+  'not_in',
+] as const
+export const PRESENCE_OPERATORS = ['is_null', 'is_not_null'] as const
+export const OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS] as const
+export type Operator = (typeof OPERATORS)[number]
+
+/** Deeper or larger than any rule editor makes. */
+export const DEPTH_MAX = 10
+export const RULES_MAX = 200

@@ -10,8 +10,6 @@ const VALUE_LENGTH_MAX = 1_000
 const VALUES_MAX = 500
 /** Of the text that a pattern is tried on: a summary is shorter, and a pattern needs about a microsecond for each character. */
 const MATCHED_LENGTH_MAX = 20_000
-/** Of a text that is compared: more than any text of a record has. */
-const COMPARED_LENGTH_MAX = 100_000
 /** Steps of all patterns together: those that people write have some ten to a hundred. */
 const STEPS_MAX = 10_000
 /** Steps of a pattern times the characters that it is tried on, of all rules together: a quarter of a second. Ten long summaries take less. */

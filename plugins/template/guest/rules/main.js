@@ -214,7 +214,6 @@
   var VALUE_LENGTH_MAX = 1e3;
   var VALUES_MAX = 500;
   var MATCHED_LENGTH_MAX = 2e4;
-  var COMPARED_LENGTH_MAX = 1e5;
   var STEPS_MAX2 = 1e4;
   var WORK_MAX2 = 2e6;
   var SHOWN_LENGTH_MAX = 200;
@@ -348,6 +347,7 @@
     }
     return JSON.stringify(value);
   }
+  var COMPARED_LENGTH_MAX = 65536;
   var keyOf = (value) => normalizeText(textOf(value), COMPARED_LENGTH_MAX).toLowerCase();
   var isSame = (actual, value) => isNull(actual) ? isNull(value) : value !== null && keyOf(actual) === keyOf(value);
   var numberOf = (value) => typeof value === "number" ? value : typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;

@@ -7,6 +7,10 @@ import type { Accounts } from '#core/account/accounts.ts'
 import type { Caller } from '#core/account/caller.ts'
 
 export const AUTH_COOKIE = 'auth_token'
+/** Says that somebody has signed in with this device before; it lets nobody in. */
+export const DEVICE_COOKIE = 'carrel_device'
+/** As long as browsers keep a cookie at most. */
+const DEVICE_SECONDS = 400 * 86_400
 /** Keys are told from tokens by this: a JWT never begins so. */
 const KEY_START = 'carrel_'
 
@@ -54,7 +58,10 @@ export function openAuthentication(callers: Accounts['callers']): Authentication
     new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
       // The strategy cuts passwords at their first colon; RFC 7617 lets them have some.
       const password = basicPasswordOf(request) ?? ''
-      settle(callers.ofBasic({ username, password, address: addresses.get(request) ?? '' }), done)
+      settle(
+        callers.ofBasic({ username, password, address: addresses.get(request) ?? '', device: readCookie(request, DEVICE_COOKIE) }),
+        done,
+      )
     }),
   )
 
@@ -118,4 +125,9 @@ export function readCookie(request: Pick<IncomingMessage, 'headers'>, wanted: st
 /** The cookie that lets pictures and files be shown by a browser: never readable by scripts, never sent from other sites. */
 export function authCookie(token: string, { maxAgeSeconds, secure }: { maxAgeSeconds: number; secure: boolean }): string {
   return `${AUTH_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`
+}
+
+/** The cookie by which a device is known when its user signs in again: sent to where passwords are taken, which is everywhere with HTTP Basic. */
+export function deviceCookie(token: string, { secure }: { secure: boolean }): string {
+  return `${DEVICE_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${DEVICE_SECONDS}${secure ? '; Secure' : ''}`
 }

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { authCookie } from '#api/http/authentication.ts'
+import { authCookie, DEVICE_COOKIE, deviceCookie } from '#api/http/authentication.ts'
 import type { Call, Route } from '#api/http/endpoint.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
@@ -29,7 +29,11 @@ export const authRoutes: Route<Services>[] = [
       password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
     }),
     reply: SignedIn,
-    run: async (call, { body }) => withCookie(call, await call.services.accounts.login({ ...body, address: call.address })),
+    run: async (call, { body }) => {
+      const { address } = call
+      const keep = (token: string) => call.setHeader('Set-Cookie', deviceCookie(token, { secure: call.services.settings.cookieSecure }))
+      return withCookie(call, await call.services.accounts.login({ ...body, address, device: { shown: call.cookie(DEVICE_COOKIE), keep } }))
+    },
   }),
   endpoint({
     method: 'POST',

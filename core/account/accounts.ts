@@ -5,9 +5,10 @@ import type { Caller } from '#core/account/caller.ts'
 import { type Callers, openCallers } from '#core/account/callers.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
 import { createFirstAdmin, createUser, editUser, removeUser } from '#core/account/edit-user.ts'
+import { openKnownDevices } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
-import { openSignIn, type SignedIn } from '#core/account/sign-in.ts'
+import { type LoginProof, openSignIn, type SignedIn } from '#core/account/sign-in.ts'
 import { openTokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
@@ -26,7 +27,7 @@ export interface Accounts {
   callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'knowsApiKey'>
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  login(proof: { username: string; password: string; address: string }): Promise<SignedIn>
+  login(proof: LoginProof): Promise<SignedIn>
   /** @throws unauthorized */
   refresh(refreshToken: string): Promise<SignedIn>
   logout(caller: Caller): Promise<void>
@@ -75,9 +76,10 @@ export function openAccounts(options: {
   const { database, settings, log } = options
   const tokens = openTokens({ key: options.tokenKey, lifetimeSeconds: options.settings.accessTokenSeconds })
   const throttle = openLoginThrottle()
-  const callers = openCallers({ database, tokens, throttle })
+  const devices = openKnownDevices({ database, key: options.tokenKey })
+  const callers = openCallers({ database, tokens, throttle, devices })
   const { accessTokenSeconds, refreshTokenDays } = settings
-  const signIn = openSignIn({ database, tokens, throttle, callers, log, accessTokenSeconds, refreshTokenDays })
+  const signIn = openSignIn({ database, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
 
   async function recordUses(): Promise<void> {
     await callers.recordUses().catch((error: unknown) => log.warn({ error }, 'When API keys were last used could not be written down'))

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
 import type { Caller } from '#core/account/caller.ts'
+import type { KnownDevices, Shown } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
 import type { Permission } from '#core/account/permission.ts'
@@ -29,7 +30,7 @@ export interface Callers {
    * User name or e-mail with password, or any name with an API key as password.
    * @throws rate_limit_exceeded, unavailable
    */
-  ofBasic(proof: { username: string; password: string; address: string }): Promise<Caller | null>
+  ofBasic(proof: { username: string; password: string; address: string; device?: string | null }): Promise<Caller | null>
   /** Whether a key that begins like this one was good before, so that whoever shows it is hardly guessing. Asks nobody. */
   knowsApiKey(key: string): boolean
   /** Call after anything about users, sessions or keys has changed: nothing remembered is believed any more. */
@@ -44,7 +45,8 @@ interface BasicProof {
   user: User
 }
 
-export function openCallers({ database, tokens, throttle }: { database: Knex; tokens: Tokens; throttle: LoginThrottle }): Callers {
+export function openCallers(parts: { database: Knex; tokens: Tokens; throttle: LoginThrottle; devices: KnownDevices }): Callers {
+  const { database, tokens, throttle, devices } = parts
   const sessions = openFreshCache<User>({
     max: REMEMBERED_MAX,
     freshMs: FRESH_MS,
@@ -82,9 +84,10 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
     return callerOf(user, new Set(proof.key.permissions.filter((permission) => own.has(permission))), via)
   }
 
-  async function checkBasic(username: string, password: string, address: string): Promise<BasicProof | null> {
+  async function checkBasic(username: string, password: string, shown: Shown): Promise<BasicProof | null> {
     const { found, account } = await findLogin(database, username)
-    const attempt = throttle.begin({ account, address })
+    const known = await devices.find(found?.user.id ?? null, shown)
+    const attempt = throttle.begin({ account, address: shown.address, known })
     try {
       const good = await verifyPassword(password, found?.passwordHash ?? null)
       if (!found || !good || !found.user.isActive) {
@@ -92,6 +95,8 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
         return null
       }
       attempt.succeed()
+      // E-readers keep no cookies: they are known by where they are.
+      await devices.recordAddress(found.user.id, shown.address)
       return { login: username, ...found }
     } catch (error) {
       attempt.abandon()
@@ -110,7 +115,7 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
 
     ofApiKey: (key) => ofApiKey(key),
 
-    async ofBasic({ username, password, address }) {
+    async ofBasic({ username, password, address, device = null }) {
       if (findKeyPrefix(password) !== null) return ofApiKey(password, 'basic')
       const begun = generation
       const id = createHmac('sha256', basicKey)
@@ -122,7 +127,7 @@ export function openCallers({ database, tokens, throttle }: { database: Knex; to
         // The same hash as before means the same password: no need to check it again.
         const now = known ? await findUserByLogin(database, username) : null
         const unchanged = known && now && now.passwordHash === known.passwordHash
-        proof = unchanged ? { login: username, ...now } : await checkBasic(username, password, address)
+        proof = unchanged ? { login: username, ...now } : await checkBasic(username, password, { address, device })
         if (proof === null) basics.delete(id)
         else if (begun === generation) basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
       }

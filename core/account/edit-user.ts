@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { Check, Errors } from 'typebox/value'
 import { countValidApiKeys, revokeApiKeysOfUser } from '#core/account/api-key-store.ts'
 import type { Caller } from '#core/account/caller.ts'
+import { forgetMarks } from '#core/account/known-device-store.ts'
 import { hashPassword } from '#core/account/password.ts'
 import { findPermission, type Permission } from '#core/account/permission.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
@@ -70,6 +71,8 @@ export async function editUser(database: Knex, id: string, edit: UserEdit, by: C
   }
   return updateUser(database, id, decide, async (transaction, after) => {
     if (passwordHash !== undefined || !after.isActive) await revokeSessionsOfUser(transaction, id)
+    // Whoever knew the old one may have been let in somewhere.
+    if (passwordHash !== undefined) await forgetMarks(transaction, id)
     if (edit.revokeApiKeys) await revokeApiKeysOfUser(transaction, id)
     return { ...after, apiKeysValid: after.isActive ? await countValidApiKeys(transaction, id) : 0 }
   })

@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import type { Callers } from '#core/account/callers.ts'
+import type { KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
 import { insertSession, revokeSession, rotateRefreshToken } from '#core/account/session-store.ts'
@@ -32,9 +33,18 @@ export const SignedIn = Type.Object(
 )
 export type SignedIn = Static<typeof SignedIn>
 
+/** What somebody signs in with. */
+export interface LoginProof {
+  username: string
+  password: string
+  address: string
+  /** What the client shows of an earlier time, and where what it shows the next time is put. */
+  device?: { shown: string | null; keep(token: string): void }
+}
+
 export interface SignIn {
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  login(proof: { username: string; password: string; address: string }): Promise<SignedIn>
+  login(proof: LoginProof): Promise<SignedIn>
   /** Starts a session without asking for a password: for somebody who has just been made. @throws unauthorized when they are gone again */
   begin(user: User): Promise<SignedIn>
   /** Trades a refresh token; the old one is dead then. @throws unauthorized */
@@ -47,12 +57,13 @@ export function openSignIn(parts: {
   database: Knex
   tokens: Tokens
   throttle: LoginThrottle
+  devices: KnownDevices
   callers: Callers
   accessTokenSeconds: number
   refreshTokenDays: number
   log: Log
 }): SignIn {
-  const { database, tokens, throttle, callers, log } = parts
+  const { database, tokens, throttle, devices, callers, log } = parts
 
   async function answer(user: User, sessionId: string, refreshToken: string): Promise<SignedIn> {
     const accessToken = await tokens.sign({ userId: user.id, sessionId, role: user.role })
@@ -81,9 +92,11 @@ export function openSignIn(parts: {
       return greet(user, (await openSession(user, null)) ?? refuse('unauthorized', NOT_YOU))
     },
 
-    async login({ username, password, address }) {
+    async login({ username, password, address, device }) {
       const { found, account } = await findLogin(database, username)
-      const attempt = throttle.begin({ account, address })
+      const shown = { address, device: device?.shown ?? null }
+      const known = await devices.find(found?.user.id ?? null, shown)
+      const attempt = throttle.begin({ account, address, known })
       let session: Awaited<ReturnType<typeof openSession>>
       try {
         const good = await verifyPassword(password, found?.passwordHash ?? null)
@@ -99,6 +112,8 @@ export function openSignIn(parts: {
         refuse('unauthorized', NOT_YOU)
       }
       attempt.succeed()
+      if (device) device.keep(await devices.record(found.user.id, shown, known))
+      else await devices.recordAddress(found.user.id, address)
       return greet(found.user, session)
     },
 

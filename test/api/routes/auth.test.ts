@@ -16,7 +16,7 @@ t.test('login, by name or address, answers tokens and sets the cookie', async (t
     t.equal(answer.status, 200)
     t.match(answer.json, { tokenType: 'Bearer', expiresIn: 3600, user: { username: 'ada', role: 'admin', emailVerified: true } })
     t.match(
-      answer.headers.get('set-cookie'),
+      answer.headers.getSetCookie().at(-1),
       new RegExp(`^auth_token=${answer.json.accessToken}; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600$`),
     )
     t.equal(answer.headers.get('cache-control'), 'no-store')
@@ -125,6 +125,42 @@ t.test('guessing is slowed down per account, with the answer of spec 7', async (
   const right = await server.request('POST', '/api/v1/auth/login', { body: ADMIN_LOGIN })
   t.equal(right.status, 429, 'the right password has to wait as well')
   t.equal((await guess('another')).status, 401, 'others are not concerned')
+})
+
+t.test('a device and an address that were signed in from before are known, within bounds', async (t) => {
+  const server = await openTestServer(t)
+  const login = (password: string, cookie?: string) =>
+    server.request('POST', '/api/v1/auth/login', {
+      body: { username: ADMIN.username, password },
+      ...(cookie && { headers: { cookie } }),
+    })
+  const cookieOf = (headers: Headers) => headers.getSetCookie().find((one) => one.startsWith('carrel_device='))
+  const first = await login(ADMIN.password)
+  const given = cookieOf(first.headers) ?? ''
+  t.match(given, /^carrel_device=dev_[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=34560000$/)
+  const cookie = given.split(';')[0] as string
+  t.equal(cookieOf((await login('a wrong one')).headers), undefined, 'only for the right password')
+  t.equal(cookieOf((await login(ADMIN.password, cookie)).headers)?.split(';')[0], cookie, 'it stays the same')
+  for (let count = 0; count < 6; count++) await login('a wrong one')
+  t.equal((await login(ADMIN.password)).status, 429, 'the address has guessed too often')
+  t.equal((await login(ADMIN.password, `carrel_device=dev_${'x'.repeat(43)}`)).status, 429, 'not every device is known')
+  t.equal((await login(ADMIN.password, cookie)).status, 200, 'this one is')
+  const rows = await server.database('known_devices').select('mark')
+  t.equal(rows.length, 2, 'the address and the device')
+  t.notOk(
+    rows.some(({ mark }) => cookie.includes(mark.toString('base64url')) || mark.includes('127.0.0.1')),
+    'as hashes',
+  )
+
+  await server
+    .database('known_devices')
+    .insert(
+      Array.from({ length: 60 }, (_, index) => ({ user_id: server.adminId, mark: Buffer.from([index]), last_used_at: new Date(index) })),
+    )
+  await login(ADMIN.password, cookie)
+  t.equal((await server.database('known_devices').select('mark')).length, 50)
+  await server.accounts.editUser(server.adminId, { password: 'another password' }, null)
+  t.equal((await server.database('known_devices').select('mark')).length, 0, 'a new password forgets them')
 })
 
 const ADMIN_LOGIN = { username: ADMIN.username, password: ADMIN.password }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { openAccounts } from '#core/account/accounts.ts'
+import type { Known } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { hashPassword, verifyPassword } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS } from '#core/account/permission.ts'
@@ -77,39 +78,75 @@ t.test('tokens: only ours, unaltered and unexpired', async (t) => {
   t.throws(() => openTokens({ key: randomBytes(31), lifetimeSeconds: 60 }), /at least 32/)
 })
 
-t.test('the throttle doubles the pause, forgets on success, and counts what is in the air', async (t) => {
-  let now = 0
-  const throttle = openLoginThrottle(() => now)
-  const fail = (account: string, address: string) => throttle.begin({ account, address }).fail()
-  const wait = (account: string, address: string): number => {
+const STRANGER = { address: false, device: null }
+
+function openTimedThrottle() {
+  const clock = { ms: 0 }
+  const throttle = openLoginThrottle(() => clock.ms)
+  const begin = (account: string, address: string, known: Known = STRANGER) => throttle.begin({ account, address, known })
+  const fail = (account: string, address: string, known?: Known) => begin(account, address, known).fail()
+  const wait = (account: string, address: string, known?: Known): number => {
     try {
-      throttle.begin({ account, address }).abandon()
+      begin(account, address, known).abandon()
       return 0
     } catch (error) {
       return (error as { retryAfterSeconds: number }).retryAfterSeconds
     }
   }
+  return { clock, begin, fail, wait }
+}
+
+t.test('the throttle doubles the pause, forgets on success, and counts what is in the air', async (t) => {
+  const { clock, begin, fail, wait } = openTimedThrottle()
   for (let count = 0; count < 4; count++) fail('ada', '1.1.1.1')
   t.equal(wait('ada', '1.1.1.1'), 0)
   const pauses: number[] = []
   for (let count = 0; count < 12; count++) {
-    fail('ada', `2.2.2.${count}`)
-    pauses.push(wait('ada', '3.3.3.3'))
-    now += (pauses.at(-1) ?? 0) * 1000
+    fail('ada', '1.1.1.1')
+    pauses.push(wait('ada', '1.1.1.1'))
+    clock.ms += (pauses.at(-1) ?? 0) * 1000
   }
   t.same(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
-  throttle.begin({ account: 'ada', address: '4.4.4.4' }).succeed()
-  fail('ada', '4.4.4.4')
-  t.equal(wait('ada', '4.4.4.4'), 0, 'success forgets')
+  begin('ada', '1.1.1.1').succeed()
+  fail('ada', '1.1.1.1')
+  t.equal(wait('ada', '1.1.1.1'), 0, 'success forgets')
 
   for (let count = 0; count < 20; count++) fail(`user${count}`, '2001:db8::1')
   t.equal(wait('somebody', '2001:db8::ffff'), 1, 'the whole /64 waits')
   t.equal(wait('somebody', '2001:db8:0:1::1'), 0)
 
-  const running = Array.from({ length: 5 }, () => throttle.begin({ account: 'bob', address: '5.5.5.5' }))
+  const running = Array.from({ length: 5 }, () => begin('bob', '5.5.5.5'))
   t.equal(wait('bob', '5.5.5.5'), 1, 'a sixth at once has to wait')
   for (const attempt of running) attempt.abandon()
   t.equal(wait('bob', '5.5.5.5'), 0)
+})
+
+t.test('guesses from one place keep nobody out elsewhere; from many places they keep out strangers alone', async (t) => {
+  const { clock, fail, wait } = openTimedThrottle()
+  // A day of guessing from one address, as fast as its pauses allow.
+  for (const end = clock.ms + 86_400_000; clock.ms < end; clock.ms += wait('ada', '6.6.6.6') * 1000 + 1) fail('ada', '6.6.6.6')
+  fail('ada', '6.6.6.6')
+  t.ok(wait('ada', '6.6.6.6') > 0)
+  t.equal(wait('ada', '7.7.7.7'), 0, 'from elsewhere')
+  let guesses = 0
+  for (let count = 0; count < 500; count++) {
+    if (wait('ada', `8.8.${count}.1`) > 0) continue
+    fail('ada', `8.8.${count}.1`)
+    guesses++
+  }
+  t.ok(guesses <= 60, `${guesses} guesses of 500 places`)
+  t.ok(wait('ada', '7.7.7.7') > 0 && wait('ada', '7.7.7.7') <= 60, 'a place that was never signed in from waits')
+  t.equal(wait('ada', '7.7.7.7', { address: true, device: null }), 0, 'a known one does not')
+  t.equal(wait('bob', '7.7.7.7'), 0)
+  clock.ms += 60_000
+  t.equal(wait('ada', '7.7.7.7'), 0, 'one guess a minute is left')
+
+  const device = { address: false, device: 'a device' }
+  for (let count = 0; count < 20; count++) fail(`user${count}`, '5.5.5.5')
+  t.ok(wait('eve', '5.5.5.5') > 0)
+  t.equal(wait('ada', '5.5.5.5', device), 0, 'a known device passes beside whoever guesses at its address')
+  for (let count = 0; count < 5; count++) fail('ada', '5.5.5.5', device)
+  t.ok(wait('ada', '9.9.9.9', device) > 0, 'and has a count of its own')
 })
 
 t.test('what is remembered is fresh, loaded once, and never older than the last change', async (t) => {
@@ -237,9 +274,8 @@ t.test('no session outlives the password it was opened with', async (t) => {
 
 t.test('guesses at one account are counted together, whatever name it is called by', async (t) => {
   const { accounts } = await openTestAccounts(t)
-  let place = 0
-  const guess = async (username: string, how: 'login' | 'basic' = 'login') => {
-    const proof = { username, password: 'a guess', address: `10.0.0.${place++}` }
+  const guess = async (username: string, how: 'login' | 'basic' = 'login', address = '10.0.0.1') => {
+    const proof = { username, password: 'a guess', address }
     return await (how === 'login' ? accounts.login(proof) : accounts.callers.ofBasic(proof)).then(
       (caller) => (caller === null ? 'unauthorized' : 'let in'),
       (error: { code: string }) => error.code,
@@ -258,4 +294,5 @@ t.test('guesses at one account are counted together, whatever name it is called 
   }
   for (const name of ['ghi', 'GHİ']) t.equal(await guess(name), 'rate_limit_exceeded', name)
   t.equal(await guess('somebody else'), 'unauthorized')
+  t.equal(await guess('admin', 'login', '10.0.0.2'), 'unauthorized', 'elsewhere one may guess')
 })

@@ -1,0 +1,57 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Knex } from 'knex'
+import { addressGroup } from '#core/account/address.ts'
+import { findKnownMarks, recordMarks } from '#core/account/known-device-store.ts'
+
+/** Devices and addresses of one user: a family's, for years. */
+const MARKS_MAX = 50
+const SECRET_BYTES = 32
+const TOKEN = /^dev_[\w-]{43}$/
+
+/** What a client shows beside its password. */
+export interface Shown {
+  address: string
+  /** What it was given when it signed in before; null when it shows nothing. */
+  device: string | null
+}
+
+/** What of it is known of the user. */
+export interface Known {
+  /** Names the device where it is known, and tells nothing of its secret. */
+  device: string | null
+  address: boolean
+}
+
+/** Knows from where and with what users have signed in before. */
+export interface KnownDevices {
+  /** @param userId null for somebody who does not exist, which takes as long */
+  find(userId: string | null, shown: Shown): Promise<Known>
+  /** After a password was right. @returns what the device shows the next time: what it has, where that is known */
+  record(userId: string, shown: Shown, known: Known): Promise<string>
+  /** The address alone, of a client that keeps no cookies. */
+  recordAddress(userId: string, address: string): Promise<void>
+}
+
+/** @param key of this server; at least 32 bytes */
+export function openKnownDevices({ database, key }: { database: Knex; key: Uint8Array }): KnownDevices {
+  const own = createHmac('sha256', key).update('known devices').digest()
+  const mark = (kind: 'address' | 'device', text: string) => createHmac('sha256', own).update(`${kind} ${text}`).digest()
+  const markOfAddress = (address: string) => mark('address', addressGroup(address))
+
+  return {
+    async find(userId, { address, device }) {
+      const shown = device !== null && TOKEN.test(device) ? mark('device', device) : null
+      const [isAddress = false, isDevice = false] = await findKnownMarks(database, userId, [
+        markOfAddress(address),
+        ...(shown ? [shown] : []),
+      ])
+      return { address: isAddress, device: shown !== null && isDevice ? shown.toString('base64url') : null }
+    },
+    async record(userId, { address, device }, known) {
+      const token = known.device !== null && device !== null ? device : `dev_${randomBytes(SECRET_BYTES).toString('base64url')}`
+      await recordMarks(database, userId, [markOfAddress(address), mark('device', token)], MARKS_MAX)
+      return token
+    },
+    recordAddress: (userId, address) => recordMarks(database, userId, [markOfAddress(address)], MARKS_MAX),
+  }
+}

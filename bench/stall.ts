@@ -35,10 +35,13 @@ interface Measured {
   bytes: number
 }
 
-async function ask<T>(server: RunningServer, message: string): Promise<T> {
+/** Asks the probe; the server has other things to say on the same channel. */
+async function ask(server: RunningServer, message: 'reset' | 'read'): Promise<number> {
   server.process.send(message)
-  const [answer] = await once(server.process, 'message')
-  return answer
+  for (;;) {
+    const [answer] = await once(server.process, 'message')
+    if (answer.probe === message) return answer.worstMs
+  }
 }
 
 async function measure(
@@ -63,8 +66,7 @@ async function measure(
     if ((error as Error).name !== 'TimeoutError' || !input.path.includes('/live')) status = (error as Error).name
   }
   await new Promise((resolve) => setTimeout(resolve, AFTER_MS))
-  const { worstMs } = await ask<{ worstMs: number }>(server, 'read')
-  return { stallMs: worstMs, status, bytes }
+  return { stallMs: await ask(server, 'read'), status, bytes }
 }
 
 async function prepare(server: RunningServer, folder: string): Promise<Ids> {

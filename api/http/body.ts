@@ -80,6 +80,7 @@ function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax:
 }
 
 function parse(bytes: Buffer): unknown {
+  refuseDepth(bytes)
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
@@ -92,6 +93,22 @@ function parse(bytes: Buffer): unknown {
   }
   checkText(value, '', 0)
   return value
+}
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
+
+/** Before it is parsed: a megabyte of brackets keeps the parser half a second, one look at each byte a millisecond. */
+function refuseDepth(bytes: Buffer): void {
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) quoted = !quoted
+    else if (quoted) at += byte === BACKSLASH ? 1 : 0
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
+    if (depth > DEPTH_MAX) refuse('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`)
+  }
 }
 
 /** NUL cannot be stored and a lone surrogate is no character: refused here, once, for every string and every name. */

@@ -14,9 +14,9 @@ delay.enable()
 process.on('message', (message) => {
   if (message === 'reset') {
     delay.reset()
-    process.send?.('reset')
+    process.send?.({ probe: 'reset', worstMs: 0 })
   } else if (message === 'read') {
-    setTimeout(() => process.send?.({ worstMs: delay.max / 1e6 }), SETTLE_MS)
+    setTimeout(() => process.send?.({ probe: 'read', worstMs: delay.max / 1e6 }), SETTLE_MS)
   }
 })
 // Else the channel would keep the server from ending.

@@ -171,7 +171,7 @@ t.test('bodies that are wrong', async (t) => {
   }
   t.equal((await post('{"text":"0123456789012345678901234567890123456789"}', json, '/small')).status, 413, 'a route has its own limit')
   t.equal((await post('{"name":"abc"}', { 'content-type': 'application/vnd.api+json; charset="UTF-8"' })).status, 201)
-  t.equal((await post(JSON.stringify({ name: `${'["{\\'.repeat(20)}` }))).status, 201, 'brackets in a text are text')
+  t.equal((await post(JSON.stringify({ name: 'abc', free: '["{\\'.repeat(40) }))).status, 201, 'brackets in a text are text')
   t.same((await server.request('POST', '/small')).json, {}, 'no body where nothing is required')
   t.match((await server.request<Failure>('POST', '/things')).json, { error: 'invalid_request', message: /needs a JSON body/ })
 })

@@ -5,7 +5,16 @@ import Type from 'typebox'
 export const Uuid = Type.String({ format: 'uuid' })
 
 /** A point in time, ISO 8601 in UTC. */
-export const Timestamp = Type.String({ format: 'date-time' })
+export const Timestamp = Type.String({ format: 'date-time', maxLength: 40 })
+
+/** Any JSON. Its depth, its size and the number of its values are those of a request body, which is looked at before any schema is. */
+export const FreeJson = Type.Unknown({ description: 'Any JSON, as deep and as large as a request body may be.', 'x-limited-by': 'body' })
+/** More members than anybody names; each has a name. */
+const FREE_MEMBERS_MAX = 1_000
+
+/** An object whose members are free. */
+export const FreeObject = (options: { description?: string } = {}) =>
+  Type.Record(Type.String(), FreeJson, { maxProperties: FREE_MEMBERS_MAX, ...options })
 
 /** A member that may be null. */
 export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>

@@ -1,5 +1,8 @@
 import { refuse } from '#core/errors.ts'
 
+/** A field and a direction are shorter by far. */
+export const SORT_LENGTH_MAX = 200
+
 export interface Sort<Field extends string> {
   field: Field
   direction: 'asc' | 'desc'

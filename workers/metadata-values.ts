@@ -1,5 +1,5 @@
 import type { Problem } from '#core/book/analysis.ts'
-import { normalizeText } from '#core/foundation/text.ts'
+import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
 import type { Author, AuthorRole } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { AUTHORS_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
@@ -64,13 +64,10 @@ export function plainText(text: string): string {
 }
 
 // C0 controls but tab and line end, and what no database keeps.
-const cleaned = (text: string | undefined) => (text ?? '').toWellFormed().replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/g, '')
+const cleaned = (text: string | undefined) =>
+  boundMarks((text ?? '').toWellFormed()).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/g, '')
 
-/** Never between the halves of a character. */
-function cut(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text
-  return text.slice(0, /[\ud800-\udbff]/.test(text[lengthMax - 1] ?? '') ? lengthMax - 1 : lengthMax).trimEnd()
-}
+const cut = (text: string, lengthMax: number) => (text.length <= lengthMax ? text : cutText(text, lengthMax).trimEnd())
 
 /** Names of a list with separators; each once. */
 export function namesOf(text: string | undefined, separator: RegExp = /[,;]/): string[] {

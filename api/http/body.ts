@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { boundMarks } from '#core/foundation/text.ts'
 
 /** JSON that people and their programs send is kilobytes; the largest lists of ids stay below this. */
 export const BODY_BYTES_MAX = 1_048_576
+/** The longest lists of ids have some ten thousand; a body of commas and digits would have half a million. */
+const VALUES_MAX = 100_000
 /** No honest body nests deeper; and whatever walks it later may use the stack. */
 const DEPTH_MAX = 64
 /** What is still read, and thrown away, of a body that was refused, so that the client gets to read why. */
@@ -91,8 +94,7 @@ function parse(bytes: Buffer): unknown {
       { cause },
     )
   }
-  checkText(value, '', 0)
-  return value
+  return checkText(value, { path: '', left: { values: VALUES_MAX } })
 }
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
@@ -111,18 +113,31 @@ function refuseDepth(bytes: Buffer): void {
   }
 }
 
-/** NUL cannot be stored and a lone surrogate is no character: refused here, once, for every string and every name. */
-function checkText(value: unknown, path: string, depth: number): void {
+interface Position {
+  path: string
+  /** What the whole body may still hold. */
+  left: { values: number }
+}
+
+/**
+ * NUL cannot be stored and a lone surrogate is no character: refused here, once, for every string and every name. Runs of marks are bounded here too,
+ * for whatever normalizes or compares them later.
+ */
+function checkText(value: unknown, { path, left }: Position): unknown {
+  if (--left.values < 0) refuse('invalid_request', `The body holds more than ${VALUES_MAX} values.`)
   if (typeof value === 'string') {
     refuseBadText(value, path)
-  } else if (typeof value === 'object' && value !== null) {
-    if (depth >= DEPTH_MAX) refuse('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`)
-    for (const [key, member] of Object.entries(value)) {
-      const below = `${path}/${escapePointer(key)}`
-      refuseBadText(key, below)
-      checkText(member, below, depth + 1)
-    }
+    return boundMarks(value)
   }
+  if (typeof value !== 'object' || value === null) return value
+  const members = value as Record<string, unknown>
+  for (const [key, member] of Object.entries(members)) {
+    const below = `${path}/${escapePointer(key)}`
+    refuseBadText(key, below)
+    const checked = checkText(member, { path: below, left })
+    if (checked !== member) members[key] = checked
+  }
+  return value
 }
 
 /** @throws invalid_request naming where */

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { refuse } from '#core/errors.ts'
+import { boundMarks } from '#core/foundation/text.ts'
 
 type Json = Record<string, unknown>
 
@@ -31,7 +32,7 @@ function readText(text: string, schema: Json): unknown {
     if ((type === 'integer' || type === 'number') && isNumber(text, type)) return Number(text)
     if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   }
-  return text
+  return boundMarks(text)
 }
 
 /** Plain decimal notation only: no `1e3`, `0x10`, ` 1` or `Infinity`. */

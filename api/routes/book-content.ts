@@ -51,8 +51,8 @@ export const bookContentRoutes = [
     params: Type.Object({ bookId: Uuid, pageNumber: Type.Integer({ description: 'From 1.' }) }),
     query: Type.Object({
       width: Type.Optional(Type.Integer({ description: `Make it this wide, but never wider than it is: ${PAGE_WIDTHS.join(', ')}.` })),
-      format: Type.Optional(Type.String({ description: `Convert it: ${PAGE_FORMATS.join(', ')}.` })),
-      v: Type.Optional(Type.String({ description: 'The fileHash of the book: lets the answer be kept for good.' })),
+      format: Type.Optional(Type.String({ maxLength: 100, description: `Convert it: ${PAGE_FORMATS.join(', ')}.` })),
+      v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book: lets the answer be kept for good.' })),
     }),
     mediaTypes: PAGE_MEDIA_TYPES,
     run: async (call, { params, query }) => {

@@ -11,11 +11,13 @@ import { type FullBook as FullBookValue, fullBooks, getHeldBook } from '#core/bo
 import { fullBookMetadataOf } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
-import { readSearch } from '#core/search/search-query.ts'
+import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
+import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
+import { SORT_LENGTH_MAX } from '#core/sort.ts'
 
 const SORT = Type.Optional(
   Type.String({
+    maxLength: SORT_LENGTH_MAX,
     description:
       '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), release_date, chapter_number (number), file_size, filename, page_count, last_read (read_date). Title unless said; of a search the best match first.',
   }),
@@ -58,8 +60,8 @@ export const bookRoutes = [
     query: Type.Object({ ...pageQuery, sort: SORT, full: FULL }),
     body: Type.Object(
       {
-        condition: Type.Optional(Nullable(Type.Record(Type.String(), Type.Unknown()))),
-        fullTextSearch: Type.Optional(Nullable(Type.String())),
+        condition: Type.Optional(Nullable(FreeObject())),
+        fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
         includeDeleted: INCLUDE_DELETED,
       },
       { additionalProperties: false },

@@ -47,7 +47,7 @@ export const bundledPluginRoutes = [
     tag,
     allow,
     status: 201,
-    params: Type.Object({ name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,63}$' }) }),
+    params: Type.Object({ name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,63}$', maxLength: 64 }) }),
     reply: Type.Object({
       pluginId: Uuid,
       name: Type.String(),

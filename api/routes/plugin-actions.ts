@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import { scopesOf } from '#api/routes/shown-plugins.ts'
-import { Nullable, OneOf, Uuid } from '#core/schema.ts'
+import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { hasFailed } from '#plugins/host/plugin-calls.ts'
 
@@ -67,7 +67,7 @@ export const pluginActionRoutes = [
           metadata: Type.Object({
             action: OneOf(['search', 'get', 'match']),
             contentType: OneOf(['series', 'book']),
-            params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'What the function takes, as the SDK says.' })),
+            params: Type.Optional(FreeObject({ description: 'What the function takes, as the SDK says.' })),
           }),
         }),
       ]),

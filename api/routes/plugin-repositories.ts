@@ -17,7 +17,7 @@ const url = Type.String({
   maxLength: 2_000,
   description: 'Of its folder, or of the index in it: https, by the name of its host.',
 })
-const publicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', description: 'Ed25519, base64: whoever signs the index.' })
+const publicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44, description: 'Ed25519, base64: whoever signs the index.' })
 const fingerprint = Type.String({
   description: 'Of the key: SHA-256 in groups of four, to compare with what the publisher says elsewhere.',
 })

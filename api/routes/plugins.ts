@@ -5,7 +5,7 @@ import type { Services } from '#api/services.ts'
 import { BOOK_LOCKS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
 import type { Matching } from '#core/plugin/plugin-store.ts'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { FreeObject, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_LOCKS } from '#core/series/metadata.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
@@ -14,6 +14,10 @@ import { permissionsOf } from '#plugins/manifest/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
 
 const tag = 'plugins'
+/** More than any plugin asks for, and longer than any key of a service. */
+const CREDENTIALS_MAX = 50
+const CREDENTIAL_LENGTH_MAX = 10_000
+
 const allow = { who: 'system-admin' } as const
 const PluginId = Type.Object({ pluginId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
@@ -122,12 +126,13 @@ export const pluginRoutes = [
     params: PluginId,
     body: Type.Partial(
       Type.Object({
-        config: Type.Record(Type.String(), Type.Unknown(), {
+        config: FreeObject({
           description: 'Takes the place of the whole configuration; checked against its schema.',
         }),
         privateHosts: Type.Boolean({ description: 'Lets hosts of the configuration lie in the own network.' }),
         credentials: Nullable(
-          Type.Record(Type.String(), Type.String(), {
+          Type.Record(Type.String(), Type.String({ maxLength: CREDENTIAL_LENGTH_MAX }), {
+            maxProperties: CREDENTIALS_MAX,
             description:
               'Of the server, by the keys of manifest.requiredCredentials. They take the place of those before; null forgets them.',
           }),
@@ -168,7 +173,9 @@ export const pluginRoutes = [
     tag,
     allow,
     params: PluginId,
-    body: Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the package that was looked at.' }) }),
+    body: Type.Object({
+      sha256: Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'Of the package that was looked at.' }),
+    }),
     reply: Status,
     run: async ({ services }, { params, body }) => {
       const plugin = await services.plugins.consent(params.pluginId, body)
@@ -213,7 +220,7 @@ export const pluginRoutes = [
     params: PluginId,
     body: Type.Object({
       sha256: Type.Optional(
-        Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of its package; the version that ran before, unless said.' }),
+        Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'Of its package; the version that ran before, unless said.' }),
       ),
     }),
     reply: Status,

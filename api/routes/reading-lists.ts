@@ -9,6 +9,7 @@ import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
 import { Series } from '#core/series/series.ts'
 import { listSeries, type SeriesFilter, type SeriesSort } from '#core/series/series-query.ts'
+import { SORT_LENGTH_MAX } from '#core/sort.ts'
 
 /** A shelf on a start page; whoever wants more turns the pages of the full list. */
 const LIMIT_MAX = 100
@@ -16,7 +17,9 @@ const LIMIT_DEFAULT = 50
 
 const LibraryId = Type.Object({ libraryId: Uuid })
 const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `${LIMIT_DEFAULT} unless said.` }))
-const sort = Type.Optional(Type.String({ description: 'As in the list of books; the order of the shelf unless said.' }))
+const sort = Type.Optional(
+  Type.String({ maxLength: SORT_LENGTH_MAX, description: 'As in the list of books; the order of the shelf unless said.' }),
+)
 const bookQuery = { ...pageQuery, sort, full: FULL, seriesId: Type.Optional(Uuid) }
 
 interface Ask {

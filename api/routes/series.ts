@@ -9,12 +9,14 @@ import { checkLibrary, listSeriesBooks } from '#core/book/book-query.ts'
 import { getSeriesThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
-import { readSearch } from '#core/search/search-query.ts'
+import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
+import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
 import { fullSeries } from '#core/series/metadata-query.ts'
 import { FullSeries } from '#core/series/metadata-shape.ts'
 import { Series } from '#core/series/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/series/series-query.ts'
+import { SORT_LENGTH_MAX } from '#core/sort.ts'
+import { NAME_LENGTH_MAX } from '#core/taxonomy/name.ts'
 
 /** Nobody combines more by hand. */
 const NAMES_MAX = 20
@@ -32,6 +34,7 @@ const seriesQuery = {
   full: FULL_SERIES,
   sort: Type.Optional(
     Type.String({
+      maxLength: SORT_LENGTH_MAX,
       description:
         '`<field>,<asc|desc>`; fields: name, date_added (created_at), date_updated (updated_at), release_date (year), date_read, book_count, rating (user_rating), community_rating (avg_rating), external_rating. Name unless said; of a search the best match first.',
     }),
@@ -65,12 +68,17 @@ const readNames = (text: string | undefined) =>
     .slice(0, NAMES_MAX)
 
 const names = (what: string) =>
-  Type.Optional(Type.String({ description: `Names of ${what}, comma-separated: series that have all of them.` }))
+  Type.Optional(
+    Type.String({
+      maxLength: NAMES_MAX * (NAME_LENGTH_MAX + 1),
+      description: `Names of ${what}, comma-separated: series that have all of them.`,
+    }),
+  )
 
 const SeriesListRequest = Type.Object(
   {
-    condition: Type.Optional(Nullable(Type.Record(Type.String(), Type.Unknown()))),
-    fullTextSearch: Type.Optional(Nullable(Type.String())),
+    condition: Type.Optional(Nullable(FreeObject())),
+    fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
   },
   { additionalProperties: false },
 )
@@ -123,7 +131,11 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     body: Type.Object(
-      { query: Type.String(), libraryId: Type.Optional(Nullable(Uuid)), full: Type.Optional(Type.Boolean()) },
+      {
+        query: Type.String({ maxLength: SEARCH_LENGTH_MAX }),
+        libraryId: Type.Optional(Nullable(Uuid)),
+        full: Type.Optional(Type.Boolean()),
+      },
       { additionalProperties: false },
     ),
     reply: Type.Array(ShownSeries),

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Services } from '#api/services.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
 import { listPluginFacts, type PluginFacts } from '#core/plugin/plugin-store.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, FreeJson, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
 import { permissionsOf } from '#plugins/manifest/permissions.ts'
@@ -47,7 +47,7 @@ export const MATCHING = {
   searchQueryTemplate: Nullable(Type.String({ maxLength: 10_000, description: 'A template that writes what is searched for.' })),
   searchPreprocessingRules: Nullable(TitleRules),
   autoMatchConditions: Nullable(
-    Type.Unknown({ description: 'Conditions on a series or book; only those that meet them are matched by themselves.' }),
+    described(FreeJson, 'Conditions on a series or book; only those that meet them are matched by themselves.'),
   ),
   useExistingExternalId: Type.Boolean({ description: 'An identifier that is known is looked up before anything is searched for.' }),
   priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Of several that offer a field, the lowest number is asked first.' }),

@@ -4,7 +4,7 @@ import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
-import { Nullable, OneOf, Uuid } from '#core/schema.ts'
+import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
 import { BookContext, type Context, SeriesContext } from '#core/template/context.ts'
 import { getBookContext, getSeriesContext } from '#core/template/context-query.ts'
 import { type ContextKind, isField, listFields, nearestField } from '#core/template/fields.ts'
@@ -26,9 +26,7 @@ const NEAREST_MAX = 20
 const subject = {
   bookId: Type.Optional(Uuid),
   seriesId: Type.Optional(Uuid),
-  context: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'A context of your own making, in place of a book or a series.' }),
-  ),
+  context: Type.Optional(FreeObject({ description: 'A context of your own making, in place of a book or a series.' })),
 }
 
 type Call = { caller: Caller | null; services: Services }
@@ -126,7 +124,7 @@ export const templateRoutes = [
     tag,
     allow,
     body: Type.Object({
-      condition: Type.Record(Type.String(), Type.Unknown(), {
+      condition: FreeObject({
         description: `{ mode: "all" | "any", rules: [{ field, operator, value? } or another condition] }; operators: ${OPERATORS.join(', ')}.`,
       }),
       ...subject,
@@ -134,7 +132,7 @@ export const templateRoutes = [
     reply: Type.Object({
       passed: Type.Boolean(),
       rules: Type.Array(
-        Type.Record(Type.String(), Type.Unknown(), {
+        FreeObject({
           description: 'Each rule with `actual`, the value that was found, and `passed`; groups with their own `rules`.',
         }),
       ),

@@ -7,7 +7,7 @@ import { signInPage } from '#api/routes/shown-sign-in.ts'
 import type { Services } from '#api/services.ts'
 import { refuse } from '#core/errors.ts'
 import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { FreeObject, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { SignInError, signInCookieName } from '#plugins/reader/sign-in.ts'
@@ -247,7 +247,7 @@ export const userPluginRoutes = [
     tag,
     allow,
     params: PluginId,
-    body: Type.Object({ config: Type.Record(Type.String(), Type.Unknown()) }),
+    body: Type.Object({ config: FreeObject() }),
     reply: UserPlugin,
     run: async (call, { params, body }) =>
       shown(call, await call.services.userPlugins.configure(signedInCaller(call).userId, params.pluginId, body.config)),

@@ -20,7 +20,7 @@ export const userRoutes: Route<Services>[] = [
     query: Type.Object({
       ...pageQuery,
       role: Type.Optional(OneOf(ROLES)),
-      sharingTag: Type.Optional(Type.String({ description: 'Name of a sharing tag the user has a grant for.' })),
+      sharingTag: Type.Optional(Type.String({ maxLength: 200, description: 'Name of a sharing tag the user has a grant for.' })),
       sharingTagMode: Type.Optional(OneOf(['allow', 'deny'])),
     }),
     reply: Paginated(User),

@@ -34,7 +34,7 @@ export type NewApiKeyAnswer = Static<typeof NewApiKeyAnswer>
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 /** Permissions as people write them; `findPermission` reads every spelling. */
-const Wanted = Type.Array(Type.String(), { maxItems: 100 })
+const Wanted = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
 
 export const NewApiKey = Type.Object({
   name: Name,

@@ -80,7 +80,7 @@ export const NewUser = Type.Object({
   email: Email,
   password: Password,
   role: Type.Optional(Nullable(OneOf(ROLES))),
-  permissions: Type.Optional(Nullable(Type.Array(Type.String(), { maxItems: 100 }))),
+  permissions: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }))),
 })
 export type NewUser = Static<typeof NewUser>
 
@@ -90,7 +90,7 @@ export const UserEdit = Type.Object({
   email: Type.Optional(Nullable(Email)),
   password: Type.Optional(Nullable(Password)),
   role: Type.Optional(Nullable(OneOf(ROLES))),
-  permissions: Type.Optional(Nullable(Type.Array(Type.String(), { maxItems: 100 }))),
+  permissions: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }))),
   isActive: Type.Optional(Nullable(Type.Boolean())),
   revokeApiKeys: Type.Optional(
     Nullable(Type.Boolean({ description: 'True switches all API keys of the user off. A new password alone leaves them as they are.' })),

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { BOOK_FORMATS } from '#core/book/analysis.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, FreeJson, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { READING_DIRECTIONS } from '#core/series/metadata.ts'
 
 /** How files become series. The interface knows more ways; those that are not built are refused rather than taken and ignored. */
@@ -25,7 +25,7 @@ export const ScanningConfig = Type.Object({
   cronTimezone: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
 })
 
-const Config = Type.Unknown({ description: 'Settings of the strategy; kept as given.' })
+const Config = described(FreeJson, 'Settings of the strategy; kept as given.')
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Formats = Type.Array(OneOf(BOOK_FORMATS), { maxItems: 20 })
@@ -72,7 +72,7 @@ const editable = {
   titlePreprocessingRules: Type.Optional(Nullable(TitleRules)),
   autoMatchConditions: Type.Optional(
     Nullable(
-      Type.Record(Type.String(), Type.Unknown(), {
+      FreeObject({
         description: 'Which series are matched by themselves: { mode: "all" | "any", rules: [{ field, operator, value? }] }.',
       }),
     ),

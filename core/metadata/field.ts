@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { FreeObject } from '#core/schema.ts'
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 
@@ -76,7 +77,7 @@ export const Award = Type.Object(
 export type Award = Static<typeof Award>
 
 export const Authors = Type.Array(Author, { maxItems: AUTHORS_MAX })
-export const CustomMetadata = Type.Record(Type.String(), Type.Unknown(), { description: 'Free-form JSON; names are kept as they are.' })
+export const CustomMetadata = FreeObject({ description: 'Free-form JSON; names are kept as they are.' })
 
 /** Values, their sources and the locks of one record. Values that are null are left out. */
 export interface Holding {

@@ -9,6 +9,8 @@ const Fraction = Type.Number({ minimum: 0, maximum: 1 })
 /** Addresses inside a book are short; a text before and after is a sentence. */
 const HREF_LENGTH_MAX = 4_000
 const QUOTE_LENGTH_MAX = 1_000
+/** Readers send a handful of members. */
+const MEMBERS_MAX = 100
 
 /** A place in a publication, as Readium readers write it. Members that are not known here are kept for the reader that sent them. */
 export const Locator = Type.Object(
@@ -24,7 +26,7 @@ export const Locator = Type.Object(
           progression: Type.Optional(Fraction),
           totalProgression: Type.Optional(Fraction),
         },
-        { additionalProperties: true },
+        { additionalProperties: true, maxProperties: MEMBERS_MAX },
       ),
     ),
     text: Type.Optional(
@@ -34,11 +36,11 @@ export const Locator = Type.Object(
           before: Type.Optional(Type.String({ maxLength: QUOTE_LENGTH_MAX })),
           highlight: Type.Optional(Type.String({ maxLength: QUOTE_LENGTH_MAX })),
         },
-        { additionalProperties: true },
+        { additionalProperties: true, maxProperties: MEMBERS_MAX },
       ),
     ),
   },
-  { additionalProperties: true },
+  { additionalProperties: true, maxProperties: MEMBERS_MAX },
 )
 export type Locator = Static<typeof Locator>
 
@@ -46,7 +48,10 @@ export type Locator = Static<typeof Locator>
 export const Progression = Type.Object(
   {
     modified: Timestamp,
-    device: Type.Object({ id: Type.String({ maxLength: 500 }), name: Type.String({ maxLength: 500 }) }, { additionalProperties: true }),
+    device: Type.Object(
+      { id: Type.String({ maxLength: 500 }), name: Type.String({ maxLength: 500 }) },
+      { additionalProperties: true, maxProperties: MEMBERS_MAX },
+    ),
     locator: Locator,
   },
   { additionalProperties: false },

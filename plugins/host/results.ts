@@ -2,7 +2,9 @@ import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
+import { boundMarks, cutText } from '#core/foundation/text.ts'
 import { AUTHOR_ROLES } from '#core/metadata/field.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { READING_DIRECTIONS, SERIES_STATUSES } from '#core/series/metadata.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 
@@ -14,6 +16,8 @@ import { GuestError } from '#plugins/isolate/guest-error.ts'
 const TITLE_LENGTH_MAX = 1_000
 const TEXT_LENGTH_MAX = 40_000
 const LIST_MAX = 500
+/** There are fewer services. */
+const IDS_MAX = 100
 
 const text = (maxLength: number) => Type.String({ maxLength })
 const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -24,12 +28,12 @@ const Whole = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
 const Percent = Type.Number({ minimum: 0, maximum: 100 })
 const Status = Type.Enum([...SERIES_STATUSES], { type: 'string' })
-const Ids = Type.Record(text(100), text(200))
+const Ids = Type.Record(Type.String({ pattern: '^[^\\u0000-\\u001f]{1,100}$' }), text(200), { maxProperties: IDS_MAX })
 
 const SearchResult = Type.Object({
   externalId: Id,
   title: text(TITLE_LENGTH_MAX),
-  alternateTitles: Type.Optional(Words),
+  alternateTitles: Type.Optional(Type.Array(text(200), { maxItems: ALTERNATE_TITLES_MAX })),
   year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
   coverUrl: Optional(Web),
   relevance: Type.Optional(Fraction),
@@ -81,7 +85,7 @@ const SeriesMetadata = Type.Object({
   ...described,
   alternateTitles: Type.Optional(
     Type.Array(Type.Object({ title: text(TITLE_LENGTH_MAX), language: Optional(text(35)), label: Optional(text(100)) }), {
-      maxItems: LIST_MAX,
+      maxItems: ALTERNATE_TITLES_MAX,
     }),
   ),
   status: Optional(Status),
@@ -171,6 +175,8 @@ interface Shape {
   maximum?: number
   maxLength?: number
   maxItems?: number
+  maxProperties?: number
+  patternProperties?: Record<string, Shape>
   pattern?: string
 }
 
@@ -184,12 +190,18 @@ function fit(shape: Shape, value: unknown): unknown {
   if (value !== null && typeof value === 'object' && shape.properties) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fit(shape.properties?.[name] ?? {}, member)]))
   }
+  if (value !== null && typeof value === 'object' && shape.patternProperties) return fitMap(shape, value)
   return value
+}
+
+/** Members with names that are none are dropped, and those beyond the limit. */
+function fitMap({ patternProperties = {}, maxProperties }: Shape, map: object): Record<string, unknown> {
+  const [pattern = '', member = {}] = Object.entries(patternProperties)[0] ?? []
+  const name = new RegExp(pattern)
+  const kept = Object.entries(map).filter(([key]) => name.test(key))
+  return Object.fromEntries(kept.slice(0, maxProperties).map(([key, value]) => [key, fit(member, value)]))
 }
 
 /** Control characters have no place in anything that is shown; half of a pair is no letter. */
 const cut = (value: string, length: number) =>
-  value
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, '')
-    .slice(0, length)
-    .toWellFormed()
+  boundMarks(cutText(value.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, ''), length)).toWellFormed()

@@ -80,6 +80,27 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
       '',
       `${listMax(RESULT_SCHEMAS['metadata.book.search'].properties.results)}, and ${listMax(RESULT_SCHEMAS['recommendations.get'].properties.recommendations)}`,
     ],
+    [
+      'Titles beside the main one, of a result or a series',
+      '',
+      `${listMax(RESULT_SCHEMAS['metadata.series.get'].properties.alternateTitles)}`,
+    ],
+    [
+      'Identifiers at other services (`externalIds`)',
+      '',
+      `${(RESULT_SCHEMAS['metadata.series.get'].properties.externalIds as { maxProperties?: number }).maxProperties}; names of 100 characters, values of 200`,
+    ],
+    [
+      'Genres, tags, subjects, people, `basedOn`',
+      '',
+      `${listMax(RESULT_SCHEMAS['metadata.series.get'].properties.genres)} each; 200 characters, names of people 500`,
+    ],
+    [
+      'Links (`externalLinks`)',
+      '',
+      `${listMax(RESULT_SCHEMAS['metadata.series.get'].properties.externalLinks)}; addresses of 2,000 characters`,
+    ],
+    ['Texts: titles, summaries, reasons', '', '1,000, 40,000, 2,000 characters'],
     ['Log of one call', '', `${asking.logLines} lines, ${asking.logLength / 1024} K characters; 2,048 a line`],
     ['What a call sends the server in all, as JSON', '', `${REQUESTED_LENGTH_MAX / 1024 / 1024} M characters`],
     [

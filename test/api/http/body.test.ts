@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { readJsonBody } from '#api/http/body.ts'
+
+/** What a request brings along, as far as its body is concerned. */
+function read(json: string): Promise<unknown> {
+  const bytes = Buffer.from(json)
+  const request = Object.assign(Readable.from([bytes]), {
+    headers: { 'content-type': 'application/json', 'content-length': String(bytes.length) },
+  }) as unknown as IncomingMessage
+  return readJsonBody(request, { bytesMax: 10_000_000, deadlineMs: 30_000 })
+}
+
+t.test('runs of marks are bounded in every text, however they are written', async (t) => {
+  const marks = '\u0315\u0300'.repeat(100)
+  const short = '\u0315\u0300'.repeat(15)
+  t.same(await read(JSON.stringify({ a: `x${marks}`, b: [{ c: `y${marks}z` }, 1, null] })), {
+    a: `x${short}`,
+    b: [{ c: `y${short}z` }, 1, null],
+  })
+  t.same(await read(`{"a":"x${'\\u0315\\u0300'.repeat(100)}"}`), { a: `x${short}` })
+  t.same(await read(`"x${marks}"`), `x${short}`)
+  t.same(await read('{"a":"cafe\u0301","b":"हिन्दी","__proto__":"x"}'), JSON.parse('{"a":"cafe\u0301","b":"हिन्दी","__proto__":"x"}'))
+})
+
+t.test('a body has a depth and a number of values', async (t) => {
+  await t.rejects(read('['.repeat(65) + ']'.repeat(65)), { code: 'invalid_request', message: /deeper/ })
+  t.same(await read('['.repeat(60) + ']'.repeat(60)), JSON.parse('['.repeat(60) + ']'.repeat(60)))
+  await t.rejects(read(`[${'1,'.repeat(100_000)}1]`), { code: 'invalid_request', message: /more than 100000 values/ })
+  t.equal(((await read(`[${'1,'.repeat(90_000)}1]`)) as unknown[]).length, 90_001)
+})

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { RESULT_SCHEMAS, readResult } from '#plugins/host/results.ts'
+import { unboundedIn } from '#test/support/schema-limits.ts'
+
+t.test('every text, list and map that a plugin may answer has a limit', async (t) => {
+  for (const [method, schema] of Object.entries(RESULT_SCHEMAS)) t.same(unboundedIn(schema, method), [], method)
+})
+
+t.test('what is beyond is cut off, quickly', async (t) => {
+  const ids = Object.fromEntries(Array.from({ length: 45_000 }, (_entry, index) => [`service${index}`, 'x'.repeat(300)]))
+  const begun = performance.now()
+  const answer = readResult(
+    'recommendations.get',
+    JSON.stringify({
+      recommendations: [
+        {
+          externalId: '1',
+          title: `a${'\u0315\u0300'.repeat(50_000)}`,
+          score: 1,
+          reason: '',
+          externalIds: { ['n'.repeat(101)]: 'x', 'a\nb': 'x', ...ids },
+        },
+      ],
+    }),
+  ) as { recommendations: { title: string; externalIds: Record<string, string> }[] }
+  t.ok(performance.now() - begun < 5_000)
+  const [first] = answer.recommendations
+  t.equal(Object.keys(first?.externalIds ?? {}).length, 100)
+  t.equal(first?.externalIds.service0?.length, 200)
+  t.equal(first?.title.length, 31, 'marks are bounded')
+
+  const titles = Array.from({ length: 400 }, (_entry, index) => ({ title: `Title ${index}` }))
+  const series = readResult('metadata.series.get', JSON.stringify({ externalId: '1', alternateTitles: titles })) as {
+    alternateTitles: unknown[]
+  }
+  t.equal(series.alternateTitles.length, 50)
+})

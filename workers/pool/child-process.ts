@@ -48,8 +48,7 @@ const ENV = '/usr/bin/env'
 /** glibc gives every thread a heap of its own and keeps what each has freed. */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2' }
 
-/** Answering requests comes before drawing; more, and readers would wait for pages during a scan. */
-const NICE = 2
+/** For pages that have taken long. The others keep the priority of the server: readers wait for them, during a scan too. */
 const NICEST = 19
 /** When memory runs out, a child goes before the server or the database. */
 const OOM_SCORE_ADJ = '1000'
@@ -105,7 +104,7 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   child.on('error', (error) => tellEnd('crash', error.message))
   // Not 'exit': what it said last comes before.
   child.on('close', (code, signal) => tellEnd(end ?? endOf(signal, said), signal ?? `exit code ${code}`))
-  confine(pid)
+  offerToKernel(pid)
   unref(child)
 
   return {
@@ -125,9 +124,8 @@ function endOf(signal: NodeJS.Signals | null, said: string): ChildEnd {
   return signal !== null && !OWN_SIGNALS.has(signal) ? 'outside' : 'crash'
 }
 
-/** Courtesies: a system that does not know them, or does not let us, loses nothing else by it. */
-function confine(pid: number): void {
-  setPriority(pid, NICE)
+/** Courtesies, these two: a system that does not know them, or does not let us, loses nothing else by it. */
+function offerToKernel(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE_ADJ)
   } catch {}

@@ -64,7 +64,14 @@ export async function openWork(ground: Ground): Promise<Work> {
   const rules = openRules(supervisor)
   try {
     const tasks = await openTaskQueue({ database, log, nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}` })
-    const scans = await openScans({ database, tasks, rules, log, dataFolder: settings.dataFolder })
+    const scans = await openScans({
+      database,
+      tasks,
+      rules,
+      log,
+      dataFolder: settings.dataFolder,
+      purgeAfterSeconds: settings.purgeAfterSeconds,
+    })
     openAnalyses({ database, tasks, analyse: pool.analyse, log, settings })
     openReprocessing({ database, tasks, rules })
     const exports = await openExports({ database, tasks, log, dataFolder: settings.dataFolder })

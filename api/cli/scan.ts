@@ -14,7 +14,16 @@ export const scan: Command = {
   summary: 'looks for new, changed and missing books, in one library or in all',
   about:
     'Looks for new, changed and missing books, in the library of that name, id or folder, or in all. A running server does it in the background; without one it is done here, and the command ends when all books are analysed.',
-  flags: [{ name: 'deep', isSwitch: true, repeatable: false, about: 'Analyses unchanged books too, and checks every page.' }],
+  flags: [
+    { name: 'deep', isSwitch: true, repeatable: false, about: 'Analyses unchanged books too, and checks every page.' },
+    {
+      name: 'confirm',
+      isSwitch: true,
+      repeatable: false,
+      about:
+        'Says that books which are missing are gone, even when they are most of a library. Look at its folder first: its disk may be away.',
+    },
+  ],
   wordsMin: 0,
   wordsMax: 1,
   run,
@@ -34,7 +43,7 @@ async function run(input: CommandInput): Promise<number> {
     try {
       for (const library of chosen) {
         try {
-          await work.scans.start(library.id, mode)
+          await work.scans.start(library.id, mode, null, { confirm: input.flag('confirm') === 'true' })
           if (opened.serverRuns) out.line(`${library.name}: the running server scans it.`)
         } catch (error) {
           if (!(error instanceof CarrelError && error.code === 'scan_running')) throw error

@@ -91,9 +91,16 @@ export const libraryRoutes = [
     params,
     query: Type.Object({
       mode: Type.Optional(OneOf(['normal', 'deep'])),
+      confirm: Type.Optional(
+        Type.Boolean({
+          description:
+            'Books missing from the folder, as it is now, are gone, even all of them. Without it a scan that misses all known books, or more than half of them and at least 20, changes nothing and says so. A folder that cannot be read changes nothing even so.',
+        }),
+      ),
     }),
     reply: ScanStatus,
-    run: async (call, { params, query }) => await call.services.scans.start(params.libraryId, query.mode, signedInCaller(call)),
+    run: async (call, { params, query }) =>
+      await call.services.scans.start(params.libraryId, query.mode, signedInCaller(call), { confirm: query.confirm }),
   }),
   endpoint({
     method: 'GET',

@@ -255,15 +255,6 @@ export const storable = (text: string) => text.toWellFormed().replaceAll('\0', '
 
 const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
 
-/** The file is not there any more: its book is marked as deleted, and its folder is compared in full at the next scan. */
-export async function markVanished(database: Knex, book: BookToAnalyse): Promise<void> {
-  await database.raw(
-    `WITH gone AS (UPDATE books SET deleted_at = now(), updated_at = now() WHERE id = ? AND path = ? AND deleted_at IS NULL)
-     DELETE FROM scanned_folders WHERE library_id = ? AND path = ?`,
-    [book.id, book.path, book.library_id, folderOf(book.library_path, book.path)],
-  )
-}
-
 /** A file turned out to be another than the scan saw: its folder is compared in full at the next scan. */
 export async function forgetFolder(database: Knex, book: BookToAnalyse): Promise<void> {
   await database('scanned_folders')

@@ -1,4 +1,4 @@
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Knex } from 'knex'
 import { adoptMoved, listGoneTwins } from '#core/book/adopt-moved.ts'
@@ -12,7 +12,6 @@ import {
   isMarkedUnread,
   lockSeriesOf,
   markUnread,
-  markVanished,
   type Recorded,
   recordAnalysed,
   recordUnreadable,
@@ -162,12 +161,12 @@ async function readFacts(path: string, known: Facts): Promise<Facts | null> {
   }
 }
 
-/** Marks the book as deleted, but only when its library is there: an unplugged disk takes all files with it, and must not take the books. */
+/**
+ * Leaves a book whose file has gone to the next scan: only who looks at the whole library can tell a file that was deleted from a disk that is
+ * away, which takes thousands of files with it while thousands of analyses stand in line.
+ */
 async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise<'done'> {
-  const entries = await readdir(book.library_path).catch(() => [])
-  if (entries.length === 0) return 'done'
-  await markVanished(database, book)
-  await seedSettled(database, book.series_id)
+  await forgetFolder(database, book)
   return 'done'
 }
 

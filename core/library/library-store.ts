@@ -87,7 +87,8 @@ export async function updateLibrary(trx: Knex, libraryId: string, change: Librar
 export async function moveBookPaths(trx: Knex, library: { id: string; from: string; to: string }): Promise<void> {
   await trx('books')
     .where('library_id', library.id)
-    .update({ path: trx.raw('? || substr(path, ?)', [library.to, [...library.from].length + 1]) })
+    // Of the new folder no scan has said yet that something is missing.
+    .update({ path: trx.raw('? || substr(path, ?)', [library.to, [...library.from].length + 1]), missed_by: null })
 }
 
 /** Takes the row away, and with it those of its series and books; answers whether there was such a library. */
@@ -108,17 +109,48 @@ export async function* listBooksToAnalyse(database: Knex, libraryId: string, sco
   }
 }
 
+/** Which deleted books a scan may remove for good: those that another complete scan found gone as well, long enough before it. */
+export interface LongMissed {
+  scanId: string
+  /** Between the beginnings of the two scans, by the wall clock and, within one boot of the machine, by the clock that nobody sets. */
+  secondsApart: number
+}
+
+/** The scans that came long enough before the given one. */
+const EARLIER_SCANS = `SELECT s.id FROM scans s JOIN scans c ON c.id = :scanId AND s.library_id = c.library_id AND s.id <> c.id
+  WHERE s.complete AND s.started_at <= c.started_at - make_interval(secs => :secondsApart)
+    AND (s.boot_id IS NULL OR s.boot_id IS DISTINCT FROM c.boot_id OR s.boot_seconds <= c.boot_seconds - :secondsApart)`
+
 /** Deletes the rows of books that are marked as deleted, at most `limit`; answers their ids. */
-export async function deleteMarkedBooks(database: Knex, libraryId: string, which: { limit: number; before?: Date }): Promise<string[]> {
+export async function deleteMarkedBooks(
+  database: Knex,
+  libraryId: string,
+  which: { limit: number; longMissed?: LongMissed },
+): Promise<string[]> {
   // A book that came back in this very moment is no longer deleted when its row is locked, and stays.
   const { rows } = await database.raw(
     `DELETE FROM books WHERE deleted_at IS NOT NULL AND id IN (
-       SELECT id FROM books WHERE library_id = :libraryId AND deleted_at < coalesce(CAST(:before AS timestamptz), 'infinity')
+       SELECT id FROM books WHERE library_id = :libraryId AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS})` : ''}
        ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
      ) RETURNING id`,
-    { libraryId, limit: which.limit, before: which.before ?? null },
+    { libraryId, limit: which.limit, ...which.longMissed },
   )
   return rows.map((row: { id: string }) => row.id)
+}
+
+/** How many books of a library there are, deleted ones included, and how many of them a scan would remove of which nobody has said that they are gone. */
+export async function countLongMissed(
+  database: Knex,
+  libraryId: string,
+  longMissed: LongMissed,
+): Promise<{ known: number; missing: number }> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS known, count(*) FILTER (WHERE deleted_at IS NOT NULL AND missed_by IN (${EARLIER_SCANS})
+       AND missed_by NOT IN (SELECT id FROM scans WHERE confirmed_root IS NOT NULL))::int AS missing
+     FROM books WHERE library_id = :libraryId`,
+    { libraryId, ...longMissed },
+  )
+  return rows[0]
 }
 
 /** Deletes the series of a library that have no books, not even deleted ones. */

@@ -20,7 +20,11 @@ export const ScanningConfig = Type.Object({
   enabled: Type.Boolean(),
   scanMode: OneOf(['normal', 'deep']),
   scanOnStart: Type.Optional(Type.Boolean()),
-  purgeDeletedOnScan: Type.Optional(Type.Boolean({ description: 'Removes books whose file has gone for good after each scan.' })),
+  purgeDeletedOnScan: Type.Optional(
+    Type.Boolean({
+      description: 'A scan removes books for good whose file two complete scans, a day or more apart (purgeAfterHours), have found gone.',
+    }),
+  ),
   cronSchedule: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
   cronTimezone: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
 })

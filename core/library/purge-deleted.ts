@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
-import { deleteEmptySeries, deleteMarkedBooks } from '#core/library/library-store.ts'
+import { deleteEmptySeries, deleteMarkedBooks, type LongMissed } from '#core/library/library-store.ts'
 
 /** Books of one step, so that no single statement holds its locks for long. */
 const STEP = 1_000
@@ -8,13 +8,13 @@ const STEP = 1_000
 /**
  * Removes for good what is marked as deleted, and the series that are empty then; covers too, the files of people never.
  * Answers how many books went.
- * @param options.before takes only what was marked before this time
+ * @param options.longMissed takes only what two complete scans found gone; without it a person wants all of them gone at once
  */
 export async function purgeDeleted(
   parts: { database: Knex; dataFolder: string },
   libraryId: string,
   signal?: AbortSignal,
-  options: { before?: Date } = {},
+  options: { longMissed?: LongMissed } = {},
 ): Promise<number> {
   const { database, dataFolder } = parts
   let purged = 0

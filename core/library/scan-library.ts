@@ -2,23 +2,28 @@ import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { folderOf } from '#core/book/book-store.ts'
 import { queueAnalyses } from '#core/book/queue-analyses.ts'
+import { readBootClock } from '#core/library/boot-clock.ts'
+import { hashText } from '#core/library/hash-text.ts'
+import { countLongMissed } from '#core/library/library-store.ts'
+import { markMissing } from '#core/library/mark-missing.ts'
+import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/library/mass-loss.ts'
 import { purgeDeleted } from '#core/library/purge-deleted.ts'
 import {
-  countPresentBooks,
+  acceptFound,
+  countKnownBooks,
   eachForgottenBook,
-  eachPresentBook,
   findScannedLibrary,
   forgetFolders,
   hasUnhashedBooks,
   listFolderDigests,
   listUnreadPaths,
-  markDeleted,
+  noteMissed,
   recordFiles,
   recordFolders,
   type ScannedLibrary,
   type SeenFile,
 } from '#core/library/scan-store.ts'
-import { beginScan, endScan, isScanCancelled, type ScanCounts, writeScanCounts } from '#core/library/scans-store.ts'
+import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/library/scans-store.ts'
 import { streamWalk, type WalkBatch } from '#core/library/walk-stream.ts'
 import type { Log } from '#core/log.ts'
 import { seedLeftOver } from '#core/series/seed-series.ts'
@@ -32,13 +37,15 @@ const PATH_BYTES_MAX = 2_500
 /** Progress rows are for people. */
 const COUNTS_MS = 300
 
-interface Parts {
+export interface ScanParts {
   database: Knex
   tasks: TaskQueue
   rules: Rules
   log: Log
   /** Absolute. */
   dataFolder: string
+  /** At least so much time lies between two scans that both must find a book gone before it is purged by itself. */
+  purgeAfterSeconds: number
 }
 
 /** What one scan knows while it runs. Memory: a number per changed file and a string per folder. */
@@ -47,6 +54,9 @@ interface Scan {
   library: ScannedLibrary
   deep: boolean
   startedAt: Date
+  confirmedRoot: string | null
+  /** Whether the library had books before: new ones are provisional then. */
+  hadBooks: boolean
   counts: ScanCounts
   countsWrittenAt: number
   errorCount: number
@@ -55,24 +65,33 @@ interface Scan {
   /** Hashes of the paths seen in folders that changed. */
   seen: Set<number>
   /** What could not be read; nothing at or below it counts as missing. */
-  unreadable: string[]
+  unreadable: Set<string>
   queued: number
 }
 
 /** The handler of `scan_library`: walks the library's folder and brings its rows up to date. */
-export function scanLibrary(parts: Parts): TaskHandler {
+export function scanLibrary(parts: ScanParts): TaskHandler {
   return async (run) => {
-    const begun = await beginScan(parts.database, run.id)
+    const begun = await beginScan(parts.database, run.id, readBootClock())
     // Cancelled before it began, or its library is gone.
     if (!begun) return { skipped: true }
     try {
       const library = await findScannedLibrary(parts.database, begun.libraryId)
       if (!library) return { skipped: true }
-      return await scan(parts, run, { library, deep: begun.mode === 'deep', startedAt: begun.startedAt })
+      return await scan(parts, run, {
+        library,
+        deep: begun.mode === 'deep',
+        startedAt: begun.startedAt,
+        confirmedRoot: begun.confirmedRoot,
+      })
     } catch (error) {
       if (run.signal.aborted) {
-        // Stopped with the server: the task comes back, and the row with it. Cancelled: analyses may have been put in line since.
-        if (await isScanCancelled(parts.database, run.id)) await parts.tasks.cancelAll({ type: 'analyze_book', libraryId: begun.libraryId })
+        // Stopped with the server, the task comes back, and the row with it.
+        if (await isCancelRequested(parts.database, run.id)) {
+          await parts.tasks.cancelAll({ type: 'analyze_book', libraryId: begun.libraryId })
+          // Last, for whoever reads this relies on it that nothing more is written.
+          await endScan(parts.database, run.id, { status: 'cancelled' })
+        }
         throw error
       }
       parts.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
@@ -87,20 +106,27 @@ export function scanLibrary(parts: Parts): TaskHandler {
   }
 }
 
-async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'deep' | 'startedAt'>): Promise<unknown> {
-  const { database, tasks } = parts
+type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot'>
+
+async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unknown> {
+  const { database } = parts
   const { library } = begun
-  const [root, known] = await Promise.all([checkRoot(library.path), listFolderDigests(database, library.id)])
+  const [root, known, knownBooks] = await Promise.all([
+    checkRoot(library.path),
+    listFolderDigests(database, library.id),
+    countKnownBooks(database, library.id),
+  ])
   const state: Scan = {
     ...begun,
     run,
+    hadBooks: knownBooks > 0,
     counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
     countsWrittenAt: Date.now(),
     errorCount: 0,
     symlinks: 0,
     unchangedFolders: new Set(),
     seen: new Set(),
-    unreadable: [],
+    unreadable: new Set(),
     queued: 0,
   }
   const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
@@ -108,20 +134,27 @@ async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'd
   for await (const batch of streamWalk({ ...options, known: compare }, run.signal)) await recordBatch(parts, state, batch)
   run.signal.throwIfAborted()
 
-  const { filesTotal } = state.counts
-  const [present, after] = await Promise.all([countPresentBooks(database, library.id), checkRoot(library.path)])
-  if (filesTotal === 0 && present > 0) {
-    const why = state.unreadable.length > 0 ? ` (${state.counts.errors[0]})` : ''
-    throw new FinalFailure(
-      `"${library.path}" holds no books at all now, but ${present} are known${why}. Is its disk mounted? Nothing was changed.`,
-    )
-  }
-  if (after.dev !== root.dev || after.ino !== root.ino) {
+  if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
+  const after = await checkRoot(library.path)
+  if (rootKey(after) !== rootKey(root)) {
     throw new FinalFailure(`"${library.path}" became another folder during the scan. Is its disk mounted? No book was marked as deleted.`)
   }
-  const missing = present === filesTotal ? 0 : await markMissing(parts, state)
-  const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
-  if (gone.length > 0) await forgetFolders(database, library.id, gone)
+  const { missing, guard } = await markMissing(parts, { ...state, known: knownBooks, confirmed: begun.confirmedRoot === rootKey(root) })
+  // A folder noted without its missing books would look as if it held all that is known.
+  if (guard) await forgetFolders(database, library.id)
+  else {
+    const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
+    if (gone.length > 0) await forgetFolders(database, library.id, gone)
+    await acceptFound(database, library.id)
+  }
+  await queueLeftOver(parts, state)
+  run.signal.throwIfAborted()
+  return await finish(parts, state, { missing, guard })
+}
+
+/** Books that no task stands in line for, though they need one. */
+async function queueLeftOver({ database, tasks }: ScanParts, state: Scan): Promise<void> {
+  const { library } = state
   const unread = await listUnreadPaths(database, library.id)
   if (unread.length > 0) {
     // An analysis may have failed before its folder was noted.
@@ -130,31 +163,54 @@ async function scan(parts: Parts, run: TaskRun, begun: Pick<Scan, 'library' | 'd
   }
   for await (const ids of eachForgottenBook(database, library.id, state.startedAt)) {
     state.queued += await queueAnalyses(tasks, library.id, ids, { deep: false })
+    state.run.signal.throwIfAborted()
   }
-  run.signal.throwIfAborted()
+}
+
+/** Purges where that may be, and says how the scan went. @throws FinalFailure when a mass deletion was held back: somebody has to look */
+async function finish(parts: ScanParts, state: Scan, { missing, guard }: { missing: number; guard: Guard | null }): Promise<unknown> {
+  const { database } = parts
+  const { library, run } = state
+  // What could not be looked at may be what is missed elsewhere.
+  const complete = !guard && state.unreadable.size === 0
+  if (complete) await noteMissed(database, library.id, run.id)
   // Before the scan ends, so that no other one adds books meanwhile.
-  const purged = library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
+  const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
   await seedLeftOver(database, library.id, run.signal)
   const counts = withErrorCount(state)
-  await endScan(database, run.id, { status: 'completed', counts })
+  if (guard) {
+    const message = describeLoss(guard, library.path)
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard })
+    throw new FinalFailure(message)
+  }
+  await endScan(database, run.id, { status: 'completed', counts, complete })
   const { errors: _, ...numbers } = counts
   return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
 }
 
 /**
- * Purges what an earlier scan missed already. What this one missed may have been moved: only when every new file is analysed is it known
- * which of them is an old book, and until then none goes.
+ * Purges what two complete scans, long enough apart, have found gone. What is missed may have been moved: only when every new file is analysed
+ * is it known which of them is an old book, and until then none goes. Nor does it happen by itself that most of a library goes.
  */
-async function purgeSettled(parts: Parts, { library, startedAt, run }: Scan): Promise<number> {
-  if (!(await hasUnhashedBooks(parts.database, library.id))) {
-    return await purgeDeleted(parts, library.id, run.signal, { before: startedAt })
+async function purgeSettled(parts: ScanParts, state: Scan): Promise<number> {
+  const { database, log } = parts
+  const { library, run } = state
+  if (await hasUnhashedBooks(database, library.id)) {
+    log.info({ libraryId: library.id }, 'Deleted books are kept until all new ones have been analysed: one of them may be one that moved')
+    return 0
   }
-  parts.log.info(
-    { libraryId: library.id },
-    'Deleted books are kept until all new ones have been analysed: one of them may be one that moved',
-  )
-  return 0
+  const longMissed = { scanId: run.id, secondsApart: parts.purgeAfterSeconds }
+  const loss = await countLongMissed(database, library.id, longMissed)
+  if (isMassLoss(loss)) {
+    state.errorCount += 1
+    state.counts.errors.unshift(describeUnpurged(loss, library.id))
+    return 0
+  }
+  return await purgeDeleted(parts, library.id, run.signal, { longMissed })
 }
+
+/** A folder by what it is, not by what it is called. */
+export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`
 
 /** @throws FinalFailure when there is no readable folder */
 async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
@@ -173,7 +229,7 @@ async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
   }
 }
 
-async function recordBatch(parts: Parts, state: Scan, batch: WalkBatch): Promise<void> {
+async function recordBatch(parts: ScanParts, state: Scan, batch: WalkBatch): Promise<void> {
   const { database, tasks } = parts
   const { library, deep, counts, run } = state
   const files: SeenFile[] = []
@@ -198,7 +254,7 @@ async function recordBatch(parts: Parts, state: Scan, batch: WalkBatch): Promise
   }
   for (const folder of batch.unchanged) state.unchangedFolders.add(folder)
   for (const { path, message } of batch.unreadable) {
-    state.unreadable.push(path)
+    state.unreadable.add(path)
     noteError(state, path, message)
   }
   state.symlinks += batch.symlinks
@@ -207,9 +263,10 @@ async function recordBatch(parts: Parts, state: Scan, batch: WalkBatch): Promise
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
-  const ids = files.length > 0 ? await recordFiles(database, { library, deep, rules: parts.rules }, files) : []
+  const ids = files.length > 0 ? await recordFiles(database, { library, deep, provisional: state.hadBooks, rules: parts.rules }, files) : []
   // After the rows, never before: a digest says that they are there. The last part of a folder may have no files, only the digest.
   await recordFolders(database, library.id, folders)
+  run.signal.throwIfAborted()
   state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
   counts.filesProcessed = counts.filesTotal
   counts.booksFound = counts.filesTotal
@@ -226,48 +283,7 @@ function noteError(state: Scan, path: string, message: string): void {
   if (errors.length < ERRORS_MAX) errors.push(`"${path === '' ? state.library.path : path}": ${message}`)
 }
 
-/** Marks the books whose file was not seen, unless it lies where the walk could not look. Answers how many. */
-async function markMissing({ database, log }: Parts, state: Scan): Promise<number> {
-  const { library, unchangedFolders, seen } = state
-  const skipped = state.unreadable.map((path) => (path === '' ? '' : `${path}/`))
-  let missing = 0
-  let kept = 0
-  for await (const books of eachPresentBook(database, library.id)) {
-    state.run.signal.throwIfAborted()
-    const gone: { id: string; path: string }[] = []
-    for (const { id, path } of books) {
-      const relative = path.slice(library.path.length + 1)
-      const slash = relative.lastIndexOf('/')
-      if (unchangedFolders.has(slash === -1 ? '' : relative.slice(0, slash)) || seen.has(hashText(relative))) continue
-      if (skipped.some((prefix) => `${relative}/`.startsWith(prefix))) kept += 1
-      else gone.push({ id, path })
-    }
-    missing += await markDeleted(database, gone)
-  }
-  const present = await countPresentBooks(database, library.id)
-  if (present - kept !== state.counts.filesTotal) {
-    // Something else than the scan changed rows: an analysis just now, or a hand in the database. The next scan looks at every file.
-    log.debug({ libraryId: library.id, present, kept, files: state.counts.filesTotal }, 'Rows and files differ after a scan')
-    await forgetFolders(database, library.id)
-  }
-  return missing
-}
-
 function withErrorCount({ counts, errorCount }: Scan): ScanCounts {
   if (errorCount <= ERRORS_MAX) return counts
   return { ...counts, errors: [...counts.errors, `… and ${errorCount - ERRORS_MAX} more`] }
-}
-
-/** 53 bits of a text: of 100,000 paths no two share one by chance (odds 1 : 1,800,000), and a Set of numbers stays small. */
-export function hashText(text: string): number {
-  let a = 0xdeadbeef
-  let b = 0x41c6ce57
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    a = Math.imul(a ^ code, 2654435761)
-    b = Math.imul(b ^ code, 1597334677)
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
-  return 4294967296 * (2097151 & b) + (a >>> 0)
 }

@@ -34,7 +34,10 @@ export interface ScannedLibrary {
 /** What is asked of a scan when files are recorded. */
 export interface RecordedScan {
   library: ScannedLibrary
+  /** Answers every book, changed or not. */
   deep: boolean
+  /** New books do not count as known until a scan is accepted. */
+  provisional?: boolean
   rules: Rules
 }
 
@@ -72,6 +75,47 @@ export async function countPresentBooks(database: Knex, libraryId: string): Prom
   return Number(row?.count)
 }
 
+/** Books that are there and were there when the last scan was accepted: what came since cannot make up for what is gone. */
+export async function countKnownBooks(database: Knex, libraryId: string): Promise<number> {
+  const row = await database('books')
+    .where({ library_id: libraryId, provisional: false })
+    .whereNull('deleted_at')
+    .count({ count: '*' })
+    .first()
+  return Number(row?.count)
+}
+
+/** How many new files there are of each size in bytes that no analysis has looked at yet: each may be a book that moved. */
+export async function countNewFiles(database: Knex, libraryId: string): Promise<Map<number, number>> {
+  const rows = (await database('books')
+    .where({ library_id: libraryId, provisional: true })
+    .whereNull('deleted_at')
+    .whereNull('file_hash')
+    .groupBy('file_size')
+    .select('file_size')
+    .count({ count: '*' })) as { file_size: string | number; count: string | number }[]
+  return new Map(rows.map((row) => [Number(row.file_size), Number(row.count)]))
+}
+
+/** A scan was accepted: what it found is known from now on. */
+export async function acceptFound(database: Knex, libraryId: string): Promise<void> {
+  // Analyses that relink books lock several in an order of their own, so this never waits: what it leaves out is for the next scan.
+  await database.raw(
+    `UPDATE books SET provisional = false WHERE id = ANY(ARRAY(
+       SELECT id FROM books WHERE library_id = ? AND provisional ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))`,
+    [libraryId],
+  )
+}
+
+/** A complete scan has found these books gone; those of which an earlier one said so keep that one. */
+export async function noteMissed(database: Knex, libraryId: string, scanId: string): Promise<void> {
+  await database.raw(
+    `UPDATE books SET missed_by = ? WHERE deleted_at IS NOT NULL AND id = ANY(ARRAY(
+       SELECT id FROM books WHERE library_id = ? AND deleted_at IS NOT NULL AND missed_by IS NULL ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))`,
+    [scanId, libraryId],
+  )
+}
+
 interface KnownFile {
   n: number
   id: string | null
@@ -84,7 +128,6 @@ interface KnownFile {
 /**
  * Brings the rows of these files up to date: new ones are added as pending, changed ones become pending again, deleted ones come back.
  * Answers the books that need analysis, in the order of the files.
- * @param scan.deep answers every book, changed or not
  */
 export async function recordFiles(database: Knex, scan: RecordedScan, files: SeenFile[]): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
@@ -97,7 +140,7 @@ export async function recordFiles(database: Knex, scan: RecordedScan, files: See
   }
 }
 
-async function recordOnce(trx: Knex, { library, deep, rules }: RecordedScan, files: SeenFile[]): Promise<string[]> {
+async function recordOnce(trx: Knex, { library, deep, provisional = false, rules }: RecordedScan, files: SeenFile[]): Promise<string[]> {
   const known = await listDifferent(trx, { library, deep }, files)
   const wanted = new Map<number, string>()
   const fresh: { n: number; id: string; file: SeenFile }[] = []
@@ -130,7 +173,7 @@ async function recordOnce(trx: Knex, { library, deep, rules }: RecordedScan, fil
     if (again.length > 0) await forgetSuspects(trx, again)
   }
   if (fresh.length > 0) {
-    const inserted = await insertBooks(trx, { library, rules }, fresh)
+    const inserted = await insertBooks(trx, { library, provisional, rules }, fresh)
     for (const { n, id } of fresh) if (inserted.has(id)) wanted.set(n, id)
   }
   return [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id)
@@ -161,7 +204,7 @@ async function listDifferent(
 
 async function insertBooks(
   trx: Knex,
-  { library, rules }: Omit<RecordedScan, 'deep'>,
+  { library, provisional, rules }: Omit<RecordedScan, 'deep' | 'provisional'> & { provisional: boolean },
   fresh: { id: string; file: SeenFile }[],
 ): Promise<Set<string>> {
   const places = new Map(fresh.map(({ file }) => [file.path, seriesOf(file.path)]))
@@ -189,13 +232,14 @@ async function insertBooks(
     return { id, file, fileName, series: places.get(file.path)?.path as string, format: formatOfName(fileName), ...readFileName(fileName) }
   })
   const { rows: inserted } = await trx.raw(
-    `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter)
-     SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter
+    `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, provisional)
+     SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter, ?
      FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::numeric[], ?::int[], ?::numeric[])
        AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter)
      JOIN series s ON s.library_id = ? AND s.path = f.series
      ON CONFLICT (library_id, path) DO NOTHING RETURNING id`,
     [
+      provisional,
       rows.map((row) => row.id),
       rows.map((row) => row.series),
       rows.map((row) => `${library.path}/${row.file.path}`),
@@ -236,17 +280,25 @@ export async function forgetFolders(database: Knex, libraryId: string, paths?: s
   await query.delete()
 }
 
+/** A book that a scan may miss. */
+export interface PresentBook {
+  id: string
+  path: string
+  file_size: string | number
+  provisional: boolean
+}
+
 /** Walks through the books that are not deleted, some thousand at a time. */
-export async function* eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<{ id: string; path: string }[]> {
+export async function* eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<PresentBook[]> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
-    const rows: { id: string; path: string }[] = await database('books')
+    const rows: PresentBook[] = await database('books')
       .where('library_id', libraryId)
       .whereNull('deleted_at')
       .where('id', '>', after)
       .orderBy('id')
       .limit(PAGE)
-      .select('id', 'path')
+      .select('id', 'path', 'file_size', 'provisional')
     if (rows.length === 0) return
     yield rows
     after = rows.at(-1)?.id as string

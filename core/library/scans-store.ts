@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import type { BootClock } from '#core/library/boot-clock.ts'
+import type { Guard } from '#core/library/mass-loss.ts'
 import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
 
 export type ScanMode = 'normal' | 'deep'
@@ -23,28 +25,43 @@ export interface ScanRow {
   books_found: number
   series_found: number
   errors: string[]
+  guard: Guard | null
+  cancel_requested: boolean
   started_at: Date
   completed_at: Date | null
 }
 
 /** False when a scan of the library waits or runs already. */
-export async function insertScan(database: Knex, scan: { id: string; libraryId: string; mode: ScanMode }): Promise<boolean> {
+export async function insertScan(
+  database: Knex,
+  scan: { id: string; libraryId: string; mode: ScanMode; confirmedRoot: string | null },
+): Promise<boolean> {
   const { rows } = await database.raw(
-    `INSERT INTO scans (id, library_id, mode, status) VALUES (?, ?, ?, 'pending')
+    `INSERT INTO scans (id, library_id, mode, status, confirmed_root) VALUES (:id, :libraryId, :mode, 'pending', :confirmedRoot)
      ON CONFLICT (library_id) WHERE status IN ('pending', 'processing') DO NOTHING RETURNING id`,
-    [scan.id, scan.libraryId, scan.mode],
+    scan,
   )
   return rows.length > 0
 }
 
 /** The scan begins, or begins again after a crash; null when it has ended or its library is gone. */
-export async function beginScan(database: Knex, scanId: string): Promise<{ libraryId: string; mode: ScanMode; startedAt: Date } | null> {
+export async function beginScan(database: Knex, scanId: string, clock: BootClock): Promise<BegunScan | null> {
   const { rows } = await database.raw(
-    `UPDATE scans SET status = 'processing', started_at = now(), files_total = 0, files_processed = 0, books_found = 0, series_found = 0, errors = '[]'
-     WHERE id = ? AND status IN ('pending', 'processing') RETURNING library_id AS "libraryId", mode, started_at AS "startedAt"`,
-    [scanId],
+    `UPDATE scans SET status = 'processing', started_at = now(), files_total = 0, files_processed = 0, books_found = 0, series_found = 0, errors = '[]',
+       boot_id = :bootId, boot_seconds = :bootSeconds
+     WHERE id = :scanId AND status IN ('pending', 'processing') AND NOT cancel_requested
+     RETURNING library_id AS "libraryId", mode, started_at AS "startedAt", confirmed_root AS "confirmedRoot"`,
+    { scanId, ...clock },
   )
   return rows[0] ?? null
+}
+
+export interface BegunScan {
+  libraryId: string
+  mode: ScanMode
+  startedAt: Date
+  /** Device and inode of the folder of which a person said that its books may be gone. */
+  confirmedRoot: string | null
 }
 
 export async function writeScanCounts(database: Knex, scanId: string, counts: ScanCounts): Promise<void> {
@@ -64,12 +81,12 @@ export async function writeScanCounts(database: Knex, scanId: string, counts: Sc
 export async function endScan(
   database: Knex,
   scanId: string,
-  end: { status: 'completed' | 'failed' | 'cancelled'; errors?: string[]; counts?: ScanCounts },
+  end: { status: 'completed' | 'failed' | 'cancelled'; errors?: string[]; counts?: ScanCounts; complete?: boolean; guard?: Guard },
 ): Promise<boolean> {
   const { counts } = end
   const { rows } = await database.raw(
     `WITH ended AS (
-       UPDATE scans SET status = :status, completed_at = now(),
+       UPDATE scans SET status = :status, completed_at = now(), complete = :complete, guard = CAST(:guard AS jsonb),
          errors = CAST(:errors AS jsonb) || coalesce(CAST(:fileErrors AS jsonb), errors),
          files_total = coalesce(CAST(:filesTotal AS int), files_total), files_processed = coalesce(CAST(:filesProcessed AS int), files_processed),
          books_found = coalesce(CAST(:booksFound AS int), books_found), series_found = coalesce(CAST(:seriesFound AS int), series_found)
@@ -81,6 +98,8 @@ export async function endScan(
     {
       scanId,
       status: end.status,
+      complete: end.complete ?? false,
+      guard: end.guard ? JSON.stringify(end.guard) : null,
       errors: JSON.stringify(end.errors ?? []),
       fileErrors: counts ? JSON.stringify(counts.errors) : null,
       filesTotal: counts?.filesTotal ?? null,
@@ -93,22 +112,30 @@ export async function endScan(
 }
 
 /**
- * Ends active scans that no task will ever finish (the server died between two steps, or the task used up its tries).
- * The newest seconds are left alone: their task may be on its way.
+ * Ends active scans that no task will ever finish: cancelled ones whose task runs nowhere any more, and those whose server died between two
+ * steps. Of the latter the newest seconds are left alone: their task may be on its way. Answers how many.
  */
 export async function endLostScans(database: Knex): Promise<number> {
   const { rows } = await database.raw(
-    `UPDATE scans s SET status = 'failed', completed_at = now(), errors = '["The server was stopped in the middle of this scan: start it again."]'::jsonb || errors
-     WHERE status IN ('pending', 'processing') AND started_at < now() - interval '10 seconds'
+    `UPDATE scans s SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'failed' END, completed_at = now(),
+       errors = CASE WHEN cancel_requested THEN errors ELSE '["The server was stopped in the middle of this scan: start it again."]'::jsonb || errors END
+     WHERE status IN ('pending', 'processing') AND (cancel_requested OR started_at < now() - interval '10 seconds')
        AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job j WHERE j.id = s.id AND j.name = 'scan_library' AND j.state IN ('created', 'retry', 'active'))
+       -- A cancelled task may still be writing.
+       AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = s.id)
      RETURNING id`,
   )
   return rows.length
 }
 
-/** Whether somebody cancelled the scan. */
-export async function isScanCancelled(database: Knex, scanId: string): Promise<boolean> {
-  return (await database('scans').where({ id: scanId, status: 'cancelled' }).first('id')) !== undefined
+/** Notes that somebody wants the scan to stop; false when it had ended. It is cancelled when it has stopped, not before. */
+export async function requestCancel(database: Knex, scanId: string): Promise<boolean> {
+  return (await database('scans').where('id', scanId).whereIn('status', ['pending', 'processing']).update({ cancel_requested: true })) > 0
+}
+
+/** Whether somebody wants the scan to stop. */
+export async function isCancelRequested(database: Knex, scanId: string): Promise<boolean> {
+  return (await database('scans').where({ id: scanId, cancel_requested: true }).first('id')) !== undefined
 }
 
 export async function findLatestScan(database: Knex, libraryId: string): Promise<ScanRow | undefined> {
@@ -119,12 +146,16 @@ export async function findScan(database: Knex, scanId: string): Promise<ScanRow 
   return await database('scans').where('id', scanId).first()
 }
 
+export interface LibraryState {
+  name: string
+  path: string
+  is_active: boolean
+  created_at: Date
+}
+
 /** What scanning needs to know of a library before it begins; undefined when there is none. */
-export async function findLibraryState(
-  database: Knex,
-  libraryId: string,
-): Promise<{ name: string; is_active: boolean; created_at: Date } | undefined> {
-  return await database('libraries').where('id', libraryId).first('name', 'is_active', 'created_at')
+export async function findLibraryState(database: Knex, libraryId: string): Promise<LibraryState | undefined> {
+  return await database('libraries').where('id', libraryId).first('name', 'path', 'is_active', 'created_at')
 }
 
 export async function findActiveScan(database: Knex, libraryId: string): Promise<ScanRow | undefined> {

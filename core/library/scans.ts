@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { Knex } from 'knex'
+import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
-import { scanLibrary } from '#core/library/scan-library.ts'
+import { rootKey, type ScanParts, scanLibrary } from '#core/library/scan-library.ts'
 import {
   countPendingBooks,
   countQueuedAnalyses,
@@ -16,16 +17,18 @@ import {
   findLibraryState,
   findScan,
   insertScan,
+  type LibraryState,
   listActiveScans,
+  requestCancel,
   type ScanMode,
   type ScanRow,
 } from '#core/library/scans-store.ts'
-import type { Log } from '#core/log.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
-import type { TaskQueue } from '#core/task/task.ts'
-import type { Rules } from '#core/template/rules.ts'
 
 const Count = Type.Integer({ minimum: 0 })
+/** A scan stops between two batches, which takes a fraction of a second; a disk that hangs may take longer, and then the answer comes before. */
+const CANCEL_WAIT_MS = 5_000
+const CANCEL_LOOK_MS = 20
 
 /** How a scan stands. */
 export const ScanStatus = Type.Object({
@@ -47,6 +50,17 @@ export const ScanStatus = Type.Object({
     minimum: 0,
     description: 'Books of the library that wait for analysis at this moment, whatever the scan does; only those that the caller may see.',
   }),
+  guard: Type.Optional(
+    Nullable(
+      Type.Object(
+        { known: Count, missing: Count },
+        {
+          description:
+            'So many of the known books were missing that nothing was marked as deleted, and the scan failed: a disk may be away. Scan with `confirm=true` when they are gone for good.',
+        },
+      ),
+    ),
+  ),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for whoever may not change libraries or does not see every series.',
   }),
@@ -60,25 +74,37 @@ export type ScanStatus = Static<typeof ScanStatus>
  * `by` is who asks; null = the house itself. The answer to a caller leaves out what they may not know.
  */
 export interface Scans {
-  /** @throws not_found; conflict when the library is switched off; scan_running */
-  start(libraryId: string, mode?: ScanMode, by?: Caller | null): Promise<ScanStatus & { taskId: string }>
+  /**
+   * @param options.confirm a person says that the books missing from the folder, as it is now, are gone: even all of them are marked as deleted.
+   *   It holds for this one scan, and only while the folder is the one that it is now; scans that begin by themselves never confirm
+   * @throws not_found; conflict when the library is switched off; scan_running
+   */
+  start(
+    libraryId: string,
+    mode?: ScanMode,
+    by?: Caller | null,
+    options?: { confirm?: boolean | undefined },
+  ): Promise<ScanStatus & { taskId: string }>
   /** The latest scan of the library. @throws not_found */
   getStatus(libraryId: string, by?: Caller | null): Promise<ScanStatus>
-  /** Stops the scan and the analyses of the library; finished books stay, the others wait for the next scan. @throws not_found */
+  /**
+   * Stops the scan and the analyses of the library; finished books stay, the others wait for the next scan. Waits a while until the scan has
+   * stopped: its status says `cancelled` when nothing more is written, and not before. @throws not_found
+   */
   cancel(libraryId: string): Promise<void>
-  /** Says of the one scan that it was cancelled; its task is the caller's to cancel. */
-  cancelOne(scanId: string): Promise<void>
+  /** Stops the one scan likewise; false when it had ended. */
+  cancelOne(scanId: string): Promise<boolean>
   listActive(by?: Caller | null): Promise<ScanStatus[]>
 }
 
 /** Registers the handler of scans at the queue; call before its start(). */
-export async function openScans(parts: { database: Knex; tasks: TaskQueue; rules: Rules; log: Log; dataFolder: string }): Promise<Scans> {
+export async function openScans(parts: ScanParts): Promise<Scans> {
   const { database, tasks } = parts
   // Two: one that waits for a slow disk need not hold up another.
   tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
   await endLostScans(database)
 
-  async function getLibrary(libraryId: string): Promise<{ name: string; is_active: boolean; created_at: Date }> {
+  async function getLibrary(libraryId: string): Promise<LibraryState> {
     return (await findLibraryState(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
   }
 
@@ -99,20 +125,36 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; rules
         : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
       pendingAnalysis: await count(database, row.library_id, restricted ? by : null),
       // They name paths of any series, and nothing tells which: whoever might not see one of them is told none.
+      guard: restricted ? null : row.guard,
       errors: by === null || (by.permissions.has('libraries-write') && !restricted) ? row.errors : [],
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
   }
 
+  /** Asks the scan to stop and waits until it has; false when it had ended. */
+  async function stop(scanId: string): Promise<boolean> {
+    if (!(await requestCancel(database, scanId))) return false
+    await tasks.cancel(scanId)
+    for (const until = Date.now() + CANCEL_WAIT_MS; Date.now() < until; await sleep(CANCEL_LOOK_MS)) {
+      await endLostScans(database)
+      const scan = await findScan(database, scanId)
+      if (!scan || (scan.status !== 'pending' && scan.status !== 'processing')) break
+    }
+    return true
+  }
+
   return {
-    async start(libraryId, mode = 'normal', by = null) {
+    async start(libraryId, mode = 'normal', by = null, { confirm = false } = {}) {
       const library = await getLibrary(libraryId)
       if (!library.is_active) refuse('conflict', `The library "${library.name}" is switched off: switch it on (isActive) to scan it.`)
       const id = randomUUID()
-      if (!(await insertScan(database, { id, libraryId, mode }))) {
+      // A folder that is not there now is none that somebody has looked at: the scan will say so.
+      const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
+      const scan = { id, libraryId, mode, confirmedRoot }
+      if (!(await insertScan(database, scan))) {
         const lost = await endLostScans(database)
-        if (lost === 0 || !(await insertScan(database, { id, libraryId, mode }))) refuse('scan_running')
+        if (lost === 0 || !(await insertScan(database, scan))) refuse('scan_running')
       }
       try {
         await tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
@@ -126,7 +168,10 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; rules
 
     async getStatus(libraryId, by = null) {
       const library = await getLibrary(libraryId)
-      const row = await findLatestScan(database, libraryId)
+      let row = await findLatestScan(database, libraryId)
+      // Whoever ran it may have died over stopping.
+      if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(database)) > 0)
+        row = await findLatestScan(database, libraryId)
       if (row) return await describe(row, by)
       const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
       return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
@@ -135,16 +180,16 @@ export async function openScans(parts: { database: Knex; tasks: TaskQueue; rules
     async cancel(libraryId) {
       await getLibrary(libraryId)
       const active = await findActiveScan(database, libraryId)
-      if (active) {
-        await endScan(database, active.id, { status: 'cancelled' })
-        await tasks.cancel(active.id)
-      }
+      if (active) await stop(active.id)
       await tasks.cancelAll({ type: 'analyze_library', libraryId })
       await tasks.cancelAll({ type: 'analyze_book', libraryId })
     },
 
     async cancelOne(scanId) {
-      await endScan(database, scanId, { status: 'cancelled' })
+      const scan = await findScan(database, scanId)
+      const stopped = await stop(scanId)
+      if (scan && stopped) await tasks.cancelAll({ type: 'analyze_book', libraryId: scan.library_id })
+      return stopped
     },
 
     async listActive(by = null) {

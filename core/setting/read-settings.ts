@@ -219,6 +219,7 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
     pageCacheBytesMax: get<number>('pageCacheMb') * 1024 * 1024,
     analysisDeadlineMs: get<number>('analysisDeadlineSeconds') * 1000,
     workerMemoryMbMax: get('workerMemoryMb'),
+    purgeAfterSeconds: get<number>('purgeAfterHours') * 3600,
     watchdogMs: get<number>('watchdogSeconds') * 1000,
     log: { level: get<string>('log.level') as Settings['log']['level'], format: get<string>('log.format') as Settings['log']['format'] },
     compatibility: { legacyNames: get('compatibility.legacyNames') },

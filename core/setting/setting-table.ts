@@ -206,6 +206,14 @@ export const SETTINGS = [
     about: 'JavaScript memory of one worker thread, in MB.',
   },
   {
+    key: 'purgeAfterHours',
+    flag: 'purge-after-hours',
+    env: 'CARREL_PURGE_AFTER_HOURS',
+    kind: { type: 'integer', min: 0, max: 8760 },
+    fallback: 24,
+    about: 'Where a library removes deleted books by itself: how long after one scan that found them gone another one must find the same.',
+  },
+  {
     key: 'watchdogSeconds',
     flag: 'watchdog-seconds',
     env: 'CARREL_WATCHDOG_SECONDS',

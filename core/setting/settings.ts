@@ -32,6 +32,8 @@ export interface Settings {
   analysisDeadlineMs: number
   /** Heap limit of one analysis thread. */
   workerMemoryMbMax: number
+  /** Between two scans that both must find a book gone before it is purged by itself. */
+  purgeAfterSeconds: number
   /** How long the main thread may stand still before the watchdog ends the process; 0 = as long as it does. */
   watchdogMs: number
   log: { level: 'debug' | 'info' | 'warn' | 'error' | 'silent'; format: 'pretty' | 'json' }

@@ -14,8 +14,8 @@ interface Parts {
 export async function cancelTask({ database, tasks, scans }: Parts, taskId: string): Promise<string> {
   const task = await getTask(database, taskId)
   // A scan has a row of its own that says how it stands.
-  if (task.taskType === 'scan_library') await scans.cancelOne(taskId)
-  if (!(await tasks.cancel(taskId))) refuse('conflict', `This task has ended already (${(await getTask(database, taskId)).status}).`)
+  const stop = async () => (task.taskType === 'scan_library' ? await scans.cancelOne(taskId) : await tasks.cancel(taskId))
+  if (!(await stop())) refuse('conflict', `This task has ended already (${(await getTask(database, taskId)).status}).`)
   return 'The task was cancelled.'
 }
 

@@ -59,6 +59,9 @@ const STATUS_OF_STATE = {
   cancelled: 'cancelled',
 } as const satisfies Record<string, TaskStatus>
 
+/** A cancelled task is under way until its run has ended, for until then it may still write. */
+const STATE = `CASE WHEN job.state = 'cancelled' AND EXISTS (SELECT 1 FROM task_runs WHERE task_id = job.id) THEN 'active' ELSE job.state::text END`
+
 interface TaskRow {
   id: string
   name: string
@@ -82,14 +85,14 @@ interface TaskRow {
 }
 
 const SELECT = `
-  SELECT j.id, j.name, j.state, j.priority, j.retry_count, j.retry_limit, j.data, j.output, j.start_after, j.created_on, j.started_on, j.completed_on,
+  SELECT j.id, j.name, j.shown_state AS state, j.priority, j.retry_count, j.retry_limit, j.data, j.output, j.start_after, j.created_on, j.started_on, j.completed_on,
     l.name AS library_name, s.title AS series_title, b.title AS book_title,
     r.node_id, r.progress_current, r.progress_total, r.progress_message
   FROM :jobs j
   LEFT JOIN libraries l ON l.id = (j.data ->> 'libraryId')::uuid
   LEFT JOIN books b ON b.id = (j.data ->> 'bookId')::uuid
   LEFT JOIN series s ON s.id = coalesce((j.data ->> 'seriesId')::uuid, b.series_id)
-  LEFT JOIN task_runs r ON r.task_id = j.id AND j.state = 'active'
+  LEFT JOIN task_runs r ON r.task_id = j.id AND j.shown_state = 'active'
   ORDER BY j.created_on DESC, j.id`
 
 /** Newest first. @param by who asks: tasks of hidden books and series are left out; null = the house itself */
@@ -102,7 +105,7 @@ export async function listTasks(
     .filter(([, status]) => filter.status === undefined || status === filter.status)
     .map(([state]) => state)
   return await readTasks(database, by, (jobs) => {
-    jobs.whereRaw(`state = ANY(CAST(? AS ${QUEUE_SCHEMA}.job_state[]))`, [states]).limit(filter.limit)
+    jobs.whereRaw(`${STATE} = ANY(CAST(? AS text[]))`, [states]).limit(filter.limit)
     if (filter.taskType !== undefined) jobs.where('name', filter.taskType)
   })
 }
@@ -117,7 +120,7 @@ async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.
   const restricted = by !== null && (await hasSharingGrants(database, by.userId)) ? by : null
   // Chosen before anything is joined: there may be a hundred thousand.
   const jobs = database(`${QUEUE_SCHEMA}.job`)
-    .select('*')
+    .select('*', database.raw(`${STATE} AS shown_state`))
     .whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
     .modify(choose)
     .orderByRaw('created_on DESC, id')
@@ -155,12 +158,14 @@ function showsNothingHidden(database: Knex, by: Caller): (jobs: Knex.QueryBuilde
 
 /** @param by as in `listTasks` */
 export async function countTasks(database: Knex, by: Caller | null = null): Promise<TaskStats> {
-  const jobs = database(`${QUEUE_SCHEMA}.job`).select('id', 'name', 'state').whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
+  const jobs = database(`${QUEUE_SCHEMA}.job`)
+    .select('id', 'name', database.raw(`${STATE} AS state`))
+    .whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
   const restricted = by !== null && (await hasSharingGrants(database, by.userId))
   if (by) jobs.modify(showsNothingPrivate(by))
   if (restricted) jobs.modify(showsNothingHidden(database, by))
   const { rows } = await database.raw(
-    `WITH j AS (:jobs) SELECT name, state::text, count(*)::int AS count FROM j GROUP BY name, state
+    `WITH j AS (:jobs) SELECT name, state, count(*)::int AS count FROM j GROUP BY name, state
      UNION ALL
      SELECT r.task_type, 'stale', count(*)::int FROM task_runs r WHERE ${by ? 'r.task_id IN (SELECT id FROM j) AND ' : ''}r.node_lock NOT IN (
        SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted

@@ -15,6 +15,9 @@ import { findPool } from '#test/support/pool.ts'
 import { findRules } from '#test/support/supervisor.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
+/** Between two scans that both find a book gone before it is purged by itself: a day, as ever. */
+export const PURGE_AFTER_SECONDS = 86_400
+
 /** One GIF pixel: the smallest page there is. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
@@ -52,7 +55,7 @@ export interface House {
   /** Writes a file below the root; without content a comic made from its path. */
   put(path: string, content?: string | Buffer): string
   /** Scans, and waits until no book waits for analysis. */
-  scan(mode?: 'normal' | 'deep'): Promise<ScanStatus>
+  scan(mode?: 'normal' | 'deep', options?: { confirm?: boolean }): Promise<ScanStatus>
   /** Rows by path relative to the root. */
   books(): Promise<Map<string, BookRow>>
   /** How often each file, by relative path, was analysed. */
@@ -69,7 +72,7 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
   const analyse = options.analyse ?? findPool().analyse
   const analysed = new Map<string, number>()
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder })
+  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: PURGE_AFTER_SECONDS })
   openAnalyses({
     database,
     tasks,
@@ -102,8 +105,8 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
       writeFileSync(full, content)
       return full
     },
-    async scan(mode) {
-      const { taskId } = await scans.start(libraryId, mode)
+    async scan(mode, scanOptions) {
+      const { taskId } = await scans.start(libraryId, mode, null, scanOptions)
       return await until(async () => {
         const status = await scans.getStatus(libraryId)
         const ended = status.taskId === taskId && ['completed', 'failed', 'cancelled'].includes(status.status)

@@ -34,6 +34,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     pageCacheBytesMax: 1_000_000,
     analysisDeadlineMs: 10_000,
     workerMemoryMbMax: 256,
+    purgeAfterSeconds: 86_400,
     watchdogMs: 0,
     log: { level: 'silent', format: 'json' },
     compatibility: { legacyNames: false },

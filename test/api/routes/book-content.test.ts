@@ -124,11 +124,7 @@ t.test('pages over HTTP', async (t) => {
   })
   for (const query of ['', '?format=png', '?width=320']) {
     const svg = await get(`/pages/2${query}`)
-    t.same(
-      [svg.status, JSON.parse(svg.bytes.toString()).error],
-      [422, 'page_unreadable'],
-      `an SVG is a program, not a picture ${query}`,
-    )
+    t.same([svg.status, JSON.parse(svg.bytes.toString()).error], [422, 'page_unreadable'], `an SVG is a program, not a picture ${query}`)
     t.match(svg.headers['content-type'], 'application/json')
   }
 

@@ -26,7 +26,7 @@ async function openTestLibraries(t: Test) {
   const server = await openTestServer(t, { routes: [...libraryRoutes, ...taskRoutes], settings: { dataFolder } })
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder })
+  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
   openAnalyses({ database, tasks, analyse: findPool().analyse, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })
   t.teardown(async () => {

@@ -14,7 +14,14 @@ t.test('tasks over HTTP', { timeout: 60_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1', retryDelaySeconds: 1 })
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: '/nonexistent' })
+  const scans = await openScans({
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder: '/nonexistent',
+    purgeAfterSeconds: 86_400,
+  })
   Object.assign(server.services, { tasks, scans })
   t.teardown(() => tasks.stop())
   const ask = <T = never>(method: string, path: string) => server.request<T>(method, `/api/v1${path}`, { token })
@@ -101,7 +108,14 @@ t.test('cancelling the task of a scan cancels the scan', { timeout: 60_000 }, as
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: '/nonexistent' })
+  const scans = await openScans({
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder: '/nonexistent',
+    purgeAfterSeconds: 86_400,
+  })
   Object.assign(server.services, { tasks, scans })
   t.teardown(() => tasks.stop())
   const libraryId = await addLibrary(database)
@@ -115,7 +129,14 @@ t.test('who may not see a series sees none of its tasks', { timeout: 60_000 }, a
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: '/nonexistent' })
+  const scans = await openScans({
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder: '/nonexistent',
+    purgeAfterSeconds: 86_400,
+  })
   Object.assign(server.services, { tasks, scans })
   t.teardown(() => tasks.stop())
   const denied = await server.signUp({ username: 'denied', role: 'maintainer' })

@@ -18,7 +18,7 @@ t.test('a folder becomes a library once', async (t) => {
   const parts = {
     database,
     rules: findRules(),
-    scans: await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: room }),
+    scans: await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: room, purgeAfterSeconds: 86_400 }),
   }
   const folder = path.join(room, 'Comics')
   await mkdir(path.join(folder, 'Series'), { recursive: true })

@@ -365,6 +365,11 @@ t.test('patterns, formats and an inactive library', async (t) => {
   unlinkSync(join(house.root, 'b.pdf'))
   await house.scan()
   t.equal((await house.books()).size, 4, 'what this scan missed may have been moved')
+  const earlier = {
+    started_at: house.database.raw(`started_at - interval '2 days'`),
+    boot_seconds: house.database.raw('boot_seconds - 172800'),
+  }
+  await house.database('scans').update(earlier)
   await house.scan()
   t.same(await house.database('series').where('path', 'b.pdf'), [], 'purged with its series')
   t.equal((await house.books()).size, 3)

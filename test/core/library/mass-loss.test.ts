@@ -10,6 +10,7 @@ import { silentLog } from '#core/log.ts'
 import type { TaskRun } from '#core/task/task.ts'
 import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { type House, openHouse } from '#test/support/house.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(110_000)
 
@@ -151,9 +152,9 @@ t.test('a library that was moved to the wrong folder', async (t) => {
   await house.scan()
   const wrong = `${house.root}-wrong`
   mkdirSync(wrong)
-  await editLibrary(house.database, house.libraryId, { path: wrong })
+  await editLibrary({ database: house.database, rules: findRules() }, house.libraryId, { path: wrong })
   t.match(await house.scan(), { status: 'failed', guard: { known: 4, missing: 4 } })
-  await editLibrary(house.database, house.libraryId, { path: house.root })
+  await editLibrary({ database: house.database, rules: findRules() }, house.libraryId, { path: house.root })
   t.match(await house.scan(), { status: 'completed', filesTotal: 4 })
   t.equal(await present(house), 4)
 })

@@ -9,6 +9,8 @@ import { openAnalyses } from '#core/book/analyses.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { openPageReader } from '#core/book/read-page.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
+import { openDiskProbe } from '#core/database/disk-space.ts'
+import { openDatabaseProbe } from '#core/database/liveness-query.ts'
 import { type Exports, openExports } from '#core/export/series-exports.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
 import { openReprocessing } from '#core/library/reprocess-titles.ts'
@@ -23,11 +25,16 @@ import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
 import { openRules } from '#plugins/template/rules.ts'
 import { openPool, type Pool } from '#workers/pool.ts'
 
+/** A load balancer asks every few seconds and gives up about then. */
+const HEALTH_DEADLINE_MS = 3_000
+
 /** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */
 export interface Ground {
   settings: Settings
   log: Log
   database: Knex
+  /** Connections for the question of health and for signing in, which others cannot use up; those of `database` unless given. */
+  reserved?: Knex
   /** The way out of the house for plugins; another in tests. */
   egress?: ReturnType<typeof openEgress>
   /** What is wrong with the data folder, where somebody watches it. */
@@ -101,7 +108,8 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const { settings, log, database } = ground
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
   const { pool, tasks, scans, exports, supervisor, rules, close: closeWork } = await openWork(ground)
-  const accounts = openAccounts({ database, settings, tokenKey: Buffer.from(key), log })
+  const reserved = ground.reserved ?? database
+  const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
   const loopWatch = openLoopWatch({ log })
   const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
@@ -132,6 +140,8 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
         ...plugins.services,
+        databaseState: openDatabaseProbe(reserved, { deadlineMs: HEALTH_DEADLINE_MS }),
+        diskState: openDiskProbe(settings.dataFolder, { deadlineMs: HEALTH_DEADLINE_MS }),
         poolHealthy: () => pool.healthy(),
         stalls: loopWatch.counts,
         dataFolderProblem: ground.dataFolderProblem ?? (() => null),

@@ -14,6 +14,7 @@ import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
 import { routes as ownRoutes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
+import { runInScope } from '#core/database/statement-scope.ts'
 import { CarrelError } from '#core/errors.ts'
 
 /** Time for all headers of a request to arrive: they fit one packet. Checked by Node every 30 s. */
@@ -122,7 +123,8 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       const { request, response } = exchange
       app.router.lookup(request, response)
       exchange.route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
-      await gate.enter(exchange)
+      // Who asks is found out for as long as it takes, whether or not they wait: others may ask by the same key.
+      await runInScope({ owner: exchange.address, signal: () => closing.signal }, () => gate.enter(exchange))
     }),
   )
 

@@ -2,6 +2,8 @@ import type { Knex } from 'knex'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { PageReader } from '#core/book/read-page.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
+import type { DiskState } from '#core/database/disk-space.ts'
+import type { DatabaseState } from '#core/database/liveness-query.ts'
 import type { Exports } from '#core/export/series-exports.ts'
 import type { StallCounts } from '#core/foundation/loop-watch.ts'
 import type { Scans } from '#core/library/scans.ts'
@@ -51,6 +53,10 @@ export interface Services {
   rules: Rules
   /** Renders what people and plugins write as templates. */
   templates: Templates
+  /** Whether the database answers and takes changes; for /health. */
+  databaseState: () => Promise<DatabaseState>
+  /** Whether there is room in the data folder; for /health. */
+  diskState: () => Promise<DiskState>
   /** Whether the worker pool takes work; for /health. */
   poolHealthy: () => boolean
   /** How often the event loop stood still. */

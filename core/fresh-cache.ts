@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { bounded } from '#core/bounded.ts'
-import { runOutOfScope } from '#core/database/statement-scope.ts'
+import { runForSeveral } from '#core/database/statement-scope.ts'
 
 /** Remembers what was loaded, for a short time; one load at a time per key. */
 export interface FreshCache<T extends object> {
@@ -30,7 +30,7 @@ export function openFreshCache<T extends object>(options: {
     const begun = generation
     try {
       // Others may wait for it too, and longer than the one who asked first.
-      const value = await runOutOfScope(() => options.load(key))
+      const value = await runForSeveral(() => options.load(key))
       if (begun === generation) {
         if (value === null || options.keep?.(value) === false) entries.delete(key)
         else entries.set(key, { value, freshUntil: performance.now() + options.freshMs })

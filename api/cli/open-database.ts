@@ -21,11 +21,15 @@ const POLL_MS = 200
 /** Requests wait for each other in the pool rather than in PostgreSQL: more connections than this make two cores slower. */
 const SERVER_POOL_MAX = 16
 const COMMAND_POOL_MAX = 4
+/** Who asks is remembered for seconds and looked up in a millisecond, so that few connections carry every request there is. */
+const RESERVED = { poolMax: 4, statementTimeoutMs: 5_000, acquireTimeoutMs: 5_000 }
 const OLDEST_VERSION = 150_000
 
 /** A database ready for use, and everything that was started for it. */
 export interface OpenedDatabase {
   database: Knex
+  /** A few connections more, of the server alone. */
+  reserved?: Knex
   /** With the data folder as it really is, links resolved. */
   settings: Settings
   /** True when a server runs on the data folder: it will do what is enqueued. */
@@ -49,12 +53,12 @@ export async function openOwnDatabase(options: {
   stop: AbortSignal
 }): Promise<OpenedDatabase> {
   const { settings, log } = options
-  const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex } = {}
+  const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex; reserved?: Knex } = {}
   // In the opposite order of opening; each part even when another fails.
   const close = async () => {
     held.folder?.announceClosing()
     try {
-      if (held.database) await closeDatabase(held.database)
+      await Promise.all([held.database, held.reserved].map((database) => database && closeDatabase(database)))
     } finally {
       try {
         await held.postgres?.close()
@@ -84,8 +88,11 @@ export async function openOwnDatabase(options: {
     if (held.postgres === undefined) await awaitForeign(held.database, log, options.stop)
     const ran = await migrate(held.database)
     if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
+    // Made when first needed, as all of them.
+    if (options.purpose === 'server') held.reserved = openDatabase({ url, log, ...RESERVED })
     return {
       database: held.database,
+      ...(held.reserved && { reserved: held.reserved }),
       settings: { ...settings, dataFolder: held.folder.path },
       serverRuns: false,
       ...(held.postgres && { databaseProcess: { pid: held.postgres.pid, cluster: path.join(held.folder.path, 'postgres') } }),

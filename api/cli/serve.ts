@@ -60,12 +60,7 @@ async function run(input: CommandInput): Promise<number> {
     const [{ openComposition }, { openServer }, { addLibrary }] = await load()
     const watch = await watchDataFolder(opened.settings.dataFolder, log)
     closers.push({ what: 'watch of the data folder', close: async () => watch.close() })
-    const composition = await openComposition({
-      settings: opened.settings,
-      log,
-      database: opened.database,
-      dataFolderProblem: watch.problem,
-    })
+    const composition = await openComposition({ ...opened, log, dataFolderProblem: watch.problem })
     closers.push({ what: 'workers and accounts', close: composition.close })
     const { services } = composition
 

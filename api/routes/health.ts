@@ -2,14 +2,15 @@ import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
-import { isAlive } from '#core/database/liveness-query.ts'
 import { refuse } from '#core/errors.ts'
 
-/** A load balancer asks every few seconds and gives up about then. */
-const DATABASE_DEADLINE_MS = 3_000
-
 const Ok = Type.Literal('ok')
-const Health = Type.Object({ status: Ok, database: Ok, pool: Ok, dataFolder: Ok }, { title: 'Health' })
+const Health = Type.Object({ status: Ok, database: Ok, disk: Ok, pool: Ok, dataFolder: Ok }, { title: 'Health' })
+
+/** What is said of each state that is not well. */
+const DATABASE = { read_only: 'the database takes no changes', unavailable: 'the database does not answer' } as const
+const DISK = { full: 'the disk of the data folder is full', missing: 'the data folder is not there' } as const
+const POOL = 'the worker pool is not well'
 
 export const healthRoutes: Route<Services>[] = [
   endpoint({
@@ -20,18 +21,21 @@ export const healthRoutes: Route<Services>[] = [
     allow: { who: 'public' },
     reply: Health,
     run: async ({ services }) => {
-      const database = await isAlive(services.database, { deadlineMs: DATABASE_DEADLINE_MS })
-      const pool = services.poolHealthy()
-      const folder = services.dataFolderProblem()
-      if (database && pool && folder === null) return { status: 'ok', database: 'ok', pool: 'ok', dataFolder: 'ok' } as const
+      const [database, disk] = await Promise.all([services.databaseState(), services.diskState()])
+      const pool = services.poolHealthy() ? 'ok' : 'unavailable'
+      const problem = services.dataFolderProblem()
+      const dataFolder = problem === null ? 'ok' : 'unavailable'
+      const details = { database, disk, pool, dataFolder } as const
       const ill = [
-        ...(database ? [] : ['the database does not answer']),
-        ...(pool ? [] : ['the worker pool is not well']),
-        ...(folder === null ? [] : [`the data folder ${folder}`]),
-      ]
-      const word = (good: boolean) => (good ? 'ok' : 'unavailable')
+        database !== 'ok' && DATABASE[database],
+        disk !== 'ok' && DISK[disk],
+        pool !== 'ok' && POOL,
+        problem !== null && `the data folder ${problem}`,
+      ].filter(Boolean)
+      if (ill.length === 0) return { status: 'ok', database: 'ok', disk: 'ok', pool: 'ok', dataFolder: 'ok' } as const
       return refuse('unavailable', `The server cannot work: ${ill.join(', ')}.`, {
-        details: { database: word(database), pool: word(pool), dataFolder: word(folder === null) },
+        details,
+        retryAfterSeconds: 5,
       })
     },
   }),

@@ -66,20 +66,24 @@ export interface Accounts {
   close(): Promise<void>
 }
 
-/** @param options.tokenKey HS256 key; at least 32 bytes */
+/**
+ * @param options.tokenKey HS256 key; at least 32 bytes
+ * @param options.reserved connections for finding callers and signing in, which lists cannot use up; those of `database` unless given
+ */
 export function openAccounts(options: {
   database: Knex
+  reserved?: Knex
   settings: Pick<Settings, 'accessTokenSeconds' | 'refreshTokenDays'>
   tokenKey: Uint8Array
   log: Log
 }): Accounts {
-  const { database, settings, log } = options
+  const { database, reserved = database, settings, log } = options
   const tokens = openTokens({ key: options.tokenKey, lifetimeSeconds: options.settings.accessTokenSeconds })
   const throttle = openLoginThrottle()
-  const devices = openKnownDevices({ database, key: options.tokenKey })
-  const callers = openCallers({ database, tokens, throttle, devices })
+  const devices = openKnownDevices({ database: reserved, key: options.tokenKey })
+  const callers = openCallers({ database: reserved, tokens, throttle, devices })
   const { accessTokenSeconds, refreshTokenDays } = settings
-  const signIn = openSignIn({ database, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
+  const signIn = openSignIn({ database: reserved, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
 
   async function recordUses(): Promise<void> {
     await callers.recordUses().catch((error: unknown) => log.warn({ error }, 'When API keys were last used could not be written down'))

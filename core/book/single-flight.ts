@@ -1,4 +1,4 @@
-import { runOutOfScope } from '#core/database/statement-scope.ts'
+import { runForSeveral } from '#core/database/statement-scope.ts'
 
 /** Runs the work of one key once, however many ask for it meanwhile. */
 export interface SingleFlight {
@@ -24,7 +24,7 @@ export function openSingleFlight(): SingleFlight {
     const abort = new AbortController()
     const flight: Flight = { abort, waiting: 0, promise: Promise.resolve() }
     // Whoever asked first may be the first to leave.
-    flight.promise = runOutOfScope(() => work(abort.signal)).finally(() => {
+    flight.promise = runForSeveral(() => work(abort.signal)).finally(() => {
       if (flights.get(key) === flight) flights.delete(key)
     })
     // Every waiter may have left before it fails.

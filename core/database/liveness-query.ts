@@ -1,47 +1,34 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { runInScope } from '#core/database/statement-scope.ts'
+import { openSharedProbe } from '#core/foundation/shared-probe.ts'
 
-/** Anybody may ask, as often as they like: a second is fresh enough for a load balancer and makes a flood one query a second. */
-const SHARED_MS = 1_000
+/** `read_only`: it answers but takes no changes, for want of space or because an administrator wants it so. */
+export type DatabaseState = 'ok' | 'read_only' | 'unavailable'
 
-interface Probe {
-  /** The query under way: one that hangs must not be followed by more of them, each holding a connection or waiting for one. */
-  running: Promise<boolean> | null
-  answer: boolean
-  goodUntil: number
+/** Codes of PostgreSQL that say so: insufficient_resources as disk_full, read_only_sql_transaction, io_error. */
+const REFUSES_CHANGES = /^(?:53\w{3}|25006|58030)$/
+/** No connection to be had at all is none of these, though it stands among them. */
+const TOO_MANY_CONNECTIONS = '53300'
+
+/**
+ * Asks whether the database answers and takes changes, by a change of one row, at most once a second.
+ * @param database a pool of its own: the others may be full
+ * @param options.deadlineMs after which it counts as unavailable; the answer never takes longer
+ */
+export function openDatabaseProbe(database: Knex, { deadlineMs }: { deadlineMs: number }): () => Promise<DatabaseState> {
+  return openSharedProbe<DatabaseState>({ ask: () => ask(database), late: 'unavailable', deadlineMs })
 }
 
-const probes = new WeakMap<Knex, Probe>()
-
-/** Whether the database answers a query within the deadline, or did so within the last second. Never throws. */
-export async function isAlive(database: Knex, { deadlineMs }: { deadlineMs: number }): Promise<boolean> {
-  const probe = probes.get(database) ?? { running: null, answer: false, goodUntil: 0 }
-  probes.set(database, probe)
-  if (performance.now() < probe.goodUntil) return probe.answer
-  probe.running ??= ask(database).then((answer) => {
-    probe.running = null
-    return settle(probe, answer)
-  })
-  const over = new AbortController()
-  const late = sleep(deadlineMs, null, { signal: over.signal, ref: false }).catch(() => null)
+async function ask(database: Knex): Promise<DatabaseState> {
+  const never = new AbortController()
   try {
-    return (await Promise.race([probe.running, late])) ?? settle(probe, false)
-  } finally {
-    over.abort()
-  }
-}
-
-function settle(probe: Probe, answer: boolean): boolean {
-  probe.answer = answer
-  probe.goodUntil = performance.now() + SHARED_MS
-  return answer
-}
-
-async function ask(database: Knex): Promise<boolean> {
-  try {
-    await database.raw('SELECT 1')
-    return true
-  } catch {
-    return false
+    // Within a scope, so that a connection on which nothing comes back is cut and the next question gets another one.
+    await runInScope({ owner: 'health', signal: () => never.signal }, () =>
+      database('health_probe').insert({ id: 1, written_at: database.fn.now() }).onConflict('id').merge(),
+    )
+    return 'ok'
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    return REFUSES_CHANGES.test(code) && code !== TOO_MANY_CONNECTIONS ? 'read_only' : 'unavailable'
   }
 }

@@ -37,9 +37,15 @@ export async function runInScope<T>(scope: StatementScope, work: () => Promise<T
   }
 }
 
-/** Runs work that is not done for the present scope alone: what several wait for must not be cancelled because one of them has left. */
-export function runOutOfScope<T>(work: () => Promise<T>): Promise<T> {
-  return storage.run(null, async () => await work())
+const never = new AbortController().signal
+
+/**
+ * Runs work that several may wait for: its limits are those of the present scope, but it is not cancelled because one of them has left, and it
+ * ends by itself.
+ */
+export function runForSeveral<T>(work: () => Promise<T>): Promise<T> {
+  const stored = currentScope()
+  return stored === null ? work() : runInScope({ owner: stored.scope.owner, signal: () => never }, work)
 }
 
 /** Runs work whose statements have a place already. */

@@ -48,6 +48,14 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
   }
 }
 
+/** What /health asks, where a test is not about that. */
+export const WELL = {
+  databaseState: async () => 'ok',
+  diskState: async () => 'ok',
+  poolHealthy: () => true,
+  dataFolderProblem: () => null,
+} as const
+
 export interface Answer<T = unknown> {
   status: number
   headers: Headers
@@ -106,7 +114,7 @@ export async function openTestServer(
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
   const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), log })
   const given = {
-    ...{ settings, log, database, accounts, rules: findRules(), poolHealthy: () => true, dataFolderProblem: () => null },
+    ...{ settings, log, database, accounts, rules: findRules(), ...WELL },
     ...options.services?.({ database, settings, accounts }),
   }
   const services = new Proxy(given, {

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { SignedIn } from '#core/account/sign-in.ts'
+import type { DiskState } from '#core/database/disk-space.ts'
+import { openDatabaseProbe } from '#core/database/liveness-query.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 const FIRST = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
@@ -41,8 +43,15 @@ t.test('the operator may have made the administrator by settings', async (t) => 
 
 t.test('health tells what is wrong, info what this is', async (t) => {
   let pool = true
-  const server = await openTestServer(t, { services: () => ({ poolHealthy: () => pool }) })
-  t.match(await server.request('GET', '/health'), { status: 200, json: { status: 'ok', database: 'ok', pool: 'ok' } })
+  let disk: DiskState = 'ok'
+  const server = await openTestServer(t, {
+    services: ({ database }) => ({
+      databaseState: openDatabaseProbe(database, { deadlineMs: 10_000 }),
+      diskState: async () => disk,
+      poolHealthy: () => pool,
+    }),
+  })
+  t.match(await server.request('GET', '/health'), { status: 200, json: { status: 'ok', database: 'ok', disk: 'ok', pool: 'ok' } })
   pool = false
   const ill = await server.request('GET', '/health')
   t.equal(ill.status, 503)
@@ -53,6 +62,9 @@ t.test('health tells what is wrong, info what this is', async (t) => {
     details: { database: 'ok', pool: 'unavailable' },
   })
   pool = true
+  disk = 'full'
+  t.match(await server.request('GET', '/health'), { status: 503, json: { message: /disk .* full/, details: { disk: 'full', pool: 'ok' } } })
+  disk = 'ok'
   t.match(await server.request('GET', '/api/v1/info'), { status: 200, json: { name: 'Carrel', version: /^\d+\.\d+\.\d+/ } })
   await server.database.destroy()
   // The last answer of the database is believed for a second.

@@ -1,34 +1,100 @@
+import { statfs } from 'node:fs/promises'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { isAlive } from '#core/database/liveness-query.ts'
+import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDiskProbe } from '#core/database/disk-space.ts'
+import { openDatabaseProbe } from '#core/database/liveness-query.ts'
+import { openSharedProbe } from '#core/foundation/shared-probe.ts'
+import { silentLog } from '#core/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-t.test('many who ask at once cost one query, and its answer holds for a second', async (t) => {
+/** How long an answer holds, and a little. */
+const STALE_MS = 1_100
+
+t.test('many who ask at once cost one question, and its answer holds for a second', async (t) => {
   const { database } = await openTestDatabase(t)
   let queries = 0
   database.on('query', () => queries++)
-  const ask = () => isAlive(database, { deadlineMs: 3_000 })
-  t.same(new Set(await Promise.all(Array.from({ length: 20 }, ask))), new Set([true]))
-  t.equal(await ask(), true)
+  const ask = openDatabaseProbe(database, { deadlineMs: 30_000 })
+  t.same(new Set(await Promise.all(Array.from({ length: 20 }, ask))), new Set(['ok']))
   t.equal(queries, 1)
-  await sleep(1_050)
-  t.equal(await ask(), true)
+  await sleep(STALE_MS)
+  t.equal(await ask(), 'ok')
   t.equal(queries, 2, 'then it is asked again')
 })
 
-t.test('a database that does not answer gets no second question while the first waits', async (t) => {
+t.test('a database that takes no changes is told from one that does not answer', async (t) => {
   const { database } = await openTestDatabase(t)
-  const most = database.client.pool.max as number
-  const held = await Promise.all(Array.from({ length: most }, () => database.client.acquireConnection()))
-  const ask = () => isAlive(database, { deadlineMs: 50 })
-  t.same(await Promise.all([ask(), ask()]), [false, false])
-  const begun = performance.now()
-  t.equal(await ask(), false)
-  t.ok(performance.now() - begun < 40, 'the answer is shared')
-  await sleep(1_050)
-  t.equal(await ask(), false)
-  t.equal(database.client.pool.numPendingAcquires(), 1)
-  for (const connection of held) await database.client.releaseConnection(connection)
-  await sleep(100)
-  t.equal(await ask(), true, 'the late answer counts')
+  const ask = openDatabaseProbe(database, { deadlineMs: 30_000 })
+  t.equal(await ask(), 'ok')
+  for (const code of ['53100', '25006']) {
+    await database.raw(`
+      CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$;
+      CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON health_probe FOR EACH ROW EXECUTE FUNCTION refuse()
+    `)
+    await sleep(STALE_MS)
+    t.equal(await ask(), 'read_only', code)
+  }
+  await database.raw('DROP TRIGGER refuse ON health_probe; DROP FUNCTION refuse')
+  await database.raw(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+  await database.raw(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  )
+  await database.raw('SET default_transaction_read_only = on')
+  await sleep(STALE_MS)
+  t.equal(await ask(), 'read_only', 'an administrator wants it so')
+  await database.destroy()
+  await sleep(STALE_MS)
+  t.equal(await ask(), 'unavailable')
+})
+
+t.test('a database that does not answer is cut, and asked again over another connection', async (t) => {
+  const { database, url } = await openTestDatabase(t)
+  const limits = { requestMs: 300, cheapMs: 100 }
+  const own = openDatabase({ url, poolMax: 2, log: silentLog, limits })
+  t.teardown(() => closeDatabase(own))
+  const ask = openDatabaseProbe(own, { deadlineMs: 50 })
+  await database('health_probe').insert({ id: 1, written_at: new Date() })
+  const locked = await database.transaction()
+  await locked('health_probe').forUpdate()
+  t.same(await Promise.all([ask(), ask()]), ['unavailable', 'unavailable'])
+  await sleep(STALE_MS)
+  t.equal(await ask(), 'unavailable')
+  await locked.rollback()
+  let answer = await ask()
+  for (const end = performance.now() + 10_000; answer !== 'ok' && performance.now() < end; answer = await ask()) await sleep(100)
+  t.equal(answer, 'ok', 'it heals by itself')
+})
+
+t.test('one question is under way at a time, and its late answer counts', async (t) => {
+  // Its own timers keep no process alive.
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(alive))
+  let asked = 0
+  const first = Promise.withResolvers<string>()
+  const ask = openSharedProbe({
+    ask: () => {
+      asked++
+      return first.promise
+    },
+    late: 'late',
+    deadlineMs: 20,
+  })
+  t.same(await Promise.all([ask(), ask()]), ['late', 'late'])
+  await sleep(STALE_MS)
+  t.equal(await ask(), 'late')
+  t.equal(asked, 1)
+  first.resolve('well')
+  await first.promise
+  await sleep(10)
+  t.equal(await ask(), 'well')
+})
+
+t.test('a disk that is full and a folder that has gone', async (t) => {
+  const folder = t.testdir({ data: {} })
+  const { bavail, bsize } = await statfs(folder)
+  t.equal(await openDiskProbe(folder, { deadlineMs: 30_000, freeBytesMin: 0 })(), 'ok')
+  t.equal(await openDiskProbe(folder, { deadlineMs: 30_000, freeBytesMin: 2 * bavail * bsize + 1e12 })(), 'full')
+  t.equal(await openDiskProbe(path.join(folder, 'gone'), { deadlineMs: 30_000 })(), 'missing')
 })

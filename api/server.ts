@@ -1,10 +1,11 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import restify, { type Handler, type Request } from 'restify'
 import { SECURITY_HEADERS } from '#api/http/answer.ts'
 import { openAuthentication } from '#api/http/authentication.ts'
 import { openClientAddress } from '#api/http/client-address.ts'
+import { watchConnections } from '#api/http/connections.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
@@ -42,6 +43,8 @@ export interface ServerOptions {
   routes?: readonly Route<Services>[]
   bodyDeadlineMs?: number
   headersTimeoutMs?: number
+  /** Instead of what the machine allows. */
+  connections?: { connectionsMax?: number; firstByteMs?: number }
 }
 
 export interface Server {
@@ -60,8 +63,6 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   const gate = openGate({ limiter, authentication: openAuthentication(services.accounts.callers), callers: services.accounts.callers })
   const handlers = openHandlers(services, { bodyDeadlineMs: options.bodyDeadlineMs ?? BODY_DEADLINE_MS })
   const exchanges = new WeakMap<Request, Exchange<Services>>()
-  /** Per connection those that are not over; with pipelining there are several. */
-  const answers = new WeakMap<Socket, Set<ServerResponse>>()
   const routeOfName = new Map<string, Route<Services>>()
   // Handlers that wait for something tell the client of their failure; this tells them that nobody will read it.
   const closing = new AbortController()
@@ -74,6 +75,12 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   const restifyLog = { trace() {}, debug() {}, info: say('debug'), warn: say('warn'), error: say('warn'), fatal: say('warn') }
   const app = restify.createServer({ name: '', log: restifyLog, maxParamLength: PARAMETER_LENGTH_MAX })
   const http = app.server
+  const connections = watchConnections(http, {
+    perAddress: settings.connectionsPerAddress,
+    isProxy: addresses.isProxy,
+    log,
+    ...options.connections,
+  })
 
   // Sees every request before restify does anything with it: here a hostile Host header is caught, which would throw outside of
   // any handler when the router parses it.
@@ -92,7 +99,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       badCredential: false,
     }
     exchanges.set(request, exchange)
-    noteAnswer(request.socket, response)
+    connections.note(request.socket, response)
     response.setHeader('X-Request-Id', exchange.id)
     for (const name in SECURITY_HEADERS) response.setHeader(name, SECURITY_HEADERS[name] as string)
     if (draining.signal.aborted) response.setHeader('Connection', 'close')
@@ -171,15 +178,9 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     void answerFailure(exchange, error, log)
   }
 
-  function noteAnswer(socket: Socket, answer: ServerResponse): void {
-    const open = answers.get(socket) ?? new Set()
-    answers.set(socket, open.add(answer))
-    answer.once('close', () => open.delete(answer))
-  }
-
   function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
     // What we write after the head of an answer the client reads as a part of that answer; hanging up says "incomplete".
-    const begun = [...(answers.get(socket) ?? [])].some((answer) => answer.headersSent)
+    const begun = [...connections.answersOf(socket)].some((answer) => answer.headersSent)
     if (error.code === 'ECONNRESET' || !socket.writable || begun) {
       socket.destroy()
       return
@@ -200,11 +201,6 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
   }
 
-  const sockets = new Set<Socket>()
-  http.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
   // Restify passes the errors of listening on to listeners it expects to be there.
   app.on('error', () => {})
   http.headersTimeout = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
@@ -245,7 +241,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       // anything (browsers open some in advance) Node does not count as idle.
       const sweep = setInterval(() => {
         http.closeIdleConnections()
-        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+        connections.endSilent()
       }, SWEEP_MS)
       await Promise.race([closed, timer])
       clearInterval(sweep)

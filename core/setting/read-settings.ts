@@ -211,6 +211,7 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
       anonymous: { perSecond: get('rateLimit.anonymous.perSecond'), burst: get('rateLimit.anonymous.burst') },
       authenticated: { perSecond: get('rateLimit.authenticated.perSecond'), burst: get('rateLimit.authenticated.burst') },
     },
+    connectionsPerAddress: get('connectionsPerAddress'),
     trustedProxies: get('trustedProxies'),
     tokenKey: tokenKey ?? null,
     accessTokenSeconds: get('accessTokenSeconds'),

@@ -141,6 +141,14 @@ export const SETTINGS = [
     about: 'How many of them may come at once.',
   },
   {
+    key: 'connectionsPerAddress',
+    flag: 'connections-per-address',
+    env: 'CARREL_CONNECTIONS_PER_ADDRESS',
+    kind: { type: 'integer', min: 8, max: 100_000 },
+    fallback: 256,
+    about: 'Connections of one address at once; a trusted proxy has as many as there are.',
+  },
+  {
     key: 'trustedProxies',
     flag: 'trusted-proxy',
     env: 'CARREL_TRUSTED_PROXIES',

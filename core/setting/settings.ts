@@ -18,6 +18,8 @@ export interface Settings {
     anonymous: { perSecond: number; burst: number }
     authenticated: { perSecond: number; burst: number }
   }
+  /** Connections of one address at once. */
+  connectionsPerAddress: number
   /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[]
   /** HS256 key, at least 32 bytes; null = made at first start and kept in the data folder with mode 0600. */

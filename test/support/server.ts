@@ -26,6 +26,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     databaseUrl: null,
     firstAdmin: null,
     rateLimit: { enabled: false, anonymous: { perSecond: 10, burst: 50 }, authenticated: { perSecond: 50, burst: 200 } },
+    connectionsPerAddress: 256,
     trustedProxies: [],
     tokenKey: null,
     accessTokenSeconds: 3600,

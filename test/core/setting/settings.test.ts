@@ -34,6 +34,7 @@ t.test('with nothing given', async (t) => {
     databaseUrl: null,
     firstAdmin: null,
     rateLimit: { enabled: true, anonymous: { perSecond: 10, burst: 50 }, authenticated: { perSecond: 50, burst: 200 } },
+    connectionsPerAddress: 256,
     tokenKey: null,
     accessTokenSeconds: 3600,
     cookieSecure: false,

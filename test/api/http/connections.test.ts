@@ -1,0 +1,116 @@
+import net, { type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import Type from 'typebox'
+import { endpoint } from '#api/routes/route.ts'
+import { get, openTestServer } from '#test/support/server.ts'
+
+const routes = [
+  endpoint({
+    method: 'GET',
+    path: '/wait/:ms',
+    summary: 'answers after a while',
+    tag: 'test',
+    allow: { who: 'public' },
+    params: Type.Object({ ms: Type.Integer() }),
+    reply: Type.Integer(),
+    run: async ({ signal }, { params }) => {
+      await sleep(params.ms, undefined, { signal })
+      return params.ms
+    },
+  }),
+]
+const ASK = (ms: number) => `GET /wait/${ms} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+/** A connection and what has become of it. */
+interface Line {
+  socket: Socket
+  text: string
+  closed: Promise<void>
+  isClosed: boolean
+}
+
+async function connect(t: Test, port: number, said = '', localAddress = '127.0.0.1'): Promise<Line> {
+  const socket = net.connect({ port, host: '127.0.0.1', localAddress })
+  const line: Line = { socket, text: '', isClosed: false, closed: Promise.resolve() }
+  line.closed = new Promise((resolve) => {
+    socket.once('close', () => {
+      line.isClosed = true
+      resolve()
+    })
+  })
+  socket.on('data', (chunk) => {
+    line.text += chunk.toString('latin1')
+  })
+  socket.on('error', () => {})
+  t.teardown(() => socket.destroy())
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
+  if (said !== '') socket.write(said)
+  return line
+}
+
+/** Tells whether it comes true within the patience of a slow machine. */
+async function comes(isSo: () => boolean): Promise<boolean> {
+  for (const end = performance.now() + 10_000; performance.now() < end; await sleep(10)) if (isSo()) return true
+  return false
+}
+
+t.test('silent connections keep nobody out: the oldest of them are given up', async (t) => {
+  const { url, port } = await openTestServer(t, { routes, admin: false, server: { connections: { connectionsMax: 10 } } })
+  const talking = await connect(t, port, ASK(60_000))
+  const silent: Line[] = []
+  for (let count = 0; count < 40; count++) silent.push(await connect(t, port))
+  t.equal((await get(`${url}/wait/0`, { headers: { connection: 'close' } })).status, 200)
+  t.ok(await comes(() => silent.filter(({ isClosed }) => !isClosed).length <= 10))
+  t.ok(silent[0]?.isClosed, 'the oldest')
+  t.notOk(silent.at(-1)?.isClosed, 'and not the youngest')
+  t.notOk(talking.isClosed, 'nor one that is being answered')
+})
+
+t.test('then those that are quiet between two requests; where all are being answered a new one is refused', async (t) => {
+  const { port } = await openTestServer(t, { routes, admin: false, server: { connections: { connectionsMax: 3 } } })
+  const quiet = await connect(t, port, ASK(0))
+  t.ok(await comes(() => quiet.text.includes('200 OK')))
+  const busy: Line[] = []
+  for (let count = 0; count < 3; count++) {
+    busy.push(await connect(t, port, ASK(1_500)))
+    await sleep(100)
+  }
+  t.ok(await comes(() => quiet.isClosed))
+  const refused = await connect(t, port, ASK(0))
+  await refused.closed
+  t.equal(refused.text, '')
+  t.ok(await comes(() => busy.every(({ text }) => text.includes('200 OK'))), 'those are answered')
+  const later = await connect(t, port, ASK(0))
+  t.ok(await comes(() => later.text.includes('200 OK')), 'and there is room again')
+})
+
+t.test('one address has so many, and takes them from nobody else', async (t) => {
+  const { port } = await openTestServer(t, { routes, admin: false, settings: { connectionsPerAddress: 8 } })
+  const other = await connect(t, port, '', '127.0.0.2')
+  const own: Line[] = []
+  for (let count = 0; count < 30; count++) own.push(await connect(t, port))
+  t.ok(await comes(() => own.filter(({ isClosed }) => !isClosed).length === 8))
+  t.notOk(other.isClosed)
+  other.socket.write(ASK(0))
+  t.ok(await comes(() => other.text.includes('200 OK')))
+})
+
+t.test('a trusted proxy stands for many', async (t) => {
+  const settings = { connectionsPerAddress: 8, trustedProxies: ['127.0.0.1'] }
+  const { port } = await openTestServer(t, { routes, admin: false, settings })
+  const lines: Line[] = []
+  for (let count = 0; count < 20; count++) lines.push(await connect(t, port, ASK(0)))
+  t.ok(await comes(() => lines.every(({ text }) => text.includes('200 OK'))))
+  t.notOk(lines.some(({ isClosed }) => isClosed))
+})
+
+t.test('whoever says nothing at all is hung up, whoever has asked is not', async (t) => {
+  const { port } = await openTestServer(t, { routes, admin: false, server: { connections: { firstByteMs: 300 } } })
+  const asked = await connect(t, port, ASK(1_000))
+  const silent = await connect(t, port)
+  await silent.closed
+  t.equal(silent.text, '')
+  t.ok(await comes(() => asked.text.includes('200 OK')))
+  t.notOk(asked.isClosed)
+})

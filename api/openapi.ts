@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
+import { constants, gzipSync } from 'node:zlib'
 import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
-import { type Endpoint, endpointOf, type Route } from '#api/http/endpoint.ts'
+import { type Route, type Stream, type StreamReply, streamOf } from '#api/http/endpoint.ts'
 import { closeObjects } from '#api/http/input.ts'
 import { NAME, VERSION } from '#api/version.ts'
 
@@ -60,23 +62,30 @@ export function describeRoutes(routes: readonly Route<never>[]): OpenApi {
   }
 }
 
-/** The route that serves the description of all routes, its own included. */
-export function openApiRoute<Services>(
-  routes: () => readonly Route<Services>[],
-): Endpoint<Services, undefined, undefined, undefined, TSchema> {
-  let described: OpenApi | undefined
-  return endpointOf<Services>()({
-    method: 'GET',
+/** The route that serves the description of all routes, its own included. It is written down once, with its compressed form. */
+export function openApiRoute<Services>(routes: () => readonly Route<Services>[]): Stream<Services> {
+  let reply: StreamReply | undefined
+  return streamOf<Services>()({
     path: '/api/openapi.json',
     summary: 'This API as an OpenAPI 3.1 document.',
     tag: 'info',
     allow: { who: 'public' },
-    reply: Type.Unknown(),
-    run: async () => {
-      described ??= describeRoutes(routes())
-      return described
-    },
+    mediaTypes: ['application/json'],
+    run: async () => (reply ??= writeOnce(describeRoutes(routes()))),
   })
+}
+
+/** Everybody may ask for it, and it is half a megabyte: nothing is done for the second who asks. */
+function writeOnce(document: OpenApi): StreamReply {
+  const bytes = Buffer.from(JSON.stringify(document))
+  return {
+    kind: 'bytes',
+    bytes,
+    gzipped: gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }),
+    mediaType: 'application/json; charset=utf-8',
+    etag: createHash('sha256').update(bytes).digest('base64url').slice(0, 22),
+    cacheControl: 'no-cache',
+  }
 }
 
 function describeRoute(route: Route<never>, schema: (given: TSchema) => Json): Json {

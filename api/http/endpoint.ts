@@ -75,6 +75,8 @@ export type StreamReply =
   | {
       kind: 'bytes'
       bytes: Uint8Array
+      /** The same, compressed once and for all, for clients that take it. */
+      gzipped?: Uint8Array
       mediaType: string
       /** 200 unless said: of a page that tells a person in a browser what went wrong. */
       status?: 200 | 400

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import { sendNothing } from '#api/http/answer.ts'
+import { appendVary, sendNothing, takesGzip } from '#api/http/answer.ts'
 import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
@@ -37,13 +37,19 @@ async function sendMade(response: ServerResponse, reply: Extract<StreamReply, { 
 const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-stream' }
 
 function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): void {
-  setValidators(response, reply.cacheControl, reply)
-  if (endsByCondition(response, reply)) return
+  const gzipped = takesGzip(response.req.headers['accept-encoding']) ? reply.gzipped : undefined
+  // A strong ETag names these very bytes (RFC 9110, 8.8.3).
+  const validators = gzipped && reply.etag !== undefined ? { ...reply, etag: `${reply.etag}-gzip` } : reply
+  const bytes = gzipped ?? reply.bytes
+  if (reply.gzipped) appendVary(response, 'Accept-Encoding')
+  setValidators(response, reply.cacheControl, validators)
+  if (endsByCondition(response, validators)) return
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
+  if (gzipped) response.setHeader('Content-Encoding', 'gzip')
   response.setHeader('Content-Type', reply.mediaType)
-  response.setHeader('Content-Length', reply.bytes.byteLength)
+  response.setHeader('Content-Length', bytes.byteLength)
   response.writeHead(reply.status ?? 200)
-  response.end(reply.bytes)
+  response.end(bytes)
 }
 
 async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { kind: 'file' }>): Promise<void> {

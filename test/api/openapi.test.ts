@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import t from 'tap'
@@ -6,7 +7,7 @@ import Type from 'typebox'
 import { describeRoutes, type OpenApi } from '#api/openapi.ts'
 import { routes } from '#api/routes/index.ts'
 import { endpoint } from '#api/routes/route.ts'
-import { openTestServer } from '#test/support/server.ts'
+import { get, openTestServer } from '#test/support/server.ts'
 
 const described: OpenApi = JSON.parse(JSON.stringify(describeRoutes(routes)))
 
@@ -51,6 +52,25 @@ t.test('it is served, and every operation in it is sound', async (t) => {
   }
   t.match(described.paths['/api/v1/auth/login']?.['post'], { security: [], responses: { 200: {}, 400: {}, 413: {}, 415: {}, 422: {} } })
   t.match(described.paths['/api/v1/users/{userId}']?.['delete'], { responses: { 204: {}, 401: {}, 403: {}, 404: {} } })
+})
+
+t.test('it is written and compressed once, and not sent to who has it', async (t) => {
+  const server = await openTestServer(t, { admin: false })
+  const ask = (headers: Record<string, string>) => get(`${server.url}/api/openapi.json`, { headers })
+  const plain = await ask({ 'accept-encoding': 'identity' })
+  const packed = await ask({ 'accept-encoding': 'gzip' })
+  t.match([plain.status, packed.status], [200, 200])
+  t.match(packed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding', 'content-type': 'application/json; charset=utf-8' })
+  t.ok(gunzipSync(packed.bytes).equals(plain.bytes))
+  t.ok((await ask({ 'accept-encoding': 'gzip' })).bytes.equals(packed.bytes))
+  t.not(packed.headers.etag, plain.headers.etag, 'other bytes have another name')
+  for (const [encoding, { headers }] of [
+    ['gzip', packed],
+    ['identity', plain],
+  ] as const) {
+    const again = await ask({ 'accept-encoding': encoding, 'if-none-match': String(headers.etag) })
+    t.match([again.status, again.bytes.length], [304, 0], encoding)
+  }
 })
 
 t.test('two shapes cannot have one title', async (t) => {

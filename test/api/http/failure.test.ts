@@ -223,3 +223,64 @@ t.test('an answer that cannot be written down is an error like others', async (t
   const { url } = await openTestServer(t, { routes, admin: false, log: silentLog })
   for (const way of ['circle', 'getter', 'bigint']) t.equal((await get(`${url}/${way}/0`)).status, 500, way)
 })
+
+const sleepRoute = endpoint({
+  method: 'GET',
+  path: '/sleep/:index',
+  summary: 'keeps the database busy',
+  tag: 'test',
+  allow: { who: 'user' },
+  params,
+  run: async ({ services }, input) => {
+    await services.database.raw('SELECT pg_sleep(?)', [input.params.index])
+    return undefined
+  },
+})
+
+t.test('whose connection to the database ends is told so, and the next request gets another', async (t) => {
+  const { database, request, adminToken, signUp } = await openTestServer(t, { routes: [sleepRoute], log: silentLog })
+  const readers = [{ token: adminToken }, await signUp({ username: 'bob' }), await signUp({ username: 'cleo' })]
+  const asked = Array.from({ length: 24 }, (_, index) => request('GET', '/sleep/4', { token: readers[index % 3]?.token ?? '' }))
+  // Again and again, for connections are made anew.
+  const cut = async () => {
+    await database.raw(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
+  }
+  for (let turn = 0; turn < 10; turn++) {
+    await sleep(100)
+    await cut().catch(() => {})
+  }
+  const answers = await Promise.all(asked)
+  t.equal(answers.filter(({ status }) => status === 204 || status === 503).length, 24, 'all are answered')
+  t.ok(answers.some(({ status }) => status === 503))
+  for (const answer of answers) if (answer.status === 503) t.match(answer.headers.get('retry-after'), /^\d+$/)
+  t.equal((await request('GET', '/sleep/0', { token: adminToken })).status, 204)
+})
+
+t.test('readers who keep the database busy keep nobody else out', async (t) => {
+  const { request, signUp } = await openTestServer(t, { routes: [sleepRoute], log: silentLog })
+  const [greedy, other] = [await signUp({ username: 'bob' }), await signUp({ username: 'cleo' })]
+  const asked = Array.from({ length: 24 }, () => request('GET', '/sleep/60', { token: greedy.token }))
+  await sleep(1_000)
+  for (let turn = 0; turn < 5; turn++)
+    t.equal((await request('GET', '/sleep/0', { token: other.token })).status, 204, 'others are answered')
+  const answers = await Promise.all(asked)
+  t.same([...new Set(answers.map(({ status }) => status))], [503])
+  for (const answer of answers) {
+    t.match(answer.json, { error: 'unavailable', message: /Narrow|narrow|Ask for less/ })
+    t.match(answer.headers.get('retry-after'), /^\d+$/)
+  }
+})
+
+t.test('a disk without space is told as that', async (t) => {
+  const { database, request } = await openTestServer(t, { log: silentLog, admin: false })
+  await database.raw(`
+    CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER full_disk BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION full_disk()
+  `)
+  const body = { username: 'bob', email: 'bob@example.org', password: 'a long enough password' }
+  const answer = await request('POST', '/api/v1/setup/initialize', { body })
+  t.match(answer, { status: 503, json: { error: 'unavailable', message: /disk .* full/ } })
+  t.match(answer.headers.get('retry-after'), /^\d+$/)
+})

@@ -56,6 +56,7 @@ const OWN: RegExp[] = [
   /\/(libraries\/\{\}\/jobs(\/|$)|library-jobs\/)/,
   /\/admin\/plugins\/\{\}\/(logs|calls)(\/|$)/,
   /\/admin\/plugins\/\{\}\/(consent|versions)$/,
+  / \/api\/v1\/metrics\/server$/,
   / \/api\/openapi\.json$/,
 ]
 

@@ -106,6 +106,8 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
       return full
     },
     async scan(mode, scanOptions) {
+      // One that a test began without waiting for its end may still be on its last files.
+      await until(async () => (await scans.listActive()).length === 0)
       const { taskId } = await scans.start(libraryId, mode, null, scanOptions)
       return await until(async () => {
         const status = await scans.getStatus(libraryId)

@@ -164,7 +164,7 @@ t.test('who burns the computer with templates does not slow the others', async (
   t.ok((statuses.get(422) ?? 0) > 0, 'the bombs were stopped')
   t.equal(statuses.get(500) ?? 0, 0)
   // How much slower they are is what bench:templates measures, where nothing else runs.
-  t.ok(loaded.served > 10, `others are served meanwhile: ${JSON.stringify(told)}`)
+  t.ok(loaded.served > quiet.served / 20, `others are served meanwhile: ${JSON.stringify(told)}`)
 })
 
 t.test('whatever conditions cost, others have their turn', async (t) => {
@@ -176,8 +176,7 @@ t.test('whatever conditions cost, others have their turn', async (t) => {
     [{ rules: Array.from({ length: 200 }, () => rule('(x+x+)+y{900}')) }, { text: 'x'.repeat(200_000) }],
     [{ rules: Array.from({ length: 200 }, () => rule('a{999}'.repeat(150).slice(0, 1_000))) }, { text: 'a' }],
     [{ rules: Array.from({ length: 20 }, () => rule('((a{0,99}){0,9}b?){0,9}')) }, { text: 'a'.repeat(900_000) }],
-    [{ rules: Array.from({ length: 100 }, () => rule('\u0315\u0300'.repeat(400), 'contains')) }, { text: '\u0315\u0300'.repeat(60_000) }],
-    [{ rules: [rule('.', 'is_null')] }, { text: Array.from({ length: 50_000 }, () => [['x']]) }],
+    [{ rules: [rule('.', 'is_null')] }, { text: Array.from({ length: 20_000 }, () => [['x']]) }],
   ]
   let longestMs = 0
   const ticking = new AbortController()
@@ -189,6 +188,13 @@ t.test('whatever conditions cost, others have their turn', async (t) => {
     }
   })()
   const answers = await Promise.all(worst.map(([condition, context]) => evaluate(condition, context)))
+  // Runs of marks are cut to what a letter may bear before anybody compares them, so that this one is cheap.
+  const marks = '\u0315\u0300'
+  const bounded = await evaluate(
+    { rules: Array.from({ length: 100 }, () => rule(marks.repeat(400), 'contains')) },
+    { text: marks.repeat(60_000) },
+  )
+  t.equal(bounded.status, 200)
   t.equal((await get('/templates/fields')).status, 200)
   ticking.abort()
   await ticks

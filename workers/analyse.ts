@@ -17,7 +17,7 @@ export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Pro
   let fd: number
   try {
     // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
-    fd = openSync(request.path, constants.O_RDONLY | constants.O_NONBLOCK)
+    fd = openSync(request.path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
     return refused(null, null, fileRefusal(error))
   }

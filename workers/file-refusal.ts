@@ -9,7 +9,7 @@ const MESSAGES: Record<string, string> = {
   EISDIR: 'This is a folder, not a file.',
   EIO: 'The disk or network share fails to deliver this file.',
   ESTALE: 'The network share that holds this file was exchanged or mounted anew: mount it again.',
-  ELOOP: 'This is a link that leads round in a circle.',
+  ELOOP: 'This is a link, not a file: links in the place of books are not followed.',
   ENXIO: 'This is not an ordinary file.',
   EMFILE: 'Too many files are open; raise the limit of open files (ulimit -n).',
   ENFILE: 'Too many files are open on this machine; raise its limit of open files (fs.file-max).',

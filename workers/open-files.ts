@@ -1,4 +1,4 @@
-import { close, fstat, open, stat } from 'node:fs'
+import { close, constants, fstat, open, stat } from 'node:fs'
 import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
 
@@ -100,7 +100,8 @@ export function openFiles(): OpenFiles {
 }
 
 async function openIdentified(path: string): Promise<{ fd: number; identity: string }> {
-  const fd = await openFile(path, 'r')
+  // A link in the place of a book is not followed, and a pipe does not make us wait.
+  const fd = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   return { fd, identity: identityOf(await statDescriptor(fd, { bigint: true })) }
 }
 

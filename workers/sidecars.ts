@@ -89,10 +89,10 @@ function readSmallFile(path: string): { bytes: Uint8Array } | { problem: Problem
   let fd: number
   try {
     // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO'].includes(code) ? null : { problem: unreadable(path, code) }
+    return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO', 'ELOOP'].includes(code) ? null : { problem: unreadable(path, code) }
   }
   try {
     const stat = fstatSync(fd)

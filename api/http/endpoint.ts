@@ -99,6 +99,8 @@ export type StreamReply =
       kind: 'file'
       /** Absolute path of a regular file; served with Range and conditional requests. */
       path: string
+      /** The folder in which the file must really lie, whatever links there are; without it the folder that the path names. */
+      inside?: string
       mediaType: string
       etag: string
       cacheControl: string

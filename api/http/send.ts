@@ -1,12 +1,13 @@
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
+import { dirname } from 'node:path'
 import { appendVary, sendNothing, takesGzip } from '#api/http/answer.ts'
 import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import { sendEvents } from '#api/http/event-stream.ts'
 import { CarrelError } from '#core/errors.ts'
+import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
 /** Up to here one read and one write beat a stream by seven times; and 100 of these at once still fit. */
 const WHOLE_BYTES_MAX = 2 * 1_048_576
@@ -53,7 +54,7 @@ function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind:
 }
 
 async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { kind: 'file' }>): Promise<void> {
-  const file = await openFile(reply.path)
+  const file = await openFile(reply)
   try {
     const facts = await file.stat()
     if (!facts.isFile()) throw new CarrelError('not_found', 'This file is not there any more.')
@@ -109,13 +110,14 @@ async function sendPart(
   response.end()
 }
 
-async function openFile(path: string): Promise<FileHandle> {
+async function openFile({ path, inside }: { path: string; inside?: string }): Promise<FileHandle> {
   try {
-    // A pipe in the place of a book must not make us wait for somebody to write into it.
-    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    return await openInside(inside ?? dirname(path), path)
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : ''
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw new CarrelError('not_found', 'This file is not there any more.', { cause })
+    if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new CarrelError('not_found', 'This file is not there any more.', { cause })
+    }
     throw new CarrelError('unavailable', 'This file cannot be read at the moment.', { cause })
   }
 }

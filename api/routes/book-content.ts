@@ -98,6 +98,7 @@ export const bookContentRoutes = [
       return {
         kind: 'file',
         path: file.path,
+        inside: file.libraryPath,
         mediaType: file.mediaType,
         etag: file.etag,
         // Asked again each time: a resumed download must learn that the file has changed.

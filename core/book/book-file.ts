@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { lstat, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
@@ -26,16 +26,22 @@ export async function findBookFile(
   database: Knex,
   caller: Caller,
   bookId: string,
-): Promise<{ path: string; fileName: string; mediaType: string; etag: string }> {
+): Promise<{ path: string; libraryPath: string; fileName: string; mediaType: string; etag: string }> {
   const book = await findReadableBook(database, caller, bookId)
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-  const facts = await stat(book.path, { bigint: true }).catch(() => null)
+  const facts = await lstat(book.path, { bigint: true }).catch(() => null)
   if (!facts?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
   // The hash names the content only as long as the file is the one that was hashed: a download is resumed by this tag, and must
   // not be put together from two files. A pending book still has the hash of what was there before it changed.
   const known = book.state !== 'pending' && facts.size === BigInt(book.fileBytes) && String(facts.mtimeNs) === book.mtimeNs
   const hashed = known ? book.fileHash : null
-  return { path: book.path, fileName: book.fileName, mediaType: MEDIA_TYPE[book.format], etag: hashed ?? `${facts.size}-${facts.mtimeNs}` }
+  return {
+    path: book.path,
+    libraryPath: book.libraryPath,
+    fileName: book.fileName,
+    mediaType: MEDIA_TYPE[book.format],
+    etag: hashed ?? `${facts.size}-${facts.mtimeNs}`,
+  }
 }
 
 /** The cover of a book as a JPEG file. @throws not_found when the book is hidden or unknown or has no cover */

@@ -45,7 +45,7 @@ export async function checkUnchanged(book: ReadableBook): Promise<void> {
  */
 export async function checkReadable(book: ReadableBook): Promise<void> {
   try {
-    const file = await open(book.path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const file = await open(book.path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
     try {
       await file.read(Buffer.alloc(1), 0, 1, 0)
     } finally {

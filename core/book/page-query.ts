@@ -8,6 +8,8 @@ import { isMarkedUnread, markUnread } from '#core/book/book-store.ts'
 export interface ReadableBook {
   id: string
   path: string
+  /** The library's folder, in which the file must really lie. */
+  libraryPath: string
   fileName: string
   format: BookFormat
   fileBytes: number
@@ -24,6 +26,7 @@ export interface ReadableBook {
 interface ReadableRow {
   id: string
   path: string
+  library_path: string
   file_name: string
   file_format: BookFormat
   file_size: string | number
@@ -39,7 +42,11 @@ interface ReadableRow {
 export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
   const [row] = (await database('books')
     .select('books.id', 'path', 'file_name', 'file_format', 'file_size', 'file_hash', 'state', 'page_source', 'cover_hash')
-    .select(database.raw('file_mtime_ns::text AS file_mtime_ns, extract(epoch FROM analyzed_at)::text AS analyzed'))
+    .select(
+      database.raw(
+        '(SELECT path FROM libraries WHERE id = books.library_id) AS library_path, file_mtime_ns::text AS file_mtime_ns, extract(epoch FROM analyzed_at)::text AS analyzed',
+      ),
+    )
     .where('books.id', bookId)
     .modify(visibleTo(caller, 'books.series_id'))
     .options({ name: 'find_readable_book' })) as ReadableRow[]
@@ -50,6 +57,7 @@ function readableOf(row: ReadableRow): ReadableBook {
   return {
     id: row.id,
     path: row.path,
+    libraryPath: row.library_path,
     fileName: row.file_name,
     format: row.file_format,
     fileBytes: Number(row.file_size),

@@ -29,7 +29,9 @@ export async function addPagedBook(
     row?: Record<string, unknown>
   },
 ): Promise<{ id: string; path: string; series_id: string; fileHash: string }> {
-  const library_id = book.series?.library_id ?? (await addLibrary(database))
+  // Files are sent only from inside the folder of their library.
+  const there = await database('libraries').where('path', book.folder).first('id')
+  const library_id = book.series?.library_id ?? there?.id ?? (await addLibrary(database, { path: book.folder }))
   const series_id = book.series?.series_id ?? (await addSeries(database, { library_id, title: book.fileName }))
   const path = join(book.folder, book.fileName)
   await writeFile(path, book.bytes)

@@ -240,7 +240,8 @@ t.test('what the file system refuses', async (t) => {
   const cases: [name: string, message: RegExp][] = [
     ['missing.cbz', /gone/],
     ['folder', /not an ordinary file/],
-    ['round', /circle/],
+    ['round', /links .* are not followed/],
+    ['link.cbz', /links .* are not followed/],
     ['pipe.cbz', /not an ordinary file/],
     ['real.cbz/below', /gone/],
   ]
@@ -251,7 +252,6 @@ t.test('what the file system refuses', async (t) => {
     const analysis = await analyse({ path: join(folder, name), verifyPages: false })
     t.match(analysis, { file: null, format: null, pageCount: 0, problems: [{ type: 'other', fatal: true, message }] }, name)
   }
-  t.equal((await analyse({ path: join(folder, 'link.cbz'), verifyPages: false })).pageCount, 12, 'links are followed')
 })
 
 t.test('a file that changes under the reader', async (t) => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -200,6 +200,31 @@ t.test('a file is sent whole and in parts', async (t) => {
     await database('books').where({ id: book.id }).update({ file_format: format })
     t.equal((await get('/file')).headers['content-type'], mediaType)
   }
+})
+
+t.test('a link that takes the place of a book after the scan gives nothing away', async (t) => {
+  const { get, book, folder, database } = await openShelf(t)
+  const outside = await mkdtemp(join(tmpdir(), 'carrel-outside-'))
+  t.teardown(() => rm(outside, { recursive: true, force: true }))
+  await writeFile(join(outside, 'token.key'), 'the key of the server')
+  await writeFile(join(outside, book.path.slice(folder.length + 1)), 'the key of the server')
+  await rm(book.path)
+  await symlink(join(outside, 'token.key'), book.path)
+  for (const path of ['/file', '/pages/1']) {
+    const answer = await get(path)
+    t.ok(answer.status >= 400, `${path}: ${answer.status}`)
+    t.notMatch(answer.bytes.toString(), /the key of the server/)
+  }
+
+  // The folder above it was exchanged, and the file is an ordinary one.
+  const series = join(folder, 'series')
+  await symlink(outside, series)
+  await database('books')
+    .where('id', book.id)
+    .update({ path: join(series, book.path.slice(folder.length + 1)) })
+  const answer = await get('/file')
+  t.equal(answer.status, 404)
+  t.notMatch(answer.bytes.toString(), /the key of the server/)
 })
 
 t.test('covers', async (t) => {

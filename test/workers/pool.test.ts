@@ -215,7 +215,8 @@ t.test('the time in which a cover is drawn does not count against the analysis, 
   const path = write(folder, 'endless.pdf', buildPdf({ pages: [endlessPage, { text: 'the second page' }], title: 'Endless' }))
   const { pageCount, cover, problems, embedded } = await pool.analyse({ path, verifyPages: false })
   t.same([pageCount, cover, embedded.title], [2, null, 'Endless'])
-  t.match(problems, [{ type: 'pdf_rendering', fatal: false, details: { page: 1, died: 'child' } }])
+  t.match(problems, [{ type: 'pdf_rendering', fatal: false, details: { page: 1, stopped: 'deadline' } }])
+  t.equal(problems.length, 1)
   t.ok(pool.healthy())
 })
 

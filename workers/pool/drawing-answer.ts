@@ -26,7 +26,11 @@ export function readAnswer(message: FromChild, body: Uint8Array<ArrayBuffer>): D
   return null
 }
 
-/** What is told of a page whose drawing ended its process. `stopped` marks what would come to the same end again, `died` what is counted against the file. */
+/**
+ * What is told of a page whose drawing ended its process. `stopped` marks what would come to the same end again. `died` is counted against the
+ * file: only a process that ended by itself. One that was ended at its limits may have been slow because the machine was busy, and its book can be
+ * read all the same.
+ */
 export function lostPage(
   request: DrawingRequest,
   lost: { end: ChildEnd; detail: string },
@@ -40,7 +44,7 @@ export function lostPage(
   return {
     type: 'pdf_rendering',
     message: `Page ${page} ${why[lost.end] ?? 'ends the process that draws it'}, and was stopped.`,
-    details: { page, stopped: lost.end, died: 'child', ...(why[lost.end] ? {} : { detail: lost.detail }) },
+    details: { page, stopped: lost.end, ...(why[lost.end] ? {} : { died: 'child', detail: lost.detail }) },
     fatal: false,
   }
 }

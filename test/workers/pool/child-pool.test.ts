@@ -91,8 +91,10 @@ t.test('a page that draws for ever costs its process, and others are drawn meanw
   const other = await draw(good)
   t.match(other, { width: 232 }, `although every place was taken ${'problem' in other ? other.problem.message : ''}`)
   const outcomes = await Promise.all(stuck)
-  for (const outcome of outcomes)
-    t.match(outcome, { problem: { type: 'pdf_rendering', fatal: false, details: { page: 1, stopped: 'deadline', died: 'child' } } })
+  for (const outcome of outcomes) {
+    t.match(outcome, { problem: { type: 'pdf_rendering', fatal: false, details: { page: 1, stopped: 'deadline' } } })
+    t.notOk('problem' in outcome && outcome.problem.details?.['died'], 'a busy machine is slow too: nothing is counted against the file')
+  }
   t.ok(await awaitQuiet(pool), 'after the deadline no core is busy')
   const started = performance.now()
   t.match(await draw(hostile[0] as string), { problem: { details: { stopped: 'deadline' } } })

@@ -1,11 +1,12 @@
 /**
  * How long the server stands still over the worst input of every route and every function of a plugin, in a library whose records are as large as
  * their limits allow. Exits with 1 where anything stops it for longer than the bar, and where a route has no input.
- *   npm run bench:stall [-- --records 500 --runs 3 --only series/list]
+ *   npm run bench:stall [-- --records 500 --runs 3 --only series/list --cpu]
+ * `--cpu` judges by the time that the main thread computed, where other programs are at work.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -25,22 +26,33 @@ const AFTER_MS = 100
 const NO_SESSION = /\/auth\/logout$/
 
 const { values } = parseArgs({
-  options: { records: { type: 'string', default: String(RECORDS) }, runs: { type: 'string', default: '3' }, only: { type: 'string' } },
+  options: {
+    records: { type: 'string', default: String(RECORDS) },
+    runs: { type: 'string', default: '3' },
+    only: { type: 'string' },
+    cpu: { type: 'boolean', default: false },
+  },
 })
 
 interface Measured {
   input: Input
-  stallsMs: number[]
+  stalls: Stall[]
   status: number | string
   bytes: number
 }
 
+/** The longest one: the time that passed, and the time that the main thread computed in one turn. */
+interface Stall {
+  worstMs: number
+  worstCpuMs: number
+}
+
 /** Asks the probe; the server has other things to say on the same channel. */
-async function ask(server: RunningServer, message: 'reset' | 'read'): Promise<number> {
+async function ask(server: RunningServer, message: 'reset' | 'read'): Promise<Stall> {
   server.process.send(message)
   for (;;) {
     const [answer] = await once(server.process, 'message')
-    if (answer.probe === message) return answer.worstMs
+    if (answer.probe === message) return answer
   }
 }
 
@@ -48,7 +60,7 @@ async function measure(
   server: RunningServer,
   input: Input,
   headers: Record<string, string>,
-): Promise<{ stallMs: number; status: number | string; bytes: number }> {
+): Promise<{ stall: Stall; status: number | string; bytes: number }> {
   await ask(server, 'reset')
   let status: number | string = 'none'
   let bytes = 0
@@ -66,11 +78,11 @@ async function measure(
     if ((error as Error).name !== 'TimeoutError' || !input.path.includes('/live')) status = (error as Error).name
   }
   await new Promise((resolve) => setTimeout(resolve, AFTER_MS))
-  return { stallMs: await ask(server, 'read'), status, bytes }
+  return { stall: await ask(server, 'read'), status, bytes }
 }
 
-async function prepare(server: RunningServer, folder: string): Promise<Ids> {
-  const library = await plantLibrary(server, folder)
+async function prepare(server: RunningServer, folder: string, dataFolder: string): Promise<Ids> {
+  const library = await plantLibrary(server, folder, dataFolder)
   const form = new FormData()
   form.set('file', new Blob([new Uint8Array(largePlugin())]), 'large.zip')
   const answer = await fetch(`${server.url}/api/v1/admin/plugins`, { method: 'POST', headers: server.headers, body: form })
@@ -87,10 +99,18 @@ async function signIn(server: RunningServer): Promise<Record<string, string>> {
   return { authorization: `Bearer ${accessToken}` }
 }
 
-function show({ input, stallsMs, status, bytes }: Measured): string {
-  const [worst, middle, spread] = [Math.max(...stallsMs), median(stallsMs), Math.max(...stallsMs) - Math.min(...stallsMs)]
+/** What is judged: on a machine that does other things too the time that passed says little. */
+const judged = ({ worstMs, worstCpuMs }: Stall) => (values.cpu ? worstCpuMs : worstMs)
+const worstOf = ({ stalls }: Measured) => Math.max(...stalls.map(judged))
+
+function show({ input, stalls, status, bytes }: Measured): string {
+  const times = [
+    Math.max(...stalls.map(({ worstMs }) => worstMs)),
+    median(stalls.map(({ worstMs }) => worstMs)),
+    Math.max(...stalls.map(({ worstCpuMs }) => worstCpuMs)),
+  ]
   const sizes = `${(Buffer.byteLength(input.body ?? '') / 1e6).toFixed(2)} → ${(bytes / 1e6).toFixed(2)} MB`
-  return `${worst.toFixed(0).padStart(7)} ${middle.toFixed(0).padStart(7)} ${spread.toFixed(0).padStart(7)}  ${String(status).padEnd(6)} ${sizes.padEnd(20)} ${input.route} (${input.what})`
+  return `${times.map((ms) => ms.toFixed(0).padStart(7)).join(' ')}  ${String(status).padEnd(6)} ${sizes.padEnd(20)} ${input.route} (${input.what})`
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-stall-'))
@@ -105,7 +125,8 @@ const faults: string[] = []
 const measured: Measured[] = []
 try {
   console.log(`Planting ${values.records} books with the largest metadata …`)
-  const ids = await prepare(server, books)
+  const ids = await prepare(server, books, join(folder, 'data'))
+  console.log(`Planted after ${(performance.now() / 1_000).toFixed(0)} s.`)
   const inputs: Input[] = []
   for (const route of routes) {
     const found = inputsOf(route, ids)
@@ -122,18 +143,22 @@ try {
       runs.push(await measure(server, input, NO_SESSION.test(input.path) ? await signIn(server) : server.headers))
     }
     const { status, bytes } = runs.at(-1)!
-    measured.push({ input, stallsMs: runs.map(({ stallMs }) => stallMs), status, bytes })
-    if (Math.max(...runs.map(({ stallMs }) => stallMs)) > STALL_MS_MAX) console.log(show(measured.at(-1)!))
+    measured.push({ input, stalls: runs.map(({ stall }) => stall), status, bytes })
+    if (worstOf(measured.at(-1)!) > STALL_MS_MAX) console.log(show(measured.at(-1)!))
   }
 } finally {
   await server.stop()
   rmSync(folder, { recursive: true, force: true })
 }
 
-console.log(`\n  worst  median  spread  (ms of standing still over ${values.runs} runs)`)
-for (const one of measured.sort((a, b) => Math.max(...b.stallsMs) - Math.max(...a.stallsMs))) console.log(show(one))
-for (const { input, stallsMs } of measured)
-  if (Math.max(...stallsMs) > STALL_MS_MAX)
-    faults.push(`${input.route} (${input.what}) stood still for ${Math.max(...stallsMs).toFixed(0)} ms`)
+console.log(
+  `\n  worst  median     cpu  (ms of standing still over ${values.runs} runs, and of computing at a stretch; load of the machine: ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(' ')})`,
+)
+for (const one of measured.sort((a, b) => worstOf(b) - worstOf(a))) {
+  console.log(show(one))
+  if (worstOf(one) > STALL_MS_MAX) faults.push(`${one.input.route} (${one.input.what}) stood still for ${worstOf(one).toFixed(0)} ms`)
+}
 console.log(faults.length === 0 ? `\nNothing stood still for more than ${STALL_MS_MAX} ms.` : `\n${faults.join('\n')}`)
 process.exit(faults.length === 0 ? 0 : 1)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Endpoint, Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/services.ts'
 import { largestOf } from '#bench/stall/largest.ts'
-import type { PlantedLibrary } from '#bench/stall/library.ts'
+import { type PlantedLibrary, VALID } from '#bench/stall/library.ts'
 import { ANSWERS } from '#bench/stall/plugin.ts'
 
 /** One request that is measured. */
@@ -26,6 +26,8 @@ const BODY_BYTES_MAX = 1_048_576
 const BODY_SHARE = 0.75
 const QUERY_ROOM = 6_000
 const FILE_BYTES = 2_000_000
+/** Names of genres or tags that one request may bring, as long as they may be. */
+const NAMES = Array.from({ length: 200 }, (_, index) => `${index} ${'Élan vital – ß 12, '.repeat(5)}`.slice(0, 100))
 const marks = (pairs: number) => 'a' + '\u0315\u0300'.repeat(pairs)
 
 /** Bodies that are known to have stopped servers, by route; each in place of a member of the largest body, or of the whole. */
@@ -131,16 +133,23 @@ function knownOf(route: Route<Services>, ids: Ids): Record<string, string | numb
     page: 1,
     pageSize: 500,
     full: true,
-    limit: undefined,
+    // As many as there may be, all of them new.
+    tags: NAMES,
+    genres: NAMES,
+    add: NAMES,
+    remove: NAMES.slice(0, 10),
+    currentPage: 1,
+    collectionId: ids.collectionId,
+    readListId: ids.readListId,
+    ...VALID,
   }
   const changes =
     route.method === 'DELETE' ||
     /\/(disable|consent|rollback|reset|enable)$/.test(route.path) ||
     /\/admin\/users|\/users\//.test(route.path)
-  if (changes) return { ...named, limit: 500 } as never
+  if (changes) return { ...named, collectionId: undefined, readListId: undefined } as never
   return {
     ...named,
-    limit: 500,
     bookId,
     seriesId,
     libraryId: ids.libraryId,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Endpoint } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
+import { copyToAll } from '#bench/stall/copies.ts'
 import { largestOf } from '#bench/stall/largest.ts'
 import { awaitScan, type RunningServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
@@ -10,18 +11,16 @@ import { buildZip } from '#test/support/zip-builder.ts'
 /** What a page of a list holds at most; every record is as large as its limits allow. */
 export const RECORDS = 500
 const TITLES = 50
-/** One series of so many has all its titles: they cost fifty requests. */
-const TITLED_OF = 100
 const SCAN_MS = 300_000
-/** Of one change of many records, which takes at most 512 KB. */
+/** Of one change, which takes at most 512 KB. */
 const PATCH_ROOM = 380_000
-/** Changed by one statement, which also writes their words into the index of the search. */
-const AT_ONCE = 5
+/** Members that fill a request alone. */
+const LARGE = ['authors', 'awards', 'subjects']
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
 /** Fields that are checked by more than their schema. */
-const VALID = {
+export const VALID = {
   isbns: '9780306406157',
   languageIso: 'en',
   language: 'en',
@@ -36,6 +35,9 @@ export interface PlantedLibrary {
   libraryId: string
   bookIds: string[]
   seriesIds: string[]
+  /** Of all the series, and of all the books. */
+  collectionId: string
+  readListId: string
 }
 
 /** A folder of comics, each a series of its own. */
@@ -50,30 +52,39 @@ export function writeFolder(folder: string, records: number): void {
 }
 
 /** Makes a library of the folder and gives every record the largest metadata there may be. */
-export async function plantLibrary(server: RunningServer, folder: string): Promise<PlantedLibrary> {
+export async function plantLibrary(server: RunningServer, folder: string, dataFolder: string): Promise<PlantedLibrary> {
   const { id: libraryId } = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Large', path: folder })
   await server.post(`/api/v1/libraries/${libraryId}/scan`).catch(() => {})
   await awaitScan(server, libraryId, { analysed: true, timeoutMs: SCAN_MS })
   const idsOf = async (kind: string) =>
     (await server.get<{ data: { id: string }[] }>(`/api/v1/${kind}?pageSize=${RECORDS}`)).data.map(({ id }) => id)
   const [bookIds, seriesIds] = [await idsOf('books'), await idsOf('series')]
-  await patch(server, 'books', bookIds)
-  await patch(server, 'series', seriesIds)
-  for (const id of seriesIds.slice(0, Math.ceil(seriesIds.length / TITLED_OF))) {
-    for (let number = 0; number < TITLES; number++) {
-      await server.post(`/api/v1/series/${id}/alternate-titles`, { label: `Label ${number}`, title: `Title ${number} `.repeat(40).trim() })
-    }
+  const [book = '', series = ''] = [bookIds[0], seriesIds[0]]
+  await enlarge(server, 'books', book)
+  await enlarge(server, 'series', series)
+  for (let number = 0; number < TITLES; number++) {
+    await server.post(`/api/v1/series/${series}/alternate-titles`, {
+      label: `Label ${number}`,
+      title: `Title ${number} `.repeat(40).trim(),
+    })
   }
-  return { libraryId, bookIds, seriesIds }
+  await copyToAll(dataFolder, 'book', book)
+  await copyToAll(dataFolder, 'series', series)
+  const { id: collectionId } = await server.post<{ id: string }>('/api/v1/collections', { name: 'Large', seriesIds })
+  const { id: readListId } = await server.post<{ id: string }>('/api/v1/read-lists', { name: 'Large', bookIds })
+  return { libraryId, bookIds, seriesIds, collectionId, readListId }
 }
 
-async function patch(server: RunningServer, kind: 'books' | 'series', ids: string[]): Promise<void> {
-  const path = `/api/v1/${kind}/bulk/metadata`
+/** Gives one record the largest metadata: by several requests, because one has room for a part of it only. */
+async function enlarge(server: RunningServer, kind: 'books' | 'series', id: string): Promise<void> {
+  const path = `/api/v1/${kind}/:${kind === 'books' ? 'bookId' : 'seriesId'}/metadata`
   const route = routes.find((one) => one.method === 'PATCH' && one.path === path) as Endpoint<Services>
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const chunk = ids.slice(at, at + AT_ONCE)
-    const body = largestOf(route.body ?? {}, 'body', PATCH_ROOM, { ...VALID, bookIds: chunk, seriesIds: chunk } as never)
-    const answer = await fetch(server.url + path, {
+  const members = Object.entries((route.body as unknown as { properties: Record<string, object> }).properties)
+  const isLarge = (name: string) => LARGE.includes(name)
+  const parts = [members.filter(([name]) => !isLarge(name)), ...members.filter(([name]) => isLarge(name)).map((member) => [member])]
+  for (const part of parts) {
+    const body = largestOf({ properties: Object.fromEntries(part) }, 'body', PATCH_ROOM, VALID as never)
+    const answer = await fetch(server.url + path.replace(/:\w+/, id), {
       method: 'PATCH',
       headers: { ...server.headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),

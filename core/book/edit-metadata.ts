@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { listVisibleBookIds } from '#core/book/metadata-query.ts'
 import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
-import { applyLocks, editHoldings, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
+import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { addNames, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
@@ -41,7 +41,10 @@ export async function lockBooks(
   caller: Caller,
   change: { bookIds: readonly string[]; locks: Readonly<Record<string, boolean | null | undefined>> },
 ): Promise<RecordOutcome[]> {
-  return await changeBooks(database, caller, change.bookIds, (holding) => applyLocks(holding, BOOK_LOCKS, bookLockName, change.locks))
+  return await editLocks(database, {
+    ...booksOf(caller, change.bookIds),
+    change: (locks) => changedLocks(locks, BOOK_LOCKS, bookLockName, change.locks),
+  })
 }
 
 async function changeBooks(
@@ -50,9 +53,15 @@ async function changeBooks(
   ids: readonly string[],
   change: (holding: Holding) => { next: Holding; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
-  const listVisible = (trx: Knex, ids: readonly string[]) => listVisibleBookIds(trx, caller, ids)
-  return await editHoldings(database, { kind: 'book', ids, listVisible, change })
+  return await editHoldings(database, { ...booksOf(caller, ids), change })
 }
+
+/** Which books a change is about, of those that the caller may see. */
+const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
+  kind: 'book' as const,
+  ids: bookIds,
+  listVisible: (trx: Knex, ids: readonly string[]) => listVisibleBookIds(trx, caller, ids),
+})
 
 /** Adds and removes genres or tags of many books; answers how many changed. Genres are locked with the field `genre`, for a person has spoken. */
 export async function changeBookNames(
@@ -61,10 +70,10 @@ export async function changeBookNames(
   change: { bookIds: readonly string[]; taxonomy: Taxonomy; add: readonly string[]; remove: readonly string[] },
 ): Promise<number> {
   return await database.transaction(async (trx) => {
-    const done = await changeBooks(trx, caller, change.bookIds, (holding) => ({
-      next: change.taxonomy === 'genre' ? { ...holding, locks: new Set([...holding.locks, 'genre']) } : holding,
-      outcomes: [],
-    }))
+    const done = await editLocks(trx, {
+      ...booksOf(caller, change.bookIds),
+      change: (locks) => new Set(change.taxonomy === 'genre' ? [...locks, 'genre'] : locks),
+    })
     const of = { taxonomy: change.taxonomy, bearer: 'book' as const, bearerIds: done.map(({ id }) => id) }
     const removed = await removeNames(trx, { ...of, names: change.remove })
     const added = await addNames(trx, { ...of, names: change.add })

@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
 import type { Holding } from '#core/metadata/field.ts'
-import { type Kind, loadHoldings, storeHoldings, storeLocks } from '#core/metadata/holding-store.ts'
+import { type Kind, lockRecords, readHoldings, readLocks, storeHoldings, storeLocks } from '#core/metadata/holding-store.ts'
 
 /** What a call did to one record. */
 export interface RecordOutcome {
@@ -11,57 +12,102 @@ export interface RecordOutcome {
   outcomes: Outcome[]
 }
 
+/** Records may have a megabyte and a half each: five hundred of them at once are more than there is memory for. */
+const EDITED_AT_ONCE = 20
+
+interface Edit {
+  kind: Kind
+  ids: readonly string[]
+  listVisible: (trx: Knex, ids: readonly string[]) => Promise<Set<string>>
+  change: (holding: Holding) => { next: Holding; outcomes: Outcome[] }
+}
+
 /**
  * Changes the metadata of many records in one transaction: all of them or, when one is unknown or hidden, none.
  * @param edit.listVisible those of the ids that the caller may see
  * @throws not_found with the first that is missing
  */
-export async function editHoldings(
-  database: Knex,
-  edit: {
-    kind: Kind
-    ids: readonly string[]
-    listVisible: (trx: Knex, ids: readonly string[]) => Promise<Set<string>>
-    change: (holding: Holding) => { next: Holding; outcomes: Outcome[] }
-  },
-): Promise<RecordOutcome[]> {
+export async function editHoldings(database: Knex, edit: Edit): Promise<RecordOutcome[]> {
   const ids = [...new Set(edit.ids.map((id) => id.toLowerCase()))]
   return await database.transaction(async (trx) => {
-    const visible = await edit.listVisible(trx, ids)
-    const seen = ids.filter((id) => visible.has(id))
-    const holdings = await loadHoldings(trx, edit.kind, seen)
-    const done = ids.map((id) => {
-      const holding = holdings.get(id) ?? refuse('not_found', `There is no ${edit.kind} ${id}, or you may not see it. Nothing was changed.`)
-      return { id, ...edit.change(holding) }
-    })
-    // What is as it was keeps its time of change.
-    const changed = done.filter(({ id, next }) => !isSameHolding(holdings.get(id) as Holding, next))
-    const { locks = [], all = [] } = Object.groupBy(changed, ({ id, next }) => {
-      const { values, sources } = holdings.get(id) as Holding
-      return isDeepStrictEqual([values, sources], [next.values, next.sources]) ? 'locks' : 'all'
-    })
-    await storeLocks(trx, edit.kind, new Map(locks.map(({ id, next }) => [id, next])))
-    await storeHoldings(trx, edit.kind, new Map(all.map(({ id, next }) => [id, next])))
-    return done.map(({ id, outcomes }) => ({ id, outcomes }))
+    await lockVisible(trx, edit, ids)
+    const outcomes: RecordOutcome[] = []
+    for (let start = 0; start < ids.length; start += EDITED_AT_ONCE)
+      outcomes.push(...(await editSlice(trx, edit, ids.slice(start, start + EDITED_AT_ONCE))))
+    return outcomes
   })
+}
+
+/** Changes a few records that are locked already. */
+async function editSlice(trx: Knex, { kind, change }: Edit, ids: readonly string[]): Promise<RecordOutcome[]> {
+  const holdings = await readHoldings(trx, kind, ids)
+  const outcomes: RecordOutcome[] = []
+  const locks = new Map<string, Holding>()
+  const all = new Map<string, Holding>()
+  for (const id of ids) {
+    const before = holdings.get(id) ?? refuseMissing(kind, id)
+    const { next, outcomes: members } = change(before)
+    outcomes.push({ id, outcomes: members })
+    // What is as it was keeps its time of change.
+    const isSame = isDeepStrictEqual([before.values, before.sources], [next.values, next.sources])
+    if (!isSame) all.set(id, next)
+    else if (!isDeepStrictEqual(before.locks, next.locks)) locks.set(id, next)
+    // The people of one alone may be five hundred names to compare.
+    await nextTurn()
+  }
+  await storeLocks(trx, kind, locks)
+  await storeHoldings(trx, kind, all)
+  return outcomes
+}
+
+/** Locks the records for the transaction, in one order and all before the first is changed. @throws not_found */
+async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' | 'listVisible'>, ids: readonly string[]): Promise<void> {
+  const visible = await listVisible(trx, ids)
+  for (const id of ids) if (!visible.has(id)) refuseMissing(kind, id)
+  await lockRecords(trx, kind, ids)
 }
 
 export function isSameHolding(one: Holding, other: Holding): boolean {
   return isDeepStrictEqual([one.values, one.sources, one.locks], [other.values, other.sources, other.locks])
 }
 
-/** Sets and unsets locks. @param locks by the names that `lockName` gives; what is absent or null stays */
-export function applyLocks(
-  holding: Holding,
+/**
+ * Changes the locks of many records, as {@link editHoldings}; what is locked is not read.
+ * @param edit.change answers the locks that a record has from now on
+ */
+export async function editLocks(
+  database: Knex,
+  edit: Pick<Edit, 'kind' | 'ids' | 'listVisible'> & { change: (locks: ReadonlySet<string>) => Set<string> },
+): Promise<RecordOutcome[]> {
+  const ids = [...new Set(edit.ids.map((id) => id.toLowerCase()))]
+  return await database.transaction(async (trx) => {
+    await lockVisible(trx, edit, ids)
+    const locked = await readLocks(trx, edit.kind, ids)
+    const done = ids.map((id) => {
+      const before = locked.get(id) ?? refuseMissing(edit.kind, id)
+      return { id, before, locks: edit.change(before) }
+    })
+    const changed = done.filter(({ before, locks }) => before.size !== locks.size || [...locks].some((name) => !before.has(name)))
+    await storeLocks(trx, edit.kind, new Map(changed.map(({ id, locks }) => [id, { locks }])))
+    return ids.map((id) => ({ id, outcomes: [] }))
+  })
+}
+
+/** Locks after some were set and unset. @param changes by the names that `lockName` gives; what is absent or null stays */
+export function changedLocks(
+  locks: ReadonlySet<string>,
   names: readonly string[],
   lockName: (name: string) => string,
-  locks: Readonly<Record<string, boolean | null | undefined>>,
-): { next: Holding; outcomes: Outcome[] } {
-  const kept = new Set(holding.locks)
+  changes: Readonly<Record<string, boolean | null | undefined>>,
+): Set<string> {
+  const kept = new Set(locks)
   for (const name of names) {
-    const locked = locks[lockName(name)]
+    const locked = changes[lockName(name)]
     if (locked === true) kept.add(name)
     else if (locked === false) kept.delete(name)
   }
-  return { next: { ...holding, locks: kept }, outcomes: [] }
+  return kept
 }
+
+const refuseMissing = (kind: Kind, id: string): never =>
+  refuse('not_found', `There is no ${kind} ${id}, or you may not see it. Nothing was changed.`)

@@ -38,10 +38,26 @@ function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column:
  */
 export async function loadHoldings(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
   if (ids.length === 0) return new Map()
-  // Locked first and read after, in two statements: one that waits for a lock and reads at once sees the new record beside the metadata as it
-  // was before the wait, and the other's change would be lost.
-  await trx.raw(`SELECT id FROM ${TABLES[kind].record} WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE`, [[...ids]])
+  await lockRecords(trx, kind, ids)
   return await readHoldings(trx, kind, ids)
+}
+
+/** The locks alone: a megabyte of metadata each does not travel for them. */
+export async function readLocks(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Set<string>>> {
+  const { record, metadata, key } = TABLES[kind]
+  const { rows } = await trx.raw(
+    `SELECT r.id, coalesce(m.locks, '{}') AS locks FROM ${record} r LEFT JOIN ${metadata} m ON m.${key} = r.id WHERE r.id = ANY(CAST(? AS uuid[]))`,
+    [[...ids]],
+  )
+  return new Map((rows as { id: string; locks: string[] }[]).map(({ id, locks }) => [id, new Set(locks)]))
+}
+
+/**
+ * Locks records until the transaction ends. They are read after, by another statement: one that waits for a lock and reads at once sees the new record
+ * beside the metadata as it was before the wait, and the other's change would be lost.
+ */
+export async function lockRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<void> {
+  await trx.raw(`SELECT id FROM ${TABLES[kind].record} WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE`, [[...ids]])
 }
 
 /** As {@link loadHoldings}, for reading only. */
@@ -81,46 +97,77 @@ function holdingOf(tables: Tables, row: Record<string, unknown>): Held {
   }
 }
 
-/** Writes locks alone, in one statement: large metadata does not travel for them. */
-export async function storeLocks(trx: Knex, kind: Kind, changed: ReadonlyMap<string, Pick<Holding, 'locks'>>): Promise<void> {
-  if (changed.size === 0) return
+/** Each has its search words compared by the database, which reads a megabyte and a half for that where records are the largest. */
+const LOCKED_AT_ONCE = 50
+
+/** Writes locks alone: large metadata does not travel for them. */
+export async function storeLocks(trx: Knex, kind: Kind, changed: ReadonlyMap<string, { locks: ReadonlySet<string> }>): Promise<void> {
   const { record, metadata, key } = TABLES[kind]
   const rows = [...changed].map(([id, { locks }]) => ({ [key]: id, locks: [...locks].sort() }))
-  await trx.raw(
-    `WITH written AS (
-       INSERT INTO ${metadata} (${key}, locks) SELECT ${key}, locks FROM jsonb_populate_recordset(NULL::${metadata}, CAST(? AS jsonb))
-       ON CONFLICT (${key}) DO UPDATE SET locks = excluded.locks, updated_at = now() RETURNING ${key}
-     ) UPDATE ${record} r SET updated_at = now() FROM written WHERE r.id = written.${key}`,
-    [JSON.stringify(rows)],
-  )
+  for (let start = 0; start < rows.length; start += LOCKED_AT_ONCE)
+    await trx.raw(
+      `WITH written AS (
+         INSERT INTO ${metadata} (${key}, locks) SELECT ${key}, locks FROM jsonb_populate_recordset(NULL::${metadata}, CAST(? AS jsonb))
+         ON CONFLICT (${key}) DO UPDATE SET locks = excluded.locks, updated_at = now() RETURNING ${key}
+       ) UPDATE ${record} r SET updated_at = now() FROM written WHERE r.id = written.${key}`,
+      [JSON.stringify(rows.slice(start, start + LOCKED_AT_ONCE))],
+    )
 }
 
-/** Writes changed holdings: one statement a table, however many they are. A record never loses its title: where a holding has none, the old one stays. */
+/** Of the JSON of one statement: few statements for small records, and no text that takes longer to write and to send than others can wait. */
+const STATEMENT_LENGTH = 1024 * 1024
+
+/** Writes changed holdings: few statements, however many they are. A record never loses its title: where a holding has none, the old one stays. */
 export async function storeHoldings(trx: Knex, kind: Kind, changed: ReadonlyMap<string, Holding>): Promise<void> {
-  if (changed.size === 0) return
   const tables = TABLES[kind]
   const { record, metadata, key } = tables
   const ofRecord = storedFields(tables, true)
   const own = storedFields(tables, false)
   const rowOf = (fields: readonly (Field & { column: string })[], { values }: Holding) =>
     Object.fromEntries(fields.map(({ name, column }) => [column, values[name] ?? null]))
-  const entries = [...changed]
 
   const columns = [...own.map(({ column }) => column), 'sources', 'locks']
-  await trx.raw(
-    `INSERT INTO ${metadata} (${key}, ${columns.join(', ')})
-     SELECT ${key}, ${columns.join(', ')} FROM jsonb_populate_recordset(NULL::${metadata}, CAST(? AS jsonb))
-     ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}, updated_at = now()`,
-    [
-      JSON.stringify(
-        entries.map(([id, holding]) => ({ [key]: id, ...rowOf(own, holding), sources: holding.sources, locks: [...holding.locks].sort() })),
+  await inStatements(
+    changed,
+    (id, holding) => ({ [key]: id, ...rowOf(own, holding), sources: holding.sources, locks: [...holding.locks].sort() }),
+    (rows) =>
+      trx.raw(
+        `INSERT INTO ${metadata} (${key}, ${columns.join(', ')})
+         SELECT ${key}, ${columns.join(', ')} FROM jsonb_populate_recordset(NULL::${metadata}, CAST(? AS jsonb))
+         ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}, updated_at = now()`,
+        [rows],
       ),
-    ],
   )
   const assignments = ofRecord.map(({ column }) => (column === 'title' ? 'title = coalesce(v.title, r.title)' : `${column} = v.${column}`))
-  await trx.raw(
-    `UPDATE ${record} r SET ${assignments.join(', ')}, updated_at = now()
-     FROM jsonb_populate_recordset(NULL::${record}, CAST(? AS jsonb)) v WHERE r.id = v.id`,
-    [JSON.stringify(entries.map(([id, holding]) => ({ id, ...rowOf(ofRecord, holding) })))],
+  await inStatements(
+    changed,
+    (id, holding) => ({ id, ...rowOf(ofRecord, holding) }),
+    (rows) =>
+      trx.raw(
+        `UPDATE ${record} r SET ${assignments.join(', ')}, updated_at = now()
+         FROM jsonb_populate_recordset(NULL::${record}, CAST(? AS jsonb)) v WHERE r.id = v.id`,
+        [rows],
+      ),
   )
+}
+
+/** Writes rows as lists of JSON, each no longer than one statement takes. */
+async function inStatements(
+  changed: ReadonlyMap<string, Holding>,
+  rowOf: (id: string, holding: Holding) => object,
+  write: (rows: string) => PromiseLike<unknown>,
+): Promise<void> {
+  let rows: string[] = []
+  let length = 0
+  for (const [id, holding] of changed) {
+    const row = JSON.stringify(rowOf(id, holding))
+    if (rows.length > 0 && length + row.length > STATEMENT_LENGTH) {
+      await write(`[${rows.join()}]`)
+      rows = []
+      length = 0
+    }
+    rows.push(row)
+    length += row.length
+  }
+  if (rows.length > 0) await write(`[${rows.join()}]`)
 }

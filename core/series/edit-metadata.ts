@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
-import { applyLocks, editHoldings, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
+import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
@@ -48,9 +48,10 @@ export async function lockSeries(
   caller: Caller,
   change: Change & { locks: Readonly<Record<string, boolean | null | undefined>> },
 ): Promise<RecordOutcome[]> {
-  return await changeSeries(database, caller, change.seriesIds, (holding) =>
-    applyLocks(holding, SERIES_LOCKS, seriesLockName, change.locks),
-  )
+  return await editLocks(database, {
+    ...seriesOf(caller, change),
+    change: (locks) => changedLocks(locks, SERIES_LOCKS, seriesLockName, change.locks),
+  })
 }
 
 /**
@@ -112,10 +113,7 @@ async function namedTransaction<Result>(
   work: (trx: Knex, ids: string[]) => Promise<Result>,
 ): Promise<Result> {
   return await database.transaction(async (trx) => {
-    const locked = await changeSeries(trx, caller, seriesIds, (holding) => ({
-      next: { ...holding, locks: new Set([...holding.locks, `${taxonomy}s`]) },
-      outcomes: [],
-    }))
+    const locked = await editLocks(trx, { ...seriesOf(caller, { seriesIds }), change: (locks) => new Set([...locks, `${taxonomy}s`]) })
     return await work(
       trx,
       locked.map(({ id }) => id),
@@ -129,6 +127,12 @@ async function changeSeries(
   ids: readonly string[],
   change: (holding: Holding) => { next: Holding; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
-  const listVisible = (trx: Knex, ids: readonly string[]) => listVisibleSeriesIds(trx, caller, ids)
-  return await editHoldings(database, { kind: 'series', ids, listVisible, change })
+  return await editHoldings(database, { ...seriesOf(caller, { seriesIds: ids }), change })
 }
+
+/** Which series a change is about, of those that the caller may see. */
+const seriesOf = (caller: Caller, { seriesIds }: Change) => ({
+  kind: 'series' as const,
+  ids: seriesIds,
+  listVisible: (trx: Knex, ids: readonly string[]) => listVisibleSeriesIds(trx, caller, ids),
+})

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
@@ -10,7 +9,6 @@ import {
   deleteRepository,
   findIndexed,
   findRepository,
-  type IndexedRepository,
   listRepositories,
   lockIndexed,
   type RepositoryRow,
@@ -28,11 +26,10 @@ import {
   INDEX_BYTES_MAX,
   INDEX_NAME,
   type RepositoryIndex,
-  readIndex,
-  readNewIndex,
   SIGNATURE_BYTES_MAX,
   SIGNATURE_NAME,
 } from '#plugins/repository/index-file.ts'
+import { type ReadIndex, readIndexBeside } from '#plugins/repository/index-reader.ts'
 import { folderOf } from '#plugins/repository/repository-url.ts'
 import { listRevoked, type RevokedVersion, revocationOf } from '#plugins/repository/revocations.ts'
 
@@ -126,21 +123,20 @@ export function openRepositories(parts: {
   const absent = (id: string): never => refuse('not_found', `There is no plugin repository ${id}.`)
   const get = async (id: string): Promise<Repository> => (await findRepository(database, id)) ?? absent(id)
 
-  async function fetchIndex(folder: string): Promise<{ bytes: Buffer; signature: Buffer }> {
+  /** @param publicKey of whoever must have signed it; null where nobody is known yet */
+  async function fetchIndex(folder: string, publicKey: string | null): Promise<ReadIndex> {
     const from = { toOtherHosts: false, signal: ended.signal }
     const bytes = await download(new URL(INDEX_NAME, folder), { ...from, bytesMax: INDEX_BYTES_MAX })
     const signature = await download(new URL(SIGNATURE_NAME, folder), { ...from, bytesMax: SIGNATURE_BYTES_MAX })
-    return { bytes, signature }
+    const index = await readIndexBeside({ bytes, signature, publicKey }, ended.signal)
+    checkPlace(index, folder)
+    return index
   }
 
   /** Keeps an index in the transaction in which its repository is locked. Answers whether it revokes something new. */
-  async function keep(trx: Knex, id: string, index: RepositoryIndex): Promise<boolean> {
-    await recordIndex(trx, id, {
-      name: index.name,
-      sequence: index.sequence,
-      expiresAt: new Date(index.expires),
-      text: JSON.stringify(index),
-    })
+  async function keep(trx: Knex, id: string, index: ReadIndex): Promise<boolean> {
+    const { name, sequence, expires, text } = index
+    await recordIndex(trx, id, { name, sequence, expiresAt: new Date(expires), text })
     const added = await addRevocations(trx, id, index.revoked.map(revocationOf))
     if (added > 0 && (await countRevocations(trx, id)) > REVOCATIONS_MAX)
       refuse('invalid_value', `This repository has revoked more than ${REVOCATIONS_MAX} versions.`)
@@ -155,12 +151,10 @@ export function openRepositories(parts: {
   }
 
   async function fetchNewer({ id, url, publicKey }: Repository): Promise<void> {
-    const { bytes, signature } = await fetchIndex(url)
-    const index = readIndex(bytes, signature, publicKey, new Date())
-    checkPlace(index, url)
+    const index = await fetchIndex(url, publicKey)
     const isNews = await database.transaction(async (trx) => {
       // Taken away while it was fetched.
-      const known = await lockIndexed<RepositoryIndex>(trx, id)
+      const known = await lockIndexed(trx, id, index.text)
       if (known === null) return false
       checkSequence(known, index)
       return await keep(trx, id, index)
@@ -225,17 +219,13 @@ export function openRepositories(parts: {
 
     async look(url) {
       const folder = folderOf(url)
-      const { bytes, signature } = await fetchIndex(folder)
-      const { index, publicKey } = readNewIndex(bytes, signature, new Date())
-      checkPlace(index, folder)
-      return { url: folder, name: index.name, publicKey, fingerprint: fingerprintOf(publicKey), plugins: index.plugins.length }
+      const { name, publicKey, plugins } = await fetchIndex(folder, null)
+      return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }
     },
 
     async add({ url, publicKey }) {
       const folder = folderOf(url)
-      const { bytes, signature } = await fetchIndex(folder)
-      const index = readIndex(bytes, signature, publicKey, new Date())
-      checkPlace(index, folder)
+      const index = await fetchIndex(folder, publicKey)
       const { id, isNews } = await database.transaction(async (trx) => {
         const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
         if (added === null)
@@ -294,17 +284,14 @@ export function openRepositories(parts: {
 }
 
 /** One key may sign for several folders, and whoever serves one could put the index of another there. */
-function checkPlace(index: RepositoryIndex, folder: string): void {
+function checkPlace(index: ReadIndex, folder: string): void {
   if (index.url !== folder) refuse('invalid_value', `${folder} holds the index of another repository, ${index.url}.`)
 }
 
 /** @throws conflict for an index that is older than the one that is here, or another of the same number */
-function checkSequence({ url, sequence, index: before }: IndexedRepository<RepositoryIndex>, index: RepositoryIndex): void {
+function checkSequence({ url, sequence, isSame }: { url: string; sequence: number; isSame: boolean }, index: ReadIndex): void {
   if (index.sequence < sequence)
     refuse('conflict', `${url} shows index ${index.sequence}, but has shown ${sequence} already: an old one is not believed again.`)
-  if (index.sequence === sequence && before !== null && !isDeepStrictEqual(before, asKept(index)))
+  if (index.sequence === sequence && !isSame)
     refuse('conflict', `${url} shows another index ${sequence} than before; a changed one must have a higher sequence.`)
 }
-
-/** JSON has neither -0 nor numbers without end, though its readers make some. */
-const asKept = (index: RepositoryIndex): unknown => JSON.parse(JSON.stringify(index))

@@ -1,0 +1,111 @@
+import type { Knex } from 'knex'
+import t from 'tap'
+import { listBooks } from '#core/book/book-query.ts'
+import { lockBooks, patchBooks } from '#core/book/edit-metadata.ts'
+import { fullBooks } from '#core/book/metadata-query.ts'
+import { changeSeriesNames } from '#core/series/edit-metadata.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+
+const BOOKS = 90
+const SUMMARY = 'A long story. '.repeat(2_800)
+/** Of what is sent with one statement; a megabyte of rows, or one row that is longer. */
+const SENT_MAX = 2_000_000
+
+/** What was sent to the database while something was done: the longest statement with its values, and their number. */
+async function watch(database: Knex, work: () => Promise<unknown>): Promise<{ longest: number; statements: string[] }> {
+  const statements: string[] = []
+  let longest = 0
+  const note = ({ sql, bindings = [] }: { sql: string; bindings?: readonly unknown[] }) => {
+    statements.push(sql)
+    longest = Math.max(longest, JSON.stringify(bindings).length)
+  }
+  database.on('query', note)
+  await work()
+  database.off('query', note)
+  return { longest, statements }
+}
+
+/** How often others had their turn meanwhile. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  await work()
+  isDone = true
+  return turns
+}
+
+t.test('many records with large metadata', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Large' })
+  await database.raw(
+    `INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, state, title)
+     SELECT ?, ?, n, 'x', 'cbz', 1, 1, 'analyzed', 'Book ' || n FROM generate_series(1, ?::int) n`,
+    [library_id, series_id, BOOKS],
+  )
+  const bookIds: string[] = await database('books').pluck('id')
+
+  await t.test('are changed by statements of bounded length, all or none', async (t) => {
+    const patch = { summary: SUMMARY, publisher: 'House' }
+    const { longest } = await watch(database, () => patchBooks(database, caller, { bookIds, patch }))
+    t.ok(longest < SENT_MAX, `at most ${longest} characters at once of ${BOOKS * SUMMARY.length}`)
+    t.equal(
+      Number((await database('book_metadata').where({ summary: SUMMARY, publisher: 'House' }).count({ n: '*' }).first())?.['n']),
+      BOOKS,
+    )
+    const missing = '00000000-0000-4000-8000-00000000dead'
+    await t.rejects(patchBooks(database, caller, { bookIds: [...bookIds, missing], patch: { publisher: 'Other' } }), {
+      code: 'not_found',
+      message: new RegExp(missing),
+    })
+    t.equal(await database('book_metadata').where({ publisher: 'Other' }).first(), undefined)
+  })
+
+  await t.test('are locked without their metadata on the way', async (t) => {
+    const { statements } = await watch(database, () =>
+      lockBooks(database, caller, { bookIds, locks: { summaryLock: false, titleLock: true } }),
+    )
+    t.notOk(statements.some((sql) => /summary|custom_metadata/.test(sql)))
+    const { locks } = await database('book_metadata').first('locks')
+    t.same(locks, ['publisher', 'title'])
+    const again = await watch(database, () => lockBooks(database, caller, { bookIds, locks: { titleLock: true } }))
+    t.notOk(
+      again.statements.some((sql) => /UPDATE books/.test(sql)),
+      'what is locked already is not written again',
+    )
+
+    const tags = { seriesIds: [series_id], taxonomy: 'tag' as const, add: ['one', 'two'], remove: [] }
+    const named = await watch(database, () => changeSeriesNames(database, caller, tags))
+    t.notOk(named.statements.some((sql) => /custom_metadata/.test(sql)))
+    t.same((await database('series_metadata').first('locks')).locks, ['tags'])
+  })
+
+  await t.test('are shown in slices', async (t) => {
+    const { items } = await listBooks(database, caller, { filter: {}, sort: null, offset: 0, limit: 500 })
+    t.equal(items.length, BOOKS)
+    let full: Awaited<ReturnType<typeof fullBooks>> = []
+    let most = 0
+    const note = (rows: unknown) => {
+      if (Array.isArray((rows as { rows?: unknown[] })?.rows)) most = Math.max(most, (rows as { rows: unknown[] }).rows.length)
+    }
+    database.on('query-response', note)
+    const turns = await turnsDuring(async () => {
+      full = await fullBooks(database, caller, items)
+    })
+    database.off('query-response', note)
+    t.same(
+      full.map(({ id }) => id),
+      items.map(({ id }) => id),
+    )
+    t.equal((full.at(-1)?.metadata as { summary?: string } | undefined)?.summary, SUMMARY)
+    t.ok(most > 0 && most <= 20, `at most ${most} records at once`)
+    t.ok(turns >= BOOKS / 20, `${turns} turns of others`)
+  })
+})

@@ -61,6 +61,8 @@ async function measure(
   input: Input,
   headers: Record<string, string>,
 ): Promise<{ stall: Stall; status: number | string; bytes: number }> {
+  // A plugin that fails is left alone for a while.
+  if (input.before) await server.post(input.before)
   await ask(server, 'reset')
   let status: number | string = 'none'
   let bytes = 0

@@ -14,6 +14,8 @@ export interface Input {
   path: string
   headers: Record<string, string>
   body?: string | Buffer
+  /** Posted before it, unmeasured. */
+  before?: string
 }
 
 export interface Ids extends PlantedLibrary {
@@ -115,6 +117,7 @@ export function pluginInputs({ pluginId }: Ids): Input[] {
           path,
           headers: { 'content-type': 'application/json' },
           body,
+          before: `/api/v1/admin/plugins/${pluginId}/reset`,
         }
       }),
     ),

@@ -77,6 +77,8 @@ function largestArray(shape: Shape, name: string, room: number, known: Known & R
 /** Names that are all alike would be one name after a look at the first. */
 function distinct(shape: Shape, value: unknown, index: number): unknown {
   if (shape.format === 'uuid') return randomUUID()
+  // Which of them it was is not known any more, nor what it must begin with.
+  if (shape.anyOf) return value
   if (typeof value === 'string' && shape.enum === undefined && shape.pattern === undefined)
     return `${index} ${value}`.slice(0, value.length)
   if (typeof value !== 'object' || value === null || !shape.properties) return value

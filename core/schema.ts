@@ -16,6 +16,10 @@ const FREE_MEMBERS_MAX = 1_000
 export const FreeObject = (options: { description?: string } = {}) =>
   Type.Record(Type.String(), FreeJson, { maxProperties: FREE_MEMBERS_MAX, ...options })
 
+/** A text that reaches its route as it was sent, every mark of it: it is compared by its bytes, here or at a service. A member of a body itself. */
+export const Secret = (options: { minLength?: number; maxLength: number; description?: string }) =>
+  Type.String({ ...options, 'x-exact': true })
+
 /** A member that may be null. */
 export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>
   Type.Union([schema, Type.Null()], options)

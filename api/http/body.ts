@@ -14,11 +14,17 @@ const DISCARD_MS_MAX = 10_000
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
+const NONE: ReadonlySet<string> = new Set()
+
 /**
  * Reads a JSON body. Answers undefined when there is none.
+ * @param options.exact members of the body whose marks are left as they are, as those of passwords
  * @throws payload_too_large, unsupported_media_type, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep, too slow)
  */
-export async function readJsonBody(request: IncomingMessage, limits: { bytesMax: number; deadlineMs: number }): Promise<unknown> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  { exact = NONE, ...limits }: { bytesMax: number; deadlineMs: number; exact?: ReadonlySet<string> },
+): Promise<unknown> {
   const { headers } = request
   const declared = headers['content-length']
   if (headers['transfer-encoding'] === undefined && (declared === undefined || Number(declared) === 0)) return undefined
@@ -31,7 +37,7 @@ export async function readJsonBody(request: IncomingMessage, limits: { bytesMax:
   }
   if (Number(declared ?? 0) > limits.bytesMax) refuseSize(limits.bytesMax)
   const bytes = await collect(request, limits)
-  return bytes.length === 0 ? undefined : parse(bytes)
+  return bytes.length === 0 ? undefined : parse(bytes, exact)
 }
 
 /** Reads a body of any kind whole. @throws payload_too_large, unsupported_media_type, invalid_request (too slow, broken off) */
@@ -82,7 +88,7 @@ function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax:
   })
 }
 
-function parse(bytes: Buffer): unknown {
+function parse(bytes: Buffer, exact: ReadonlySet<string>): unknown {
   refuseDepth(bytes)
   let value: unknown
   try {
@@ -94,7 +100,7 @@ function parse(bytes: Buffer): unknown {
       { cause },
     )
   }
-  return checkText(value, { path: '', left: { values: VALUES_MAX } })
+  return checkText(value, { path: '', exact, left: { values: VALUES_MAX } })
 }
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
@@ -115,6 +121,8 @@ function refuseDepth(bytes: Buffer): void {
 
 interface Position {
   path: string
+  /** Members at this place whose texts are not touched. */
+  exact: ReadonlySet<string>
   /** What the whole body may still hold. */
   left: { values: number }
 }
@@ -123,7 +131,7 @@ interface Position {
  * NUL cannot be stored and a lone surrogate is no character: refused here, once, for every string and every name. Runs of marks are bounded here too,
  * for whatever normalizes or compares them later.
  */
-function checkText(value: unknown, { path, left }: Position): unknown {
+function checkText(value: unknown, { path, exact, left }: Position): unknown {
   if (--left.values < 0) refuse('invalid_request', `The body holds more than ${VALUES_MAX} values.`)
   if (typeof value === 'string') {
     refuseBadText(value, path)
@@ -134,8 +142,8 @@ function checkText(value: unknown, { path, left }: Position): unknown {
   for (const [key, member] of Object.entries(members)) {
     const below = `${path}/${escapePointer(key)}`
     refuseBadText(key, below)
-    const checked = checkText(member, { path: below, left })
-    if (checked !== member) members[key] = checked
+    const checked = checkText(member, { path: below, exact: NONE, left })
+    if (checked !== member && !exact.has(key)) members[key] = checked
   }
   return value
 }

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { BODY_BYTES_MAX, readBytesBody, readJsonBody, refuseBadText } from '#api/http/body.ts'
 import type { Route } from '#api/http/endpoint.ts'
+import { excessOf } from '#api/http/excess.ts'
 import { readParameters } from '#api/http/query.ts'
 import { readUpload, type Upload } from '#api/http/upload.ts'
 import { refuse } from '#core/errors.ts'
@@ -61,11 +62,12 @@ export function compileInput(route: Route<never>, limits: { bodyDeadlineMs: numb
 
   const takesFile = route.kind === 'endpoint' && route.upload !== undefined
   const { bodyDeadlineMs: deadlineMs } = limits
+  const exact = new Set(exactMembers(bodySchema ?? {}))
 
   return async (request, pathParams, rawQuery) => ({
     params: params?.(new URLSearchParams(pathParams)),
     query: query?.(new URLSearchParams(rawQuery)),
-    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs })),
+    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact })),
     upload: takesFile ? readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs })) : NO_UPLOAD,
   })
 }
@@ -92,14 +94,34 @@ function compileBody(schema: TSchema): (value: unknown) => unknown {
   return (given) => {
     const value = given === undefined && emptyWillDo ? {} : given
     if (value === undefined) refuse('invalid_request', 'This request needs a JSON body.')
+    const excess = excessOf(closed, value)
+    if (excess !== null) refuseFaults(excess.code, [{ path: excess.path, message: excess.message }])
     if (validator.Check(value)) return value
     const errors = validator.Errors(value)
-    const faults = findFaults(errors)
-    const [first] = faults
-    const subject = first?.path ? `The member ${first.path.slice(1)}` : 'The body'
-    refuse(isRule(errors) ? 'invalid_value' : 'invalid_request', `${subject} ${first?.message}.`, { details: faults })
+    refuseFaults(isRule(errors) ? 'invalid_value' : 'invalid_request', findFaults(errors))
   }
 }
+
+function refuseFaults(code: 'invalid_value' | 'invalid_request', faults: readonly Fault[]): never {
+  const [first] = faults
+  const subject = first?.path ? `The member ${first.path.slice(1)}` : 'The body'
+  refuse(code, `${subject} ${first?.message}.`, { details: faults })
+}
+
+/** Members of a body whose texts reach the route as they were sent. */
+function exactMembers({ anyOf = [], properties = {} }: ExactShape): string[] {
+  const own = Object.keys(properties).filter((name) => isExact(properties[name]))
+  return [...own, ...anyOf.flatMap(exactMembers)]
+}
+
+interface ExactShape {
+  'x-exact'?: boolean
+  anyOf?: ExactShape[]
+  properties?: Record<string, ExactShape>
+}
+
+/** A secret, or one that may be null. */
+const isExact = (schema: ExactShape | undefined): boolean => schema?.['x-exact'] === true || (schema?.anyOf ?? []).some(isExact)
 
 type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 

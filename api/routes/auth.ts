@@ -7,6 +7,7 @@ import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { SignedIn } from '#core/account/sign-in.ts'
 import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
 import { refuse } from '#core/errors.ts'
+import { Secret } from '#core/schema.ts'
 
 const Message = Type.Object({ message: Type.String() })
 
@@ -26,7 +27,7 @@ export const authRoutes: Route<Services>[] = [
     allow: { who: 'public' },
     body: Type.Object({
       username: Type.String({ minLength: 1, maxLength: 254 }),
-      password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
+      password: Secret({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
     }),
     reply: SignedIn,
     run: async (call, { body }) => {

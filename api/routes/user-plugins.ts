@@ -7,7 +7,7 @@ import { signInPage } from '#api/routes/shown-sign-in.ts'
 import type { Services } from '#api/services.ts'
 import { refuse } from '#core/errors.ts'
 import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
-import { FreeObject, Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { FreeObject, Nullable, Secret, Timestamp, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { SignInError, signInCookieName } from '#plugins/reader/sign-in.ts'
@@ -260,8 +260,8 @@ export const userPluginRoutes = [
     allow,
     params: PluginId,
     body: Type.Union([
-      Type.Object({ accessToken: Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }) }),
-      Type.Object({ username: Type.String({ maxLength: TEXT_LENGTH_MAX }), password: Type.String({ maxLength: TEXT_LENGTH_MAX }) }),
+      Type.Object({ accessToken: Secret({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }) }),
+      Type.Object({ username: Type.String({ maxLength: TEXT_LENGTH_MAX }), password: Secret({ maxLength: TEXT_LENGTH_MAX }) }),
     ]),
     reply: UserPlugin,
     run: async (call, { params, body }) =>

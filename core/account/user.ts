@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/schema.ts'
 
 /**
  * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP
@@ -15,7 +15,7 @@ export const Username = Type.String({
 })
 /** 254: the longest address that SMTP carries (RFC 5321). */
 export const Email = Type.String({ format: 'email', maxLength: 254 })
-export const Password = Type.String({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
+export const Password = Secret({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
 
 /** A user as administrators see one. `permissions` are those given beyond the role. */
 export const User = Type.Object(

@@ -16,9 +16,12 @@ const DESCRIPTIONS = {
   limits: 'What it needs beyond the default limits; shown to the administrator.',
 } as const satisfies Partial<Record<keyof typeof Manifest.properties, string>>
 
+/** What only this server's own tests know is no keyword for others. */
+const withoutOwn = (name: string, member: unknown) => (name === 'x-limited-by' ? undefined : member)
+
 /** JSON Schema of `manifest.json`, for editors and for tools that know nothing of this server. */
 export function describeManifest(): Record<string, unknown> {
-  const { properties, ...schema } = JSON.parse(JSON.stringify(Manifest)) as { properties: Record<string, object> }
+  const { properties, ...schema } = JSON.parse(JSON.stringify(Manifest, withoutOwn)) as { properties: Record<string, object> }
   for (const [name, description] of Object.entries(DESCRIPTIONS)) properties[name] = { description, ...properties[name] }
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -73,14 +73,18 @@ const PATTERNS: Record<string, string> = {
 function Text(length: number) {
   const pattern = lineOf(length)
   PATTERNS[pattern] = `must be one line of 1 to ${length} readable characters, without control characters`
-  return Type.String({ pattern })
+  return Type.String({ pattern, maxLength: length })
 }
 const Url = Type.String({ maxLength: 2_000, pattern: URL_TEXT })
 /** An address with a place to fill in; the value is percent-encoded when it is. */
 const LinkTemplate = Type.String({ maxLength: 2_000, pattern: LINK_TEMPLATE })
 const Host = Type.String({ pattern: HOST, maxLength: 253 })
 /** Members of a configuration, which are read by this name in the code too. */
-const ConfigKey = Type.String({ pattern: CONFIG_KEY })
+const ConfigKey = Type.String({ pattern: CONFIG_KEY, maxLength: 64 })
+
+/** What a configuration is described by; that description has limits of its own (ConfigSchema), and far fewer members. */
+const SchemaOf = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown({ 'x-limited-by': 'ConfigSchema' }), { maxProperties: 20, description })
 
 const MetadataCapability = Type.Object({
   methods: Type.Array(OneOf(['search', 'get', 'match']), { minItems: 1, maxItems: 3, uniqueItems: true }),
@@ -101,7 +105,7 @@ export const Manifest = Type.Object({
   license: Type.Optional(Text(100)),
   homepage: Type.Optional(Url),
   repository: Type.Optional(Url),
-  engine: Type.Object({ pluginApi: Type.String({ pattern: PLUGIN_API_RANGE, description: 'Such as ^1.0.' }) }),
+  engine: Type.Object({ pluginApi: Type.String({ pattern: PLUGIN_API_RANGE, maxLength: 10, description: 'Such as ^1.0.' }) }),
   main: Type.Optional(Type.Literal('main.js')),
   capabilities: Type.Object({
     'metadata.series': Type.Optional(MetadataCapability),
@@ -147,7 +151,7 @@ export const Manifest = Type.Object({
       bind: Type.Optional(
         Type.Object({
           host: Host,
-          header: Type.String({ pattern: HEADER }),
+          header: Type.String({ pattern: HEADER, maxLength: 64 }),
           format: Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Holds {token}.' }),
         }),
       ),
@@ -155,14 +159,14 @@ export const Manifest = Type.Object({
         Type.Object({
           authorizeUrl: Url,
           tokenUrl: Url,
-          scopes: Type.Optional(Type.Array(Type.String({ pattern: OAUTH_SCOPE }), { maxItems: 50, uniqueItems: true })),
+          scopes: Type.Optional(Type.Array(Type.String({ pattern: OAUTH_SCOPE, maxLength: 200 }), { maxItems: 50, uniqueItems: true })),
           pkce: Type.Optional(Type.Boolean({ description: 'Sent unless it is false.' })),
         }),
       ),
     }),
   ),
-  config: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON Schema: what administrators set.' })),
-  userConfig: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON Schema: what each reader sets.' })),
+  config: Type.Optional(SchemaOf('A JSON Schema: what administrators set.')),
+  userConfig: Type.Optional(SchemaOf('A JSON Schema: what each reader sets.')),
   /** Of what the plugin keeps in its storage; when it rises, `migrate` is called before the new version runs. */
   dataVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   http: Type.Optional(
@@ -176,6 +180,8 @@ export const Manifest = Type.Object({
             burst: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
             maxParallel: Type.Optional(Type.Integer({ minimum: 1, maximum: 6 })),
           }),
+          // Those that it may talk to by name, and those that administrators enter.
+          { maxProperties: 25 },
         ),
       ),
       /** Seconds for which answers to GET are kept and given again, by the function that asks. */

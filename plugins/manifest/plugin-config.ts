@@ -12,6 +12,9 @@ import { OneOf } from '#core/schema.ts'
 const PROPERTIES_MAX = 60
 const TEXT_LENGTH_MAX = 10_000
 const LIST_MAX = 200
+/** What forms know of a member is a handful. */
+const HINTS_MAX = 20
+const KEY_LENGTH_MAX = 64
 /** Characters of one as JSON: it goes along with every call, and nobody fills in more. */
 export const CONFIG_LENGTH_MAX = 32 * 1024
 const Words = (maxLength: number) => Type.String({ maxLength })
@@ -28,7 +31,7 @@ const member = {
   maxLength: Type.Optional(Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX })),
   format: Type.Optional(OneOf(['uri', 'email', 'date'])),
   default: Type.Optional(Plain),
-  'x-ui': Type.Optional(Type.Record(Type.String(), Plain)),
+  'x-ui': Type.Optional(Type.Record(Type.String(), Plain, { maxProperties: HINTS_MAX })),
 }
 const Value = Type.Object(member, { additionalProperties: false })
 const Member = Type.Union([
@@ -56,7 +59,7 @@ export const ConfigSchema = Type.Object(
       maxProperties: PROPERTIES_MAX,
       additionalProperties: false,
     }),
-    required: Type.Optional(Type.Array(Type.String(), { maxItems: PROPERTIES_MAX })),
+    required: Type.Optional(Type.Array(Words(KEY_LENGTH_MAX), { maxItems: PROPERTIES_MAX })),
     additionalProperties: Type.Optional(Type.Literal(false)),
   },
   { additionalProperties: false },
@@ -81,8 +84,8 @@ export function configSchemaFault(schema: unknown): { path: string; message: str
   return null
 }
 
-/** What holds where a schema sets no bound of its own. */
-const checked = (member: ConfigSchema['properties'][string]): object => ({
+/** What holds where a schema sets no bound of its own: the schema that a value of this member is checked by. */
+export const checked = (member: ConfigSchema['properties'][string]): object => ({
   ...(member.type === 'string' && { maxLength: TEXT_LENGTH_MAX }),
   ...(member.type === 'array' && { maxItems: LIST_MAX }),
   ...member,

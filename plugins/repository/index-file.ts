@@ -24,14 +24,14 @@ const CLOCK_SKEW_MS = 86_400_000
 /** Text that people read: no control characters, nothing that turns its direction. */
 const LINE = (length: number) => `^[^\\p{Cc}\\p{Cs}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${length}}$`
 const TEXT = (length: number) => `^(?:[^\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]|[\\n\\t]){1,${length}}$`
-const Line = (length: number) => Type.String({ pattern: LINE(length) })
+const Line = (length: number) => Type.String({ pattern: LINE(length), maxLength: length })
 const INSTANT = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z$'
-const Instant = Type.String({ pattern: INSTANT })
-const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Instant = Type.String({ pattern: INSTANT, maxLength: 24 })
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 })
 const Range = Type.String({ minLength: 1, maxLength: RANGE_LENGTH_MAX })
 /** Names of our own, and those that newer servers may have. */
-const Word = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$' })
-const Host = Type.String({ pattern: '^[a-z0-9.*-]{1,253}$' })
+const Word = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$', maxLength: 60 })
+const Host = Type.String({ pattern: '^[a-z0-9.*-]{1,253}$', maxLength: 253 })
 const Words = (maxItems: number) => Type.Array(Word, { maxItems })
 const { id: PluginKey, version: Version, name: Name, summary: Summary } = Manifest.properties
 
@@ -54,12 +54,12 @@ export const IndexVersion = Type.Object({
   /** Range of servers that it runs on; all, unless said. */
   server: Type.Optional(Range),
   /** Of the package; relative to the folder of the index, or on another host. */
-  url: Type.String({ pattern: '^[!-~]{1,2000}$' }),
+  url: Type.String({ pattern: '^[!-~]{1,2000}$', maxLength: 2_000 }),
   size: Type.Integer({ minimum: 1, maximum: PACKAGE_BYTES_MAX }),
   sha256: Sha256,
   permissions: PermissionSummary,
   releasedAt: Instant,
-  changelog: Type.Optional(Type.String({ pattern: TEXT(4_000) })),
+  changelog: Type.Optional(Type.String({ pattern: TEXT(4_000), maxLength: 4_000 })),
   /** Taken back, because it does not work; why. It goes on running where it is installed. */
   yanked: Type.Optional(Line(200)),
   /** What its users should know. */
@@ -90,13 +90,13 @@ export const RepositoryIndex = Type.Object({
   schema: Type.Literal(1),
   name: Name,
   /** Of the folder, with a slash at its end: the index of one repository is none for another with the same key. */
-  url: Type.String({ pattern: '^https://[!-~]{1,2000}/$' }),
+  url: Type.String({ pattern: '^https://[!-~]{1,2000}/$', maxLength: 2_009 }),
   /** Rises with every change; a server that has seen a higher one believes no lower. */
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   issuedAt: Instant,
   expires: Instant,
   /** Ed25519, base64: of these one signs. Servers keep to the one that they saw first. */
-  keys: Type.Array(Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }), { minItems: 1, maxItems: 4 }),
+  keys: Type.Array(Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44 }), { minItems: 1, maxItems: 4 }),
   plugins: Type.Array(IndexPlugin, { maxItems: 2_000 }),
   revoked: Type.Array(IndexRevocation, { maxItems: 10_000 }),
 })

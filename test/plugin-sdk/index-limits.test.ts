@@ -40,6 +40,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
   })
   const asking = plugin as NonNullable<typeof plugin>
   const host = await numbersOf('plugins/host/host-calls.ts')
+  const config = await numbersOf('plugins/manifest/plugin-config.ts')
   const [egress, request, turns] = [
     await numbersOf('plugins/egress/egress.ts'),
     await numbersOf('plugins/egress/request.ts'),
@@ -73,6 +74,11 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Timers that wait, and for how long', '', `${sandbox('max')}, and ${seconds(sandbox('msMax'))}`],
     ['Request of a call, as JSON', '', `${calls('INPUT_LENGTH_MAX') / 1024 / 1024} M characters`],
     ['Configuration, and that of a reader, as JSON', '', `${CONFIG_LENGTH_MAX / 1024} K characters each`],
+    [
+      'Members of a configuration; texts, lists and hints for forms of each',
+      '',
+      `${config('PROPERTIES_MAX')}; ${grouped(config('TEXT_LENGTH_MAX'))} characters, ${config('LIST_MAX')} entries, ${config('HINTS_MAX')}`,
+    ],
     ['Answer, as JSON', '', `${program.resultLengthMax / 1024 / 1024} M characters`],
     ['Values in an answer, in a request to the server; levels in it', '', `${grouped(JSON_BOUNDS.valuesMax)}; ${JSON_BOUNDS.depthMax}`],
     [

@@ -48,7 +48,7 @@ t.test('the kit is packed, installed into an empty folder, and the plugin of its
       'README.md',
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/globals.d.ts',
-      ...['assertions', 'errors', 'fixtures', 'html', 'index', 'testing', 'text', 'types', 'xml'].flatMap((name) => [
+      ...['assertions', 'errors', 'fixtures', 'html', 'index', 'normalize-text', 'testing', 'text', 'types', 'xml'].flatMap((name) => [
         `dist/${name}.d.ts`,
         `dist/${name}.js`,
       ]),

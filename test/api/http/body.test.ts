@@ -1,16 +1,8 @@
-import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
 import t from 'tap'
 import { readJsonBody } from '#api/http/body.ts'
+import { jsonRequest } from '#test/support/json-request.ts'
 
-/** What a request brings along, as far as its body is concerned. */
-function read(json: string): Promise<unknown> {
-  const bytes = Buffer.from(json)
-  const request = Object.assign(Readable.from([bytes]), {
-    headers: { 'content-type': 'application/json', 'content-length': String(bytes.length) },
-  }) as unknown as IncomingMessage
-  return readJsonBody(request, { bytesMax: 10_000_000, deadlineMs: 30_000 })
-}
+const read = (json: string) => readJsonBody(jsonRequest(json), { bytesMax: 10_000_000, deadlineMs: 30_000 })
 
 t.test('runs of marks are bounded in every text, however they are written', async (t) => {
   const marks = '\u0315\u0300'.repeat(100)

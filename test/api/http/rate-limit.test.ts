@@ -3,6 +3,7 @@ import t from 'tap'
 import Type from 'typebox'
 import { openClientAddress } from '#api/http/client-address.ts'
 import { isExempt, openRateLimiter } from '#api/http/rate-limit.ts'
+import { routes as allRoutes } from '#api/routes/index.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { addressGroup, readAddress } from '#core/account/address.ts'
 import type { NewApiKeyAnswer } from '#core/account/api-key.ts'
@@ -323,4 +324,23 @@ t.test('Basic, where a route takes it', async (t) => {
   for (let count = 0; count < 6; count++) await basic('ada', `wrong ${count}`)
   t.equal((await basic('ada', 'wrong again')).status, 429, 'guessing is throttled here as well')
   t.equal(testSettings().rateLimit.enabled, false)
+})
+
+t.test('a password is the same by JSON and by Basic, however many marks it has', async (t) => {
+  const server = await openTestServer(t, { routes: [...routes.filter(({ path }) => path === '/basic'), ...allRoutes] })
+  const password = `a${'\u0315\u0300'.repeat(20)} and ten letters`
+  const body = { username: 'dora', email: 'dora@example.org', password }
+  t.equal((await server.request('POST', '/api/v1/users', { token: server.adminToken, body })).status, 201)
+  const login = (password: string) => server.request('POST', '/api/v1/auth/login', { body: { username: 'dora', password } })
+  const basic = (password: string) =>
+    server.request('GET', '/basic', { headers: { authorization: `Basic ${Buffer.from(`dora:${password}`).toString('base64')}` } })
+  for (const by of [login, basic]) {
+    t.equal((await by(password)).status, 200)
+    t.equal((await by(password.replace('\u0315', ''))).status, 401, 'each mark counts')
+  }
+  const other = `b${'\u0300\u0315'.repeat(20)} and ten letters`
+  const { id } = (await server.database('users').where({ username: 'dora' }).first('id')) as { id: string }
+  const changed = await server.request('PATCH', `/api/v1/users/${id}`, { token: server.adminToken, body: { password: other } })
+  t.equal(changed.status, 200)
+  for (const by of [login, basic]) t.equal((await by(other)).status, 200, 'a changed one too')
 })

@@ -277,3 +277,24 @@ t.test('many at once, all or none', async (t) => {
   t.equal((await ask('GET', `series/${other}/metadata/locks`)).json.cover, true)
   t.equal((await ask('PATCH', 'series/bulk/metadata', { seriesIds: Array.from({ length: 101 }, () => other), publisher: 'X' })).status, 422)
 })
+
+t.test('runs of marks in a summary cost a request nothing', async (t) => {
+  const { ask, seriesId } = await openShelf(t)
+  const summary = `a${'\u0315\u0300'.repeat(19_500)}`
+  const begun = performance.now()
+  const answer = await ask('PATCH', `series/${seriesId}/metadata`, { summary })
+  t.match([answer.status, answer.json.summary], [200, `a${'\u0315\u0300'.repeat(15)}`])
+  t.ok(performance.now() - begun < 2_000, 'it took six seconds in the database')
+})
+
+t.test('a series keeps fifty further titles, whether people or files give them', async (t) => {
+  const { ask, database, seriesId, books } = await openShelf(t)
+  const path = `series/${seriesId}/alternate-titles`
+  for (let index = 0; index < 45; index++) t.equal((await ask('POST', path, { label: 'Own', title: `Own ${index}` })).status, 201)
+  const alternateTitles = Array.from({ length: 400 }, (_entry, index) => ({ label: 'Synonym', title: `Seeded ${index}` }))
+  await database('book_metadata').insert({ book_id: books[0], embedded: JSON.stringify({ series: { alternateTitles } }) })
+  await database.transaction((trx) => seedSeries(trx, [seriesId]))
+  const kept = (await ask('GET', path)).json as { titles?: unknown[] }
+  t.equal(Object.values(kept).flat().length, 50, 'files fill what is left')
+  t.match(await ask('POST', path, { label: 'Own', title: 'One more' }), { status: 422, json: { message: /There are 50/ } })
+})

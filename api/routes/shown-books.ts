@@ -1,10 +1,12 @@
 import Type from 'typebox'
+import { writeAhead } from '#api/http/json-chunks.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/book/book.ts'
 import { fullBooks } from '#core/book/metadata-query.ts'
 import { FullBookMetadata } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
+import { inSlices } from '#core/foundation/slices.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 /** A genre or a tag. */
@@ -37,12 +39,20 @@ export function shownBook<B extends Book>(services: Services, book: B): B {
   return services.settings.compatibility.legacyNames ? { ...book, koreaderHash: book.readerHash } : book
 }
 
-/** Books as a list answers them. */
+/** As many of the largest are read and written within a few turns, and held in memory at once. */
+const WRITTEN_AT_ONCE = 10
+
+/** Books as a list answers them: full ones are JSON already, and nothing but an answer can be made of them. */
 export async function shownBooks(
   { services, caller }: { services: Services; caller: Caller | null },
   books: readonly Book[],
   { full }: { full?: boolean | undefined },
 ): Promise<Book[]> {
-  const shown = full ? await fullBooks(services.database, caller ?? refuse('unauthorized'), books) : books
-  return shown.map((book) => shownBook(services, book))
+  if (!full) return books.map((book) => shownBook(services, book))
+  return await inSlices(books, WRITTEN_AT_ONCE, async (slice) => {
+    const written: Book[] = []
+    for (const book of await fullBooks(services.database, caller ?? refuse('unauthorized'), slice))
+      written.push(await writeAhead(shownBook(services, book)))
+    return written
+  })
 }

@@ -6,6 +6,9 @@ export type Taxonomy = 'genre' | 'tag'
 /** What carries them. */
 export type Bearer = 'series' | 'book'
 
+/** Two hundred names for each are ten thousand rows: a second's work, where five hundred at once outlast the limit of a statement. */
+const BEARERS_AT_ONCE = 50
+
 /** The ids of the names; those that were not known are made. The first spelling of a name stands. */
 export async function ensureNames(trx: Knex, taxonomy: Taxonomy, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return []
@@ -30,13 +33,21 @@ export async function addNames(
   const { taxonomy, bearer } = change
   const ids = await ensureNames(trx, taxonomy, change.names)
   if (ids.length === 0) return new Set()
-  const { rows } = await trx.raw(
-    `INSERT INTO ${bearer}_${taxonomy}s (${bearer}_id, ${taxonomy}_id)
-     SELECT b, n FROM unnest(CAST(? AS uuid[])) AS b, unnest(CAST(? AS uuid[])) AS n ORDER BY b, n
-     ON CONFLICT DO NOTHING RETURNING ${bearer}_id AS id`,
-    [[...change.bearerIds], ids],
-  )
-  return new Set((rows as { id: string }[]).map(({ id }) => id))
+  const changed = new Set<string>()
+  // In one order over all statements, so that two calls never wait for each other in a circle.
+  const bearerIds = [...change.bearerIds].sort()
+  for (let start = 0; start < bearerIds.length; start += BEARERS_AT_ONCE) {
+    const { rows } = await trx.raw(
+      `WITH added AS (
+         INSERT INTO ${bearer}_${taxonomy}s (${bearer}_id, ${taxonomy}_id)
+         SELECT b, n FROM unnest(CAST(? AS uuid[])) AS b, unnest(CAST(? AS uuid[])) AS n ORDER BY b, n
+         ON CONFLICT DO NOTHING RETURNING ${bearer}_id AS id
+       ) SELECT DISTINCT id FROM added`,
+      [bearerIds.slice(start, start + BEARERS_AT_ONCE), ids],
+    )
+    for (const { id } of rows as { id: string }[]) changed.add(id)
+  }
+  return changed
 }
 
 /** Takes names from many bearers, by name. Answers whose names changed. */
@@ -46,8 +57,10 @@ export async function removeNames(
 ): Promise<Set<string>> {
   const { taxonomy, bearer } = change
   const { rows } = await trx.raw(
-    `DELETE FROM ${bearer}_${taxonomy}s j USING ${taxonomy}s n
-     WHERE n.id = j.${taxonomy}_id AND j.${bearer}_id = ANY(CAST(? AS uuid[])) AND n.name_key = ANY(CAST(? AS text[])) RETURNING j.${bearer}_id AS id`,
+    `WITH removed AS (
+       DELETE FROM ${bearer}_${taxonomy}s j USING ${taxonomy}s n
+       WHERE n.id = j.${taxonomy}_id AND j.${bearer}_id = ANY(CAST(? AS uuid[])) AND n.name_key = ANY(CAST(? AS text[])) RETURNING j.${bearer}_id AS id
+     ) SELECT DISTINCT id FROM removed`,
     [[...change.bearerIds], change.names.map(nameKey)],
   )
   return new Set((rows as { id: string }[]).map(({ id }) => id))

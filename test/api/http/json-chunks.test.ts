@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { jsonChunks } from '#api/http/json-chunks.ts'
+import { jsonChunks, writeAhead } from '#api/http/json-chunks.ts'
 
 t.test('it is what JSON.stringify writes', async () => {
   const plain = fc.oneof(fc.jsonValue(), fc.object({ withDate: true, maxDepth: 3 }), fc.array(fc.constantFrom(undefined, null, 1)))
@@ -24,4 +24,11 @@ t.test('others have their turn while a large answer is written', async (t) => {
   t.ok(turns > 5, `${turns} turns`)
   t.ok(chunks.every((chunk) => chunk.length < 2_000_000))
   t.same(JSON.parse(Buffer.concat(chunks).toString()), { data: Array(300).fill(record), total: 300 })
+})
+
+t.test('parts that were written ahead stand where they belong', async (t) => {
+  const people = [{ name: 'é' }, { name: 'ß', of: { all: [1, 2] } }]
+  const answer = { data: [await writeAhead(people[0]), await writeAhead(people[1])], one: await writeAhead(people), total: 2 }
+  t.same(JSON.parse(Buffer.concat(await jsonChunks(answer)).toString()), { data: people, one: people, total: 2 })
+  t.equal(Buffer.concat(await jsonChunks(await writeAhead('text'))).toString(), '"text"')
 })

@@ -7,7 +7,7 @@ import {
   type Revocation,
 } from '#core/plugin/plugin-repository-store.ts'
 import type { IndexRevocation } from '#plugins/repository/index-file.ts'
-import { readRange, satisfies } from '#plugins/repository/version-range.ts'
+import { readRange, satisfies, type VersionRange } from '#plugins/repository/version-range.ts'
 
 /** A version of a plugin, as it is asked for. */
 export interface VersionName {
@@ -36,14 +36,23 @@ export async function openRevocations(database: Knex): Promise<(name: VersionNam
   const all = await listRevocations(database)
   const byPackage = new Map(all.filter(({ sha256 }) => sha256 !== null).map((one) => [one.sha256, one]))
   const byPlugin = Map.groupBy(all, ({ pluginKey }) => pluginKey)
-  return (name) => byPackage.get(name.sha256) ?? byPlugin.get(name.key)?.find((one) => isMeant(one, name)) ?? null
+  // Each is asked about every version of its plugin.
+  const ranges = new Map<string, VersionRange | null>()
+  const read: typeof readRange = (text) => {
+    const known = ranges.get(text)
+    if (known !== undefined) return known
+    const range = readRange(text)
+    ranges.set(text, range)
+    return range
+  }
+  return (name) => byPackage.get(name.sha256) ?? byPlugin.get(name.key)?.find((one) => isMeant(one, name, read)) ?? null
 }
 
-function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionName): boolean {
+function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionName, read = readRange): boolean {
   if (sha256 !== null) return sha256 === name.sha256
   if (pluginKey !== name.key) return false
   if (versionRange === null) return true
-  const range = readRange(versionRange)
+  const range = read(versionRange)
   // Nobody but an index brings ranges here, which are read before; one that this server cannot read means every version rather than none.
   return range === null || satisfies(name.version, range, { preReleases: true })
 }

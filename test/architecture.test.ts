@@ -41,7 +41,7 @@ t.test('every test mirrors a source file', async (t) => {
   const sources = sourcePaths()
   const topics = new Set(sources.filter((path) => !path.startsWith('test/')).map((path) => path.replace(/\.(ts|mjs)$/, '')))
   // Suites that cross the whole house rather than one file of it.
-  const crossing = /^test\/(architecture|end-to-end|bad-input|crash|restricted-user)(-[a-z-]+)?\.test\.ts$/
+  const crossing = /^test\/(architecture|end-to-end|bad-input|crash|faults|restricted-user)(-[a-z-]+)?\.test\.ts$/
   const orphans = sources
     .filter((path) => path.endsWith('.test.ts') && !crossing.test(path))
     .filter((path) => {

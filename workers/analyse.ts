@@ -11,7 +11,7 @@ import { openZip, type ZipArchive } from './zip.ts'
 
 /**
  * Everything Carrel learns of one file: hashes in one read, format by content, pages, cover, problems.
- * Never throws for a file, however bad; what it throws is a bug. `draw` draws the cover of a PDF; without it that is done here.
+ * Never throws for a file, however bad; what it throws is a bug. `draw` draws the cover of a PDF and covers that are no plain pictures; without it that is done here.
  */
 export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
   let fd: number
@@ -55,12 +55,12 @@ async function analyseContents(
     switch (container) {
       case 'zip': {
         const archive = openZip({ path: request.path, fd: open.fd, bytes: open.bytes })
-        if (isEpub(archive)) return await as('epub', (await import('./epub.ts')).analyseEpub(archive, request))
+        if (isEpub(archive)) return await as('epub', (await import('./epub.ts')).analyseEpub(archive, { ...request, draw: open.draw }))
         if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return refused(file, null, locked())
-        return await as('cbz', analyseZipComic(archive, request))
+        return await as('cbz', analyseZipComic(archive, { ...request, draw: open.draw }))
       }
       case 'rar':
-        return await as('cbr', analyseRarComic(request.path))
+        return await as('cbr', analyseRarComic(request.path, open.draw))
       case 'pdf':
         return await as('pdf', (await import('./pdf.ts')).analysePdf(request.path, open.draw))
       default:

@@ -2,7 +2,9 @@ import type { Cover, Page, Problem } from '#core/book/analysis.ts'
 import type { PageFaults } from './comic-faults.ts'
 import { BookFault } from './fault.ts'
 import { makeThumbnail } from './image.ts'
-import { COVER_TRIES_MAX, PIXELS_MAX } from './limits.ts'
+import { COVER_TRIES_MAX, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
+import { makePlainCover } from './plain-picture.ts'
+import type { DrawPdfPage } from './pool/drawing.ts'
 
 /**
  * The first page as a thumbnail. When it gives none, that is a problem, and the next page that can be decoded stands in
@@ -12,6 +14,7 @@ export async function makeCover(
   pages: readonly Page[],
   faults: PageFaults,
   read: (index: number) => Promise<Uint8Array>,
+  draw?: DrawPdfPage,
 ): Promise<{ cover: Cover | null; problem: Problem | null }> {
   let refusal: string | null = null
   let tries = 0
@@ -25,7 +28,8 @@ export async function makeCover(
     tries++
     try {
       refuseHuge(page)
-      const cover = await makeThumbnail(await readNoting(index, faults, read))
+      const bytes = await readNoting(index, faults, read)
+      const cover = await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))
       return { cover, problem: refusal === null ? null : coverProblem(`Page ${index + 1} is used instead.`, refusal) }
     } catch (error) {
       if (!(error instanceof BookFault)) throw error

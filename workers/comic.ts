@@ -6,6 +6,7 @@ import { BookFault } from './fault.ts'
 import { measureEntry, type Picture } from './image.ts'
 import { ENTRY_BYTES_MAX } from './limits.ts'
 import { inPageOrder, pageTypeOf } from './page-order.ts'
+import type { DrawPdfPage } from './pool/drawing.ts'
 import { extractRar, listRar, type RarEntry, type RarListing } from './rar.ts'
 import { XML_BYTES_MAX } from './xml.ts'
 import { refuseTooLarge, type ZipArchive, type ZipEntry } from './zip.ts'
@@ -17,7 +18,10 @@ export type Contents = Omit<Analysis, 'file' | 'format'>
  * Pages and cover of a zip whose pictures are its pages: a directory, the heads of the pages, and one page in full.
  * Throws {@link BookFault} only for what keeps the whole book from being read.
  */
-export async function analyseZipComic(archive: ZipArchive, options: { verifyPages: boolean }): Promise<Contents> {
+export async function analyseZipComic(
+  archive: ZipArchive,
+  options: { verifyPages: boolean; draw?: DrawPdfPage | undefined },
+): Promise<Contents> {
   const entries = inPageOrder(archive.entries.filter((entry) => pageTypeOf(entry.name) !== null))
   if (entries.length === 0) return zeroPages('zip')
   const faults = new PageFaults(entries.map((entry) => entry.name))
@@ -27,7 +31,7 @@ export async function analyseZipComic(archive: ZipArchive, options: { verifyPage
       if (!faults.has(index)) faults.watch(index, () => archive.read(entry, ENTRY_BYTES_MAX))
     }
   }
-  const { cover, problem } = await makeCover(pages, faults, async (index) => archive.read(entries[index]!, ENTRY_BYTES_MAX))
+  const { cover, problem } = await makeCover(pages, faults, async (index) => archive.read(entries[index]!, ENTRY_BYTES_MAX), options.draw)
   const info = zipComicInfo(archive)
   return contents('zip', pages, cover, info, [faults.problem(), problem])
 }
@@ -60,7 +64,7 @@ function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, faults: Pa
  * Pages and cover of a RAR. Unpacking is the only way to see a picture's head, so one pass unpacks every page and checks
  * its CRC as well; it keeps one page at a time in memory.
  */
-export async function analyseRarComic(path: string): Promise<Contents> {
+export async function analyseRarComic(path: string, draw?: DrawPdfPage): Promise<Contents> {
   const listing = await listRar(path)
   const source = listing.solid ? 'rar_solid' : 'rar'
   const entries = inPageOrder(listing.entries.filter((entry) => pageTypeOf(entry.name) !== null))
@@ -87,9 +91,8 @@ export async function analyseRarComic(path: string): Promise<Contents> {
     pages[index] = pageOf(entry, picture)
     return true
   })
-  const { cover, problem } = await makeCover(pages, faults, async (index) =>
-    index === 0 && first ? first : extractOne(path, entries[index]!),
-  )
+  const read = async (index: number) => (index === 0 && first ? first : extractOne(path, entries[index]!))
+  const { cover, problem } = await makeCover(pages, faults, read, draw)
   return contents(source, pages, cover, info, [incompleteProblem(listing), faults.problem(), problem])
 }
 

@@ -3,7 +3,9 @@ import type { EpubPackage } from './epub-package.ts'
 import { findFirstImage } from './epub-spine-image.ts'
 import { BookFault } from './fault.ts'
 import { makeThumbnail } from './image.ts'
-import { ENTRY_BYTES_MAX } from './limits.ts'
+import { ENTRY_BYTES_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
+import { makePlainCover } from './plain-picture.ts'
+import type { DrawPdfPage } from './pool/drawing.ts'
 import type { ZipArchive, ZipEntry } from './zip.ts'
 
 /**
@@ -15,6 +17,7 @@ export async function makeEpubCover(
   archive: ZipArchive,
   book: EpubPackage,
   encrypted: ReadonlySet<string>,
+  draw: DrawPdfPage | undefined,
 ): Promise<{ cover: Cover | null; problem: Problem | null }> {
   let failure: Problem | null = null
   const tried = new Set<ZipEntry>()
@@ -22,7 +25,8 @@ export async function makeEpubCover(
     if (tried.has(entry) || encrypted.has(entry.name)) continue
     tried.add(entry)
     try {
-      return { cover: await makeThumbnail(archive.read(entry, ENTRY_BYTES_MAX)), problem: null }
+      const bytes = await makePlainCover(archive.read(entry, ENTRY_BYTES_MAX), THUMBNAIL_LONGEST_SIDE, draw)
+      return { cover: await makeThumbnail(bytes), problem: null }
     } catch (error) {
       if (!(error instanceof BookFault)) throw error
       failure ??= {

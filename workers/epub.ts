@@ -6,29 +6,40 @@ import { findSpineImages, type SpineImage } from './epub-spine-image.ts'
 import { BookFault } from './fault.ts'
 import { measureEntry } from './image.ts'
 import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX } from './limits.ts'
+import type { DrawPdfPage } from './pool/drawing.ts'
 import type { ZipArchive } from './zip.ts'
 
 /** Readium's length of a position in a reflowable book, in bytes of the compressed resource. */
 const POSITION_BYTES = 1024
 
+interface EpubOptions {
+  verifyPages: boolean
+  /** Draws covers that are no plain pictures; without it that is done here. */
+  draw?: DrawPdfPage | undefined
+}
+
 /**
  * Title, page count, cover and, of a comic EPUB, pages. `verifyPages` reads every spine item and picture in full.
  * Whatever is wrong with the book comes back as `problems`.
  */
-export async function analyseEpub(archive: ZipArchive, options: { verifyPages: boolean }): Promise<Omit<Analysis, 'file' | 'format'>> {
+export async function analyseEpub(archive: ZipArchive, options: EpubOptions): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
-    return await analysePackage(archive, openPackage(archive), options.verifyPages)
+    return await analysePackage(archive, openPackage(archive), options)
   } catch (error) {
     if (!(error instanceof BookFault)) throw error
     return { pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [error.problem] }
   }
 }
 
-async function analysePackage(archive: ZipArchive, book: EpubPackage, verifyPages: boolean): Promise<Omit<Analysis, 'file' | 'format'>> {
+async function analysePackage(
+  archive: ZipArchive,
+  book: EpubPackage,
+  { verifyPages, draw }: EpubOptions,
+): Promise<Omit<Analysis, 'file' | 'format'>> {
   const encrypted = findEncryptedPaths(archive, book)
   const images = findSpineImages(archive, book)
   const { pages, problem: pageProblem } = readPages(archive, images ?? [], verifyPages)
-  const { cover, problem: coverProblem } = await makeEpubCover(archive, book, encrypted)
+  const { cover, problem: coverProblem } = await makeEpubCover(archive, book, encrypted, draw)
   const problems = [
     entityProblem(book),
     book.metadataProblem,

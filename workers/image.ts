@@ -56,7 +56,7 @@ export function measurePicture(bytes: Uint8Array): Picture | null {
  * its slices share memory and a plain Uint8Array's are copies.
  */
 function ownMemory(bytes: Uint8Array): Buffer {
-  const whole = bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : Uint8Array.from(bytes).buffer
+  const whole = bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : new Uint8Array(bytes).buffer
   return Buffer.from(whole)
 }
 
@@ -84,34 +84,41 @@ export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8A
 
 /** A JPEG whose longest side is 400 pixels at most, never enlarged. Throws {@link BookFault} (`thumbnail`) when the picture cannot be decoded. */
 export async function makeThumbnail(bytes: Uint8Array): Promise<Cover> {
-  return decoding(bytes, async (picture) => {
-    const { data, info } = await picture
-      .resize({ width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE, fit: 'inside', withoutEnlargement: true })
-      .flatten({ background: 'white' })
-      .jpeg({ quality: JPEG_QUALITY })
-      .toBuffer({ resolveWithObject: true })
-    return { jpeg: data, width: info.width, height: info.height }
-  })
+  return decoding(bytes, (picture) => drawInside(picture, { width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE }, JPEG_QUALITY))
 }
+
+/** A JPEG of any picture at all, fit into these sides. For a process that is ended when it takes too long. Throws {@link BookFault} (`thumbnail`). */
+export async function drawPlain(bytes: Uint8Array, fit: { width: number; height: number }): Promise<Cover> {
+  return decoding(bytes, (picture) => drawInside(picture, fit, PLAIN_QUALITY))
+}
+
+async function drawInside(picture: Sharp, fit: { width: number; height: number }, quality: number): Promise<Cover> {
+  const { data, info } = await picture
+    .resize({ ...fit, fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: 'white' })
+    .jpeg({ quality })
+    .toBuffer({ resolveWithObject: true })
+  return { jpeg: data, width: info.width, height: info.height }
+}
+
+/** It is compressed once more afterwards, which must not show. */
+const PLAIN_QUALITY = 95
 
 /** The kinds of picture that people may give as a cover; all of them are shown everywhere once they are JPEG. */
 const COVER_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/avif', 'image/gif']
 /** Fills a tablet held upright; what is larger costs disk and nobody sees it. */
-const COVER_LONGEST_SIDE = 1600
+export const COVER_LONGEST_SIDE = 1600
+
+/** By its first bytes. */
+export const isCoverKind = (bytes: Uint8Array): boolean => COVER_TYPES.includes(pictureTypeOf(bytes) ?? '')
 
 /** Makes of a picture that somebody gave the two sizes of a cover; of a moving one the first frame. */
 export const drawCover: DrawCover = async (bytes) => {
-  const mediaType = measurePicture(bytes)?.mediaType
-  if (mediaType === undefined || !COVER_TYPES.includes(mediaType)) return { refused: 'kind' }
+  if (!isCoverKind(bytes)) return { refused: 'kind' }
   try {
-    const { data, info } = await decoding(bytes, (picture) =>
-      picture
-        .resize({ width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, fit: 'inside', withoutEnlargement: true })
-        .flatten({ background: 'white' })
-        .jpeg({ quality: JPEG_QUALITY })
-        .toBuffer({ resolveWithObject: true }),
-    )
-    return { large: { jpeg: data, width: info.width, height: info.height }, small: await makeThumbnail(data) }
+    const fit = { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE }
+    const large = await decoding(bytes, (picture) => drawInside(picture, fit, JPEG_QUALITY))
+    return { large, small: await makeThumbnail(large.jpeg) }
   } catch (error) {
     if (!(error instanceof BookFault)) throw error
     return { refused: 'damaged' }
@@ -124,7 +131,7 @@ export async function resizePicture(request: {
   width: number
   format: 'jpeg' | 'png' | 'webp' | null
 }): Promise<PageOutcome> {
-  const own = measurePicture(request.bytes)?.mediaType
+  const own = pictureTypeOf(request.bytes)
   const format = request.format ?? (own === 'image/png' ? 'png' : own === 'image/webp' ? 'webp' : 'jpeg')
   try {
     const bytes = await decoding(request.bytes, (picture) => {
@@ -146,7 +153,7 @@ async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Prom
   try {
     if (bytes[0] === 0x42 && bytes[1] === 0x4d) {
       const { rgb, width, height } = decodeBmp(bytes)
-      return await use(sharp(rgb, { raw: { width, height, channels: 3 } }))
+      return await use(sharp(rgb, { raw: { width, height, channels: 3 } }).timeout({ seconds: DECODE_SECONDS_MAX }))
     }
     return await use(openPicture(bytes, 'truncated')).catch((error: unknown) => {
       // A whole picture with a flaw (a wrong checksum, say) is shown by every viewer; half a one is refused.

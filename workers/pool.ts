@@ -15,10 +15,12 @@ import type {
 import type { DrawCover } from '#core/cover/cover.ts'
 import type { ReadingListOutcome, ReadReadingList } from '#core/shelf/reading-list.ts'
 import { openGate } from './gate.ts'
-import { drawCover, resizePicture } from './image.ts'
+import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from './image.ts'
 import { DRAWING_MS_MAX } from './limits.ts'
 import { openFiles } from './open-files.ts'
+import { makePlain } from './plain-picture.ts'
 import { openChildPool } from './pool/child-pool.ts'
+import type { DrawPdfPage } from './pool/drawing.ts'
 import { openThreadPool } from './pool/thread-pool.ts'
 import { openZipPages } from './zip-page.ts'
 
@@ -66,6 +68,7 @@ export function openPool(options: PoolOptions): Pool {
     maxThreads: options.threads + readers,
     draw: (request, drawing) => children.draw(request, drawing),
   })
+  const draw: DrawPdfPage = (request) => children.draw(request)
   const analyses = openGate(options.threads)
   const reads = openGate(readers)
   const resizes = openGate(availableParallelism())
@@ -87,9 +90,17 @@ export function openPool(options: PoolOptions): Pool {
       const outcome = await children.draw({ ...request, purpose: 'page' }, { signal })
       return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
     },
-    // In this process: libvips works in threads of its own, and no picture is copied to another heap and back.
-    resizeImage: (request) => resizes.pass(() => resizePicture(request)),
-    drawCover: (bytes) => resizes.pass(() => drawCover(bytes)),
+    // Plain ones in this process: libvips works in threads of its own, and no picture is copied to another heap and back.
+    resizeImage: async (request) => {
+      const plain = await makePlain(request.bytes, { width: request.width, purpose: 'page' }, draw)
+      if ('problem' in plain) return pageRefusal({ ...plain.problem, type: 'page_extraction' })
+      return resizes.pass(() => resizePicture({ ...request, bytes: plain.bytes }))
+    },
+    drawCover: async (bytes) => {
+      if (!isCoverKind(bytes)) return { refused: 'kind' }
+      const plain = await makePlain(bytes, { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, purpose: 'page' }, draw)
+      return 'problem' in plain ? { refused: 'damaged' } : resizes.pass(() => drawCover(plain.bytes))
+    },
     // Its markup takes seconds where it is made for that.
     readReadingList: (bytes) =>
       reads.pass(() =>

@@ -194,7 +194,7 @@ class Children implements ChildPool {
     this.#watchMemory()
     if (signal?.aborted) giveUp()
     else signal?.addEventListener('abort', giveUp, { once: true })
-    slot.child.send({ kind: 'draw', id, request, deadlineMs })
+    this.#send(slot.child, id, request)
     try {
       return await promise
     } finally {
@@ -202,6 +202,12 @@ class Children implements ChildPool {
       signal?.removeEventListener('abort', giveUp)
       this.#giveBack(slot)
     }
+  }
+
+  #send(child: DrawingChild, id: number, request: DrawingRequest): void {
+    const { picture } = request
+    if (picture) child.send({ kind: 'picture', id, width: picture.width, height: picture.height }, picture.bytes)
+    else child.send({ kind: 'draw', id, request, deadlineMs: this.#options.deadlineMs })
   }
 
   #giveBack(slot: Slot): void {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { ENTRY_BYTES_MAX } from '../limits.ts'
 import type { FromChild, ToChild } from './drawing.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
@@ -18,7 +19,7 @@ export interface ChildListener {
 /** A process that draws, as the server sees it. */
 export interface DrawingChild {
   readonly pid: number
-  send(message: ToChild): void
+  send(message: ToChild, body?: Uint8Array): void
   /** At once, whatever it is doing. */
   kill(end: ChildEnd): void
   /** Resident memory in bytes; 0 where the system does not tell. */
@@ -109,9 +110,9 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
 
   return {
     pid,
-    send: (message) => {
+    send: (message, body) => {
       if (end !== null || ended) return
-      for (const part of frameOf(message)) channel.write(part)
+      for (const part of frameOf(message, body, ENTRY_BYTES_MAX)) channel.write(part)
     },
     kill,
     residentBytes: () => residentBytes(pid),

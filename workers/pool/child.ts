@@ -1,9 +1,11 @@
 /**
- * The process that draws pages of PDFs, one at a time. Painting is native code that nothing can interrupt, so the server ends this process
+ * The process that draws pages of PDFs and decodes pictures, one at a time. Painting is native code that nothing can interrupt, so the server ends this process
  * whenever in doubt, and nothing here tidies up.
  */
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import { BookFault } from '../fault.ts'
+import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { drawPdfPage } from '../pdf.ts'
 import type { DrawingRequest, FromChild, ToChild } from './drawing.ts'
 import { createFrameReader, frameOf } from './frame.ts'
@@ -34,15 +36,28 @@ async function draw(id: number, request: DrawingRequest, deadlineMs: number): Pr
   }
 }
 
+async function drawPicture(id: number, bytes: Uint8Array, fit: { width: number; height: number }): Promise<void> {
+  // Loaded for the first of them: most books need none.
+  const { drawPlain } = await import('../image.ts')
+  try {
+    const { jpeg, width, height } = await drawPlain(bytes, fit)
+    send({ kind: 'drawn', id, width, height, incomplete: false }, jpeg)
+  } catch (error) {
+    if (error instanceof BookFault) send({ kind: 'refused', id, problem: error.problem })
+    else send({ kind: 'failed', id, message: String(error).slice(0, MESSAGE_LENGTH_MAX) })
+  }
+}
+
 const MESSAGE_LENGTH_MAX = 1_000
 
 server.on(
   'data',
-  createFrameReader((header) => {
+  createFrameReader((header, body) => {
     const message = header as ToChild
     if (message.kind === 'draw') void draw(message.id, message.request, message.deadlineMs)
+    else if (message.kind === 'picture') void drawPicture(message.id, body, message)
     else if (current?.id === message.id) current.abort.abort()
-  }),
+  }, ENTRY_BYTES_MAX),
 )
 // Nobody is left to draw for.
 server.on('close', () => process.kill(process.pid, 'SIGKILL'))

@@ -1,8 +1,8 @@
 import { BOOK_ERROR_TYPES, type Problem } from '#core/book/analysis.ts'
+import { SIDE_MAX } from '../plain-picture.ts'
 import type { ChildEnd } from './child-process.ts'
 import type { DrawingOutcome, DrawingRequest, FromChild } from './drawing.ts'
 
-const SIDE_MAX = 5_000
 const MESSAGE_LENGTH_MAX = 1_000
 
 /**
@@ -37,14 +37,19 @@ export function lostPage(
   limits: { deadlineMs: number; residentMbMax: number },
 ): Problem {
   const page = request.index + 1
+  const what = request.picture ? 'The picture' : `Page ${page}`
   const why: Partial<Record<ChildEnd, string>> = {
     deadline: `takes longer than ${limits.deadlineMs / 1000} s to draw`,
     memory: `needs more memory than ${limits.residentMbMax} MB to draw`,
   }
   return {
-    type: 'pdf_rendering',
-    message: `Page ${page} ${why[lost.end] ?? 'ends the process that draws it'}, and was stopped.`,
-    details: { page, stopped: lost.end, ...(why[lost.end] ? {} : { died: 'child', detail: lost.detail }) },
+    type: request.picture ? 'thumbnail' : 'pdf_rendering',
+    message: `${what} ${why[lost.end] ?? 'ends the process that draws it'}, and was stopped.`,
+    details: {
+      ...(request.picture ? {} : { page }),
+      stopped: lost.end,
+      ...(why[lost.end] ? {} : { died: 'child', detail: lost.detail }),
+    },
     fatal: false,
   }
 }

@@ -1,6 +1,6 @@
 import type { Cover, Problem } from '#core/book/analysis.ts'
 
-/** One page of a PDF to draw. */
+/** One page of a PDF to draw, or a picture that is not safe to decode in a thread. */
 export interface DrawingRequest {
   path: string
   /** From 0. */
@@ -9,6 +9,8 @@ export interface DrawingRequest {
   longestSide: number
   /** After a page the next one is likely to be asked for soon, so its document stays open; the cover of a scanned book comes alone. */
   purpose: 'page' | 'cover'
+  /** Instead of the page of a file; `path` then only names it. It is made to fit within `width` and `height` pixels, never enlarged. */
+  picture?: { bytes: Uint8Array; width: number; height: number }
 }
 
 /** A drawn page; `incomplete` when a picture on it was too large to decode and is missing. */
@@ -22,7 +24,11 @@ export type DrawingOutcome = DrawnPage | { problem: Problem }
 export type DrawPdfPage = (request: DrawingRequest) => Promise<DrawingOutcome>
 
 /** What the server sends to a child. `cancel` gives up the job at hand, as soon as the painter gets to hear of it. */
-export type ToChild = { kind: 'draw'; id: number; request: DrawingRequest; deadlineMs: number } | { kind: 'cancel'; id: number }
+export type ToChild =
+  | { kind: 'draw'; id: number; request: DrawingRequest; deadlineMs: number }
+  /** The bytes of the picture are the body of the frame. */
+  | { kind: 'picture'; id: number; width: number; height: number }
+  | { kind: 'cancel'; id: number }
 
 /** What a child answers; the picture is the body of its frame. */
 export type FromChild =

@@ -12,10 +12,10 @@ export const BODY_BYTES_MAX = 64 * 1024 * 1024
 
 const NOTHING = Buffer.alloc(0)
 
-/** @throws RangeError for a header beyond {@link HEADER_BYTES_MAX} or a body beyond {@link BODY_BYTES_MAX} */
-export function frameOf(header: object, body: Uint8Array = NOTHING): Buffer[] {
+/** @throws RangeError for a header beyond {@link HEADER_BYTES_MAX} or a body beyond `bodyBytesMax` */
+export function frameOf(header: object, body: Uint8Array = NOTHING, bodyBytesMax = BODY_BYTES_MAX): Buffer[] {
   const head = Buffer.from(JSON.stringify(header))
-  checkLengths(head.length, body.length)
+  checkLengths(head.length, body.length, bodyBytesMax)
   const lengths = Buffer.allocUnsafe(LENGTHS_BYTES)
   lengths.writeUInt32LE(head.length, 0)
   lengths.writeUInt32LE(body.length, 4)
@@ -26,7 +26,10 @@ export function frameOf(header: object, body: Uint8Array = NOTHING): Buffer[] {
  * Puts frames together again from chunks of any size. A body has memory of its own, which can be moved to another thread.
  * What it returns throws at the first bytes that are no frame: the other side cannot be trusted any further then.
  */
-export function createFrameReader(onFrame: (header: unknown, body: Uint8Array<ArrayBuffer>) => void): (chunk: Buffer) => void {
+export function createFrameReader(
+  onFrame: (header: unknown, body: Uint8Array<ArrayBuffer>) => void,
+  bodyBytesMax = BODY_BYTES_MAX,
+): (chunk: Buffer) => void {
   let chunks: Buffer[] = []
   let held = 0
   let needed = LENGTHS_BYTES
@@ -37,7 +40,7 @@ export function createFrameReader(onFrame: (header: unknown, body: Uint8Array<Ar
     while (rest.length >= LENGTHS_BYTES) {
       const headBytes = rest.readUInt32LE(0)
       const bodyBytes = rest.readUInt32LE(4)
-      checkLengths(headBytes, bodyBytes)
+      checkLengths(headBytes, bodyBytes, bodyBytesMax)
       needed = LENGTHS_BYTES + headBytes + bodyBytes
       if (rest.length < needed) return rest
       const bodyAt = LENGTHS_BYTES + headBytes
@@ -60,7 +63,7 @@ export function createFrameReader(onFrame: (header: unknown, body: Uint8Array<Ar
   }
 }
 
-function checkLengths(headBytes: number, bodyBytes: number): void {
-  if (headBytes <= HEADER_BYTES_MAX && bodyBytes <= BODY_BYTES_MAX) return
+function checkLengths(headBytes: number, bodyBytes: number, bodyBytesMax: number): void {
+  if (headBytes <= HEADER_BYTES_MAX && bodyBytes <= bodyBytesMax) return
   throw new RangeError(`A frame of ${headBytes} and ${bodyBytes} bytes is too large.`)
 }

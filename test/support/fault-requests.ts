@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ADMIN, type RunningServer } from '#test/support/running-server.ts'
+
+const ABANDONED_MS = 120_000
+const HEALED_MS_MAX = 60_000
+
+export interface Reply {
+  address: string
+  status: number
+  retryAfter: string | null
+  ms: number
+}
+
+type Asked = Pick<RunningServer, 'url' | 'headers'>
+
+/** One request, and how long its answer took; rejects when none came within two minutes. */
+export async function ask(of: Asked, address: string, init: RequestInit = {}): Promise<Reply> {
+  const began = performance.now()
+  const headers = { ...of.headers, 'content-type': 'application/json' }
+  const answer = await fetch(of.url + address, { ...init, headers, signal: AbortSignal.timeout(ABANDONED_MS) })
+  await answer.arrayBuffer()
+  return { address, status: answer.status, retryAfter: answer.headers.get('retry-after'), ms: performance.now() - began }
+}
+
+/** A change of a book, which the database has to write. */
+export function write(of: Asked, bookId: string, summary = `written at ${Date.now()}`): Promise<Reply> {
+  const body = JSON.stringify({ summary })
+  return ask(of, `/api/v1/books/${bookId}/metadata`, { method: 'PATCH', body })
+}
+
+/** Lists, a search, a page, a sign-in and a change, as readers send them. */
+export function askEverything(of: Asked, bookId: string): Promise<Reply>[] {
+  return [
+    ask(of, '/api/v1/books?pageSize=10'),
+    ask(of, '/api/v1/libraries'),
+    ask(of, '/api/v1/series/list', { method: 'POST', body: '{}' }),
+    ask(of, `/api/v1/books/${bookId}`),
+    ask(of, `/api/v1/books/${bookId}/pages/1`),
+    ask(of, '/api/v1/auth/login', { method: 'POST', body: JSON.stringify(ADMIN) }),
+    write(of, bookId),
+  ]
+}
+
+/** True as soon as /health and all of {@link askEverything} are well; false when that takes longer than a minute. */
+export async function awaitHealed(of: Asked, bookId: string): Promise<boolean> {
+  for (const until = Date.now() + HEALED_MS_MAX; Date.now() < until; await sleep(250)) {
+    if ((await ask(of, '/health')).status !== 200) continue
+    const replies = await Promise.all(askEverything(of, bookId))
+    if (replies.every(({ status }) => status < 300)) return true
+  }
+  return false
+}
+
+/** Done, or 503 that says when to come again. */
+export function isAnswer({ status, retryAfter }: Reply): boolean {
+  return status < 300 || (status === 503 && Number(retryAfter) > 0)
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import type { Problem } from '#core/book/analysis.ts'
+import { pictureTypeOf } from '#core/book/picture-type.ts'
+import { BookFault } from './fault.ts'
+import { ENTRY_BYTES_MAX } from './limits.ts'
+import type { DrawingRequest, DrawPdfPage } from './pool/drawing.ts'
+
+/** Each scan of a JPEG goes over the whole picture before its first row can be had. Ordinary writers make ten, the most thorough twenty. */
+const SCANS_MAX = 24
+/** A JPEG has no longer side; strips that are read by scrolling come near it. */
+export const SIDE_MAX = 65_500
+/** Beginning and end of a picture, by which it is known again. */
+const KNOWN_BY_BYTES = 65_536
+
+/** The picture to work on, or why there is none. */
+export type PlainPicture = { bytes: Uint8Array } | { problem: Problem }
+
+/**
+ * Whether the time of decoding a picture is bounded by its pixels. The rest may keep native code busy for hours where no timeout is looked
+ * at: drawings (SVG), pictures put together of others (HEIF, AVIF), thousands of scans, frames or directories. Bitmaps are decoded in
+ * JavaScript, which would hold up the thread it runs in.
+ */
+export function isPlainPicture(bytes: Uint8Array): boolean {
+  switch (pictureTypeOf(bytes)) {
+    case 'image/jpeg':
+      return hasFewScans(bytes)
+    case 'image/webp':
+      return !isMovingWebp(bytes)
+    case 'image/png':
+    case 'image/gif':
+      return true
+    default:
+      return false
+  }
+}
+
+/**
+ * A picture that can be decoded here: itself, or a JPEG of it that another process draws, which is ended when it takes too long.
+ * @param fit.width in pixels, never enlarged
+ */
+export async function makePlain(
+  bytes: Uint8Array,
+  fit: { width: number; height?: number; purpose: DrawingRequest['purpose'] },
+  draw: DrawPdfPage | undefined,
+): Promise<PlainPicture> {
+  if (draw === undefined || isPlainPicture(bytes)) return { bytes }
+  if (bytes.length > ENTRY_BYTES_MAX) return { problem: { type: 'thumbnail', message: 'The picture is too large to draw.', fatal: false } }
+  const { width, height = SIDE_MAX, purpose } = fit
+  const outcome = await draw({ path: nameOf(bytes), index: 0, longestSide: width, purpose, picture: { bytes, width, height } })
+  return 'problem' in outcome ? outcome : { bytes: outcome.jpeg }
+}
+
+/** The same for a cover in the analysis of a book. @throws BookFault (`thumbnail`) */
+export async function makePlainCover(bytes: Uint8Array, side: number, draw: DrawPdfPage | undefined): Promise<Uint8Array> {
+  const plain = await makePlain(bytes, { width: side, height: side, purpose: 'cover' }, draw)
+  if ('bytes' in plain) return plain.bytes
+  throw new BookFault('thumbnail', plain.problem.message, plain.problem.details)
+}
+
+/** Stands for the path of a file where refused drawings are remembered. */
+function nameOf(bytes: Uint8Array): string {
+  const hash = createHash('sha256').update(String(bytes.length)).update(bytes.subarray(0, KNOWN_BY_BYTES))
+  return `picture ${hash.update(bytes.subarray(-KNOWN_BY_BYTES)).digest('hex')}`
+}
+
+/** Marks in metadata count too: such a picture is drawn elsewhere without need, and nothing worse. */
+function hasFewScans(bytes: Uint8Array): boolean {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let scans = 0
+  for (let at = file.indexOf('\xff\xda', 0, 'latin1'); at >= 0; at = file.indexOf('\xff\xda', at + 2, 'latin1')) {
+    if (++scans > SCANS_MAX) return false
+  }
+  return true
+}
+
+/** By the flag of its extended header (RFC 9649, section 2.7). */
+function isMovingWebp(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(12, 16)).toString('latin1') === 'VP8X' && (bytes[20]! & 2) !== 0
+}

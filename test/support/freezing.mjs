@@ -8,6 +8,8 @@ if (isMainThread && file !== undefined && process.argv[1]?.endsWith('api/main.ts
   setInterval(() => {
     if (!existsSync(file)) return
     rmSync(file)
+    // Tools that watch tests listen to every signal, in all that they start; the server itself does not to this one.
+    process.removeAllListeners('SIGVTALRM')
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }, 20).unref()
 }

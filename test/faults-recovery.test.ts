@@ -150,7 +150,8 @@ t.test('a main thread that stands still: ended, started anew, and the file that 
     return await answer.text()
   }
   let said = ''
-  for (const until = Date.now() + 60_000; Date.now() < until && !/stopped the whole server/.test(said); await sleep(250)) said = await errors()
+  for (const until = Date.now() + 60_000; Date.now() < until && !/stopped the whole server/.test(said); await sleep(250))
+    said = await errors()
   t.match(said, /stopped the whole server, 3 times/, 'the book has an error that says so')
   t.equal(starts().length, 4, 'and the server goes on')
 })

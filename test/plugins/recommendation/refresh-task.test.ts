@@ -180,6 +180,6 @@ t.test('words of a plugin that no column holds do no harm', async (t) => {
   t.match((await rita('GET', `plugins/${id}/tasks`)).json, { status: 'failed', error: /Odd could not do this/ })
   t.match(await database('recommendations').where('plugin_id', id).first(), { failures: 1, last_error: /Odd could not do this/ })
   const { recommendations } = await renew([], query)
-  t.match(recommendations, [{ externalId: '2' }])
-  t.equal(recommendations.length, 1)
+  t.match(recommendations, [{ externalId: '1' }, { externalId: '2' }])
+  t.equal(recommendations.length, 2)
 })

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { imageSize } from 'image-size'
 import sharp from 'sharp'
 import { drawPdfPage } from '#workers/pdf.ts'
@@ -46,7 +47,7 @@ export default async function bareAnalysis(path: string): Promise<void> {
       if (path.endsWith('.cbz')) for (const entry of archive.entries) if (PICTURE.test(entry.name)) imageSize(archive.head(entry, 2048))
       await thumbnail(archive)
     }
-    if (path.endsWith('.pdf')) await drawPdfPage({ path, index: 0, longestSide: 400, purpose: 'cover' })
+    if (path.endsWith('.pdf')) await drawPdfPage({ root: dirname(path), path, index: 0, longestSide: 400, purpose: 'cover' })
   } finally {
     closeSync(fd)
   }

@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { median } from '#bench/load.ts'
@@ -62,7 +62,7 @@ try {
   const took = { thread: [] as number[], child: [] as number[] }
   const ratios: number[] = []
   for (let round = -PAGES; round < Number(values.rounds); round++) {
-    const request = { path, index: (round + PAGES) % PAGES, longestSide: 2000, purpose: 'page' } as const
+    const request = { root: dirname(path), path, index: (round + PAGES) % PAGES, longestSide: 2000, purpose: 'page' } as const
     const ms = { thread: 0, child: 0 }
     for (const name of round % 2 === 0 ? (['thread', 'child'] as const) : (['child', 'thread'] as const)) {
       const started = performance.now()

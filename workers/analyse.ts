@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs'
+import { closeSync, fstatSync } from 'node:fs'
 import type { Analysis, AnalysisRequest, BookFormat, FileFacts, Problem } from '#core/book/analysis.ts'
+import { openInsideSync } from '#core/foundation/open-inside.ts'
 import { analyseRarComic, analyseZipComic, type Contents } from './comic.ts'
 import { detectContainer } from './detect.ts'
 import { BookFault } from './fault.ts'
@@ -16,14 +17,12 @@ import { openZip, type ZipArchive } from './zip.ts'
 export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
   let fd: number
   try {
-    // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
-    fd = openSync(request.path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    fd = openInsideSync(request.root, request.path)
   } catch (error) {
     return refused(null, null, fileRefusal(error))
   }
   try {
     const before = fstatSync(fd, { bigint: true })
-    if (!before.isFile()) return refused(null, null, { type: 'other', message: 'This is not an ordinary file.', fatal: true })
     const { sha256, readerHash, bytesRead } = await hashFile(fd)
     const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
     const analysis = await analyseContents(request, { fd, bytes: file.bytes, draw }, file)
@@ -48,7 +47,7 @@ async function analyseContents(
   const as = async (found: BookFormat, contents: Promise<Contents>): Promise<Analysis> => {
     format = found
     const said = await contents
-    return { file, format, ...said, ...withSidecars(request.path, said) }
+    return { file, format, ...said, ...withSidecars(request, said) }
   }
   try {
     const container = detectContainer(open.fd, open.bytes)
@@ -60,9 +59,9 @@ async function analyseContents(
         return await as('cbz', analyseZipComic(archive, { ...request, draw: open.draw }))
       }
       case 'rar':
-        return await as('cbr', analyseRarComic(request.path, open.draw))
+        return await as('cbr', analyseRarComic(request, open.draw))
       case 'pdf':
-        return await as('pdf', (await import('./pdf.ts')).analysePdf(request.path, open.draw))
+        return await as('pdf', (await import('./pdf.ts')).analysePdf(request, open.draw))
       default:
         return refused(file, null, {
           type: 'format_detection',

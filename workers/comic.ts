@@ -1,4 +1,4 @@
-import type { Analysis, Page, Problem } from '#core/book/analysis.ts'
+import type { Analysis, LibraryFile, Page, Problem } from '#core/book/analysis.ts'
 import { makeCover } from './comic-cover.ts'
 import { PageFaults } from './comic-faults.ts'
 import { type ComicInfo, findComicInfo, NO_COMIC_INFO, readComicInfo, unreadable } from './comic-info.ts'
@@ -64,8 +64,8 @@ function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, faults: Pa
  * Pages and cover of a RAR. Unpacking is the only way to see a picture's head, so one pass unpacks every page and checks
  * its CRC as well; it keeps one page at a time in memory.
  */
-export async function analyseRarComic(path: string, draw?: DrawPdfPage): Promise<Contents> {
-  const listing = await listRar(path)
+export async function analyseRarComic(file: LibraryFile, draw?: DrawPdfPage): Promise<Contents> {
+  const listing = await listRar(file)
   const source = listing.solid ? 'rar_solid' : 'rar'
   const entries = inPageOrder(listing.entries.filter((entry) => pageTypeOf(entry.name) !== null))
   if (entries.length === 0) {
@@ -78,7 +78,7 @@ export async function analyseRarComic(path: string, draw?: DrawPdfPage): Promise
   let first: Uint8Array | null = null
   const infoEntry = findComicInfo(listing.entries)
   let info = NO_COMIC_INFO
-  await extractRar(path, infoEntry ? [...entries, infoEntry] : entries, (entry, content, fault) => {
+  await extractRar(file, infoEntry ? [...entries, infoEntry] : entries, (entry, content, fault) => {
     const index = place.get(entry)
     if (index === undefined) {
       info = fault ? unreadable(entry.name, fault.message) : readComicInfo(entry.name, content)
@@ -91,15 +91,15 @@ export async function analyseRarComic(path: string, draw?: DrawPdfPage): Promise
     pages[index] = pageOf(entry, picture)
     return true
   })
-  const read = async (index: number) => (index === 0 && first ? first : extractOne(path, entries[index]!))
+  const read = async (index: number) => (index === 0 && first ? first : extractOne(file, entries[index]!))
   const { cover, problem } = await makeCover(pages, faults, read, draw)
   return contents(source, pages, cover, info, [incompleteProblem(listing), faults.problem(), problem])
 }
 
 /** One entry of a RAR in full. Throws {@link BookFault} when it cannot be had. */
-export async function extractOne(path: string, entry: RarEntry): Promise<Uint8Array<ArrayBuffer>> {
+export async function extractOne(file: LibraryFile, entry: RarEntry): Promise<Uint8Array<ArrayBuffer>> {
   const found: { content?: Uint8Array<ArrayBuffer>; fault: BookFault | null } = { fault: null }
-  await extractRar(path, [entry], (_, content, fault) => {
+  await extractRar(file, [entry], (_, content, fault) => {
     found.fault = fault
     if (!fault) found.content = Uint8Array.from(content)
     return false

@@ -1,5 +1,6 @@
 import type { Problem } from '#core/book/analysis.ts'
 import { isSystemError } from '#core/book/file-faults.ts'
+import { OutsideError } from '#core/foundation/open-inside.ts'
 
 const MESSAGES: Record<string, string> = {
   ENOENT: 'The file is gone.',
@@ -9,14 +10,20 @@ const MESSAGES: Record<string, string> = {
   EISDIR: 'This is a folder, not a file.',
   EIO: 'The disk or network share fails to deliver this file.',
   ESTALE: 'The network share that holds this file was exchanged or mounted anew: mount it again.',
-  ELOOP: 'This is a link, not a file: links in the place of books are not followed.',
-  ENXIO: 'This is not an ordinary file.',
+  ELOOP: 'The links among the folders above this file lead in a circle.',
   EMFILE: 'Too many files are open; raise the limit of open files (ulimit -n).',
   ENFILE: 'Too many files are open on this machine; raise its limit of open files (fs.file-max).',
 }
 
 /** What the file system refused, as a problem of the book. Anything that did not come from the file system is a bug, and thrown on. */
 export function fileRefusal(error: unknown): Problem {
+  if (error instanceof OutsideError) {
+    return {
+      type: 'other',
+      message: 'This is not an ordinary file inside its library: links in the place of books are not followed.',
+      fatal: true,
+    }
+  }
   if (!isSystemError(error)) throw error
   const code = String(error.code)
   return {

@@ -1,6 +1,7 @@
-import { close, constants, fstat, open, stat } from 'node:fs'
-import { promisify } from 'node:util'
+import { type FileHandle, stat } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
+import type { LibraryFile } from '#core/book/analysis.ts'
+import { openInside } from '#core/foundation/open-inside.ts'
 
 /** A reader turns pages of one book, a few dozen readers of a few dozen books: far below the 1,024 descriptors a process may have by default. */
 const OPEN_FILES_MAX = 64
@@ -9,13 +10,8 @@ const IDLE_MS = 60_000
 /** How long a replaced file may go unnoticed; its pages fail their CRC anyway. */
 const TRUSTED_MS = 2_000
 
-const openFile = promisify(open)
-const closeFile = promisify(close)
-const statFile = promisify(stat)
-const statDescriptor = promisify(fstat)
-
 interface Lease {
-  fd: Promise<{ fd: number; identity: string }>
+  opened: Promise<{ file: FileHandle; identity: string }>
   users: number
   evicted: boolean
   trustedUntil: number
@@ -31,7 +27,7 @@ export interface OpenFile {
 /** Files kept open between reads, so that a page is one positional read. */
 export interface OpenFiles {
   /** Runs `use` with a descriptor that stays open meanwhile. `fresh` drops what is kept of that file first. */
-  withFile<Result>(path: string, use: (file: OpenFile) => Promise<Result>, options?: { fresh?: boolean }): Promise<Result>
+  withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options?: { fresh?: boolean }): Promise<Result>
   /** How many are open; for tests. */
   size(): number
   close(): Promise<void>
@@ -52,43 +48,56 @@ export function openFiles(): OpenFiles {
 
   function closeUnused(lease: Lease): void {
     if (!lease.evicted || lease.users > 0) return
-    const done = lease.fd.then(({ fd }) => closeFile(fd)).catch(() => undefined)
+    const done = lease.opened.then(({ file }) => file.close()).catch(() => undefined)
     closing.add(done)
     done.finally(() => closing.delete(done))
   }
 
-  function lend(path: string): Lease {
-    const kept = leases.get(path)
-    if (kept) return kept
-    const lease: Lease = { fd: openIdentified(path), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS, checked: new Map() }
-    leases.set(path, lease)
+  /** From here on it stays open until it is given back, even when others push it out meanwhile. */
+  function borrow(file: LibraryFile): Lease {
+    const key = keyOf(file)
+    let lease = leases.get(key)
+    if (!lease) {
+      lease = { opened: openIdentified(file), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS, checked: new Map() }
+      leases.set(key, lease)
+    }
+    lease.users++
     return lease
+  }
+
+  function giveBack(lease: Lease): void {
+    lease.users--
+    closeUnused(lease)
+  }
+
+  function drop(file: LibraryFile, lease: Lease): void {
+    const key = keyOf(file)
+    if (leases.peek(key) === lease) leases.delete(key)
   }
 
   /** Whether the path still leads to the file that is open; asked at most every few seconds. */
   async function isCurrent(path: string, lease: Lease): Promise<boolean> {
     if (Date.now() < lease.trustedUntil) return true
-    const [{ identity }, now] = await Promise.all([lease.fd, statFile(path, { bigint: true })])
+    const [{ identity }, now] = await Promise.all([lease.opened, stat(path, { bigint: true })])
     lease.trustedUntil = Date.now() + TRUSTED_MS
     return identity === identityOf(now)
   }
 
   return {
-    async withFile(path, use, options = {}) {
-      let lease = lend(path)
-      if (options.fresh || !(await isCurrent(path, lease).catch(() => false))) {
-        if (leases.peek(path) === lease) leases.delete(path)
-        lease = lend(path)
-      }
-      lease.users++
+    async withFile(file, use, options = {}) {
+      let lease = borrow(file)
       try {
-        return await use({ fd: (await lease.fd).fd, checked: lease.checked })
+        if (options.fresh || !(await isCurrent(file.path, lease).catch(() => false))) {
+          drop(file, lease)
+          giveBack(lease)
+          lease = borrow(file)
+        }
+        return await use({ fd: (await lease.opened).file.fd, checked: lease.checked })
       } catch (error) {
-        if (leases.peek(path) === lease) leases.delete(path)
+        drop(file, lease)
         throw error
       } finally {
-        lease.users--
-        closeUnused(lease)
+        giveBack(lease)
       }
     },
     size: () => leases.size,
@@ -99,10 +108,12 @@ export function openFiles(): OpenFiles {
   }
 }
 
-async function openIdentified(path: string): Promise<{ fd: number; identity: string }> {
-  // A link in the place of a book is not followed, and a pipe does not make us wait.
-  const fd = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
-  return { fd, identity: identityOf(await statDescriptor(fd, { bigint: true })) }
+/** What was found to lie inside one library says nothing of another. */
+const keyOf = ({ root, path }: LibraryFile) => `${root}\0${path}`
+
+async function openIdentified({ root, path }: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
+  const file = await openInside(root, path)
+  return { file, identity: identityOf(await file.stat({ bigint: true })) }
 }
 
 function identityOf(stats: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
@@ -6,6 +6,8 @@ import { LRUCache } from 'lru-cache'
 import type { PDFDocumentProxy } from 'pdfjs-dist'
 import { getDocument, PDFDataRangeTransport, PDFWorker, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs'
 import { WorkerMessageHandler } from 'pdfjs-dist/legacy/build/pdf.worker.mjs'
+import type { LibraryFile } from '#core/book/analysis.ts'
+import { openInsideSync } from '#core/foundation/open-inside.ts'
 import { BookFault } from './fault.ts'
 import { withWarning } from './pdf-warnings.ts'
 
@@ -39,8 +41,8 @@ const packageFolder = dirname(createRequire(import.meta.url).resolve('pdfjs-dist
  * Opens a PDF for reading by ranges, never whole. Throws {@link BookFault} (`parser`) when it is damaged or needs a
  * password; errors of the file system pass through.
  */
-export async function openPdf(path: string): Promise<PdfHandle> {
-  const fd = openSync(path, 'r')
+export async function openPdf({ root, path }: LibraryFile): Promise<PdfHandle> {
+  const fd = openInsideSync(root, path)
   try {
     return await openDescriptor(fd)
   } catch (error) {
@@ -177,11 +179,11 @@ const leases = new LRUCache<string, Lease>({
  * Throws as {@link openPdf} does, and whatever `use` throws.
  */
 export async function withPdf<T>(
-  file: { path: string; bytes: number; mtimeNs: bigint },
+  file: LibraryFile & { bytes: number; mtimeNs: bigint },
   use: (document: PDFDocumentProxy) => Promise<T>,
 ): Promise<T> {
-  const key = `${file.bytes} ${file.mtimeNs} ${file.path}`
-  const lease: Lease = leases.get(key) ?? { handle: openPdf(file.path), users: 0, evicted: false, closed: false }
+  const key = `${file.bytes} ${file.mtimeNs} ${file.root}\0${file.path}`
+  const lease: Lease = leases.get(key) ?? { handle: openPdf(file), users: 0, evicted: false, closed: false }
   lease.users++
   leases.set(key, lease)
   try {

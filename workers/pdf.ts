@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { Analysis, Cover, Page, Problem } from '#core/book/analysis.ts'
+import type { Analysis, Cover, LibraryFile, Page, Problem } from '#core/book/analysis.ts'
 import { BookFault } from './fault.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { NAMES_IN_PROBLEM_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
@@ -25,11 +25,11 @@ const SIZING_MS = 5_000
  * Title, pages with their sizes, and page 1 as cover, which `draw` makes. Whatever is wrong with the file comes back as
  * `problems`.
  */
-export async function analysePdf(path: string, draw: DrawPdfPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
+export async function analysePdf(file: LibraryFile, draw: DrawPdfPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
-    const handle = await openPdf(path)
+    const handle = await openPdf(file)
     const read = await readDocument(handle).finally(() => handle.close())
-    const { cover, problem } = await makeCover(path, draw)
+    const { cover, problem } = await makeCover(file, draw)
     return { ...read, cover, problems: [...read.problems, ...(problem ? [problem] : [])] }
   } catch (error) {
     if (!(error instanceof BookFault)) throw error
@@ -105,8 +105,8 @@ function sizeOf(page: { view: number[]; rotate: number }): { width: number; heig
   return page.rotate % 180 === 0 ? { width: across, height: up } : { width: up, height: across }
 }
 
-async function makeCover(path: string, draw: DrawPdfPage): Promise<{ cover: Cover | null; problem: Problem | null }> {
-  const outcome = await draw({ path, index: 0, longestSide: THUMBNAIL_LONGEST_SIDE, purpose: 'cover' })
+async function makeCover({ root, path }: LibraryFile, draw: DrawPdfPage): Promise<{ cover: Cover | null; problem: Problem | null }> {
+  const outcome = await draw({ root, path, index: 0, longestSide: THUMBNAIL_LONGEST_SIDE, purpose: 'cover' })
   if ('problem' in outcome) return { cover: null, problem: { ...outcome.problem, fatal: false } }
   const { incomplete, ...cover } = outcome
   const problem: Problem = {
@@ -124,9 +124,10 @@ async function makeCover(path: string, draw: DrawPdfPage): Promise<{ cover: Cove
 export async function drawPdfPage(request: DrawingRequest, limits: PaintLimits = {}): Promise<DrawingOutcome> {
   const draw = (document: PDFDocumentProxy) => renderPage(document, request.index, request.longestSide, limits)
   try {
-    const { size, mtimeNs } = statSync(request.path, { bigint: true })
-    if (request.purpose === 'page') return await withPdf({ path: request.path, bytes: Number(size), mtimeNs }, draw)
-    const handle = await openPdf(request.path)
+    const { root, path } = request
+    const { size, mtimeNs } = statSync(path, { bigint: true })
+    if (request.purpose === 'page') return await withPdf({ root, path, bytes: Number(size), mtimeNs }, draw)
+    const handle = await openPdf(request)
     try {
       return await draw(handle.document)
     } finally {

@@ -3,6 +3,7 @@ import type {
   Analyse,
   Analysis,
   ExtractRar,
+  LibraryFile,
   Page,
   PageOutcome,
   PageRefusal,
@@ -83,7 +84,7 @@ export function openPool(options: PoolOptions): Pool {
     extractRar: (request, { signal } = {}) =>
       reads.pass(
         () =>
-          threads.run<{ path: string; pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
+          threads.run<LibraryFile & { pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
         signal,
       ),
     renderPdfPage: async (request, { signal } = {}) => {

@@ -1,7 +1,9 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readFileSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import type { LibraryFile } from '#core/book/analysis.ts'
 import { isSystemError } from '#core/book/file-faults.ts'
+import { openInsideSync } from '#core/foundation/open-inside.ts'
 import { BookFault } from './fault.ts'
 import { RAR_MEMORY_BYTES_MAX } from './limits.ts'
 
@@ -87,10 +89,10 @@ let engine: Promise<Unrar> | null = null
  * archive. Anything thrown through the WASM (a sink that refuses, a disk that fails) leaves its stack
  * in disorder, so the engine is replaced after it. Throws {@link BookFault} (`parser`) when not even opening works.
  */
-export async function withRar<Result>(request: { path: string; listOnly: boolean }, use: (reader: RarReader) => Result): Promise<Result> {
+export async function withRar<Result>(request: LibraryFile & { listOnly: boolean }, use: (reader: RarReader) => Result): Promise<Result> {
   engine ??= startEngine()
   const unrar = await engine
-  const files = openFiles(unrar, request.path)
+  const files = openFiles(unrar, request)
   unrar.extractor = files
   try {
     const archive = new unrar.RarArchive()
@@ -146,8 +148,8 @@ function readerOf(archive: UnrarArchive, opened: ReturnType<UnrarArchive['open']
   }
 }
 
-/** Reads the archive and the volumes that lie beside it under the names that unrar asks for, and nothing else. */
-function openFiles(unrar: Unrar, path: string) {
+/** Reads the archive and the volumes that lie beside it inside the library, under the names that unrar asks for, and nothing else. */
+function openFiles(unrar: Unrar, { root, path }: LibraryFile) {
   const opened = new Map<number, { bytes: number; position: number }>()
   let sink: Sink | null = null
   let missing: string | null = null
@@ -162,7 +164,7 @@ function openFiles(unrar: Unrar, path: string) {
     },
     open(name: string): number {
       try {
-        const fd = openVolume(join(dirname(path), basename(name)))
+        const fd = openInsideSync(root, join(dirname(path), basename(name)))
         opened.set(fd, { bytes: fstatSync(fd).size, position: 0 })
         return fd
       } catch {
@@ -198,15 +200,6 @@ function openFiles(unrar: Unrar, path: string) {
       return true
     },
   }
-}
-
-/** Throws when there is no such file, and when it is none. */
-function openVolume(path: string): number {
-  // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  if (fstatSync(fd).isFile()) return fd
-  closeSync(fd)
-  throw new Error('not an ordinary file')
 }
 
 async function startEngine(): Promise<Unrar> {

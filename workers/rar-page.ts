@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
+import type { LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
 import { extractOne } from './comic.ts'
 import { PageFaults } from './comic-faults.ts'
 import { BookFault } from './fault.ts'
@@ -9,12 +9,12 @@ import { extractRar, listRar, type RarEntry } from './rar.ts'
 
 /** One page of a RAR, unpacked and CRC checked. What is wrong with it is an outcome; a throw is a bug. */
 export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
-  const { page, path } = request
+  const { page } = request
   try {
-    const { entries } = await listRar(path)
+    const { entries } = await listRar(request)
     const entry = entries.find((candidate) => isPage(candidate, page))
     if (!entry) throw new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`, { entry: page.name })
-    return { bytes: await extractOne(path, entry), mediaType: page.mediaType }
+    return { bytes: await extractOne(request, entry), mediaType: page.mediaType }
   } catch (error) {
     return { problem: { ...(error instanceof BookFault ? error.problem : fileRefusal(error)), fatal: false } }
   }
@@ -24,17 +24,17 @@ export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
  * Every page into `folder`, as files named by 0-based page index, in one pass. Pages that cannot be unpacked are left out
  * and told in the problem, which is fatal when that is all of them; null when every page is there.
  */
-export async function extractRarPages(request: { path: string; pages: Page[]; folder: string }): Promise<Problem | null> {
-  const { path, pages, folder } = request
+export async function extractRarPages(request: LibraryFile & { pages: Page[]; folder: string }): Promise<Problem | null> {
+  const { pages, folder } = request
   try {
-    const places = placesOf((await listRar(path)).entries, pages)
+    const places = placesOf((await listRar(request)).entries, pages)
     const faults = new PageFaults(pages.map((page) => page.name))
     const found = new Set(places.values())
     for (const [index, page] of pages.entries()) {
       if (!found.has(index)) faults.add(index, new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`))
     }
     mkdirSync(folder, { recursive: true })
-    await extractRar(path, [...places.keys()], (entry, content, fault) => {
+    await extractRar(request, [...places.keys()], (entry, content, fault) => {
       const index = places.get(entry)!
       if (fault) faults.add(index, fault)
       else writeFileSync(join(folder, String(index)), content)

@@ -1,3 +1,4 @@
+import type { LibraryFile } from '#core/book/analysis.ts'
 import { BookFault } from './fault.ts'
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, EXTRACT_BYTES_MAX } from './limits.ts'
 import { tidyName } from './page-order.ts'
@@ -33,8 +34,8 @@ const OUTPUT_START_BYTES = 4 * 1024 * 1024
  * Lists the files of a RAR (4 or 5, and further volumes beside it). Throws {@link BookFault}: `parser` when it cannot be
  * opened or is a later volume of a set, `page_extraction` when even its names are encrypted.
  */
-export function listRar(path: string): Promise<RarListing> {
-  return withRar({ path, listOnly: true }, (reader) => {
+export function listRar(file: LibraryFile): Promise<RarListing> {
+  return withRar({ ...file, listOnly: true }, (reader) => {
     refuseUnopened(reader)
     if (isLaterVolume(reader.flags)) {
       throw new BookFault('parser', 'This is a later part of a RAR archive that was split over several files. Open the first part.')
@@ -78,12 +79,12 @@ const NOTHING = new Uint8Array(0)
  * One pass over the archive in its own order, handing over each wanted entry, CRC checked. `content` is only valid until
  * the callback returns. Entries that the pass never reached are handed over as faults at the end.
  */
-export async function extractRar(path: string, wanted: readonly RarEntry[], onEntry: OnRarEntry): Promise<void> {
+export async function extractRar(file: LibraryFile, wanted: readonly RarEntry[], onEntry: OnRarEntry): Promise<void> {
   const waiting = new Map(wanted.map((entry) => [entry.index, entry]))
   let output: Buffer = Buffer.alloc(0)
   let totalBytes = 0
   let stopped = false
-  const ended = await withRar({ path, listOnly: false }, (reader): BookFault => {
+  const ended = await withRar({ ...file, listOnly: false }, (reader): BookFault => {
     refuseUnopened(reader)
     for (let index = 0; waiting.size > 0; ) {
       const header = reader.next()

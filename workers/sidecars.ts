@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readdirSync, readSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import type { Embedded, Problem } from '#core/book/analysis.ts'
+import type { Embedded, LibraryFile, Problem } from '#core/book/analysis.ts'
+import { OutsideError, openInsideSync } from '#core/foundation/open-inside.ts'
 import { readComicInfo } from './comic-info.ts'
 import { openRemarks } from './metadata-values.ts'
 import { readOpfMetadata } from './opf-metadata.ts'
@@ -15,7 +16,7 @@ const BOOK_EXTENSION = /^\.(cbz|zip|cbr|rar|cbt|cb7|epub|pdf)$/i
  * `metadata.opf` and `ComicInfo.xml`; of its series, `series.json`. They win over the file: somebody has put them there later.
  */
 export function withSidecars(
-  path: string,
+  { root, path }: LibraryFile,
   found: { embedded: Embedded; problems: Problem[] },
 ): { embedded: Embedded; problems: Problem[] } {
   const folder = dirname(path)
@@ -30,7 +31,7 @@ export function withSidecars(
   const own = (names: string[], reader: (name: string, bytes: Uint8Array) => Read) => {
     for (const name of names) {
       const isFolders = !name.startsWith(`${stem}.`)
-      const bytes = readSmallFile(join(folder, name))
+      const bytes = readSmallFile({ root, path: join(folder, name) })
       if (bytes === null || (isFolders && !isOnlyBook(folder, stem))) continue
       return 'problem' in bytes ? { embedded: {}, problem: bytes.problem } : reader(name, bytes.bytes)
     }
@@ -38,7 +39,7 @@ export function withSidecars(
   }
   add(own([`${stem}.xml`, 'ComicInfo.xml'], readComicInfo))
   add(own([`${stem}.opf`, 'metadata.opf'], readOpfFile))
-  const json = readSmallFile(join(folder, 'series.json'))
+  const json = readSmallFile({ root, path: join(folder, 'series.json') })
   if (json !== null) {
     const { series, problem } = 'problem' in json ? { series: undefined, problem: json.problem } : readSeriesJson(json.bytes)
     add({ embedded: series ? { seriesSidecar: series } : {}, problem })
@@ -84,19 +85,18 @@ function oneOfMetadata(problems: Problem[]): Problem[] {
   return [...problems.filter((problem) => !troubles.includes(problem)), joined]
 }
 
-/** Null when there is none, the common case: one call of the system. */
-function readSmallFile(path: string): { bytes: Uint8Array } | { problem: Problem } | null {
+/** Null when there is none, the common case: one call of the system. What lies elsewhere is none. */
+function readSmallFile({ root, path }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
   let fd: number
   try {
-    // Without O_NONBLOCK, opening a named pipe would wait for its writer for ever.
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    fd = openInsideSync(root, path)
   } catch (error) {
+    if (error instanceof OutsideError) return null
     const { code = '' } = error as NodeJS.ErrnoException
-    return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO', 'ELOOP'].includes(code) ? null : { problem: unreadable(path, code) }
+    return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(code) ? null : { problem: unreadable(path, code) }
   }
   try {
     const stat = fstatSync(fd)
-    if (!stat.isFile()) return null
     if (stat.size > XML_BYTES_MAX) return { problem: unreadable(path, `it is larger than ${XML_BYTES_MAX / 1024 / 1024} MB`) }
     const bytes = Buffer.alloc(stat.size)
     let filled = 0

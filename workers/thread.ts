@@ -2,7 +2,7 @@
  * What a thread of the pool can do, by name. Each task loads only the libraries it needs: a thread that reads comics
  * never pays for the PDF library.
  */
-import type { Analysis, AnalysisRequest, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
+import type { Analysis, AnalysisRequest, LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
 import type { ReadingListOutcome } from '#core/shelf/reading-list.ts'
 import { analyse as analyseFile } from './analyse.ts'
 import { BEGUN, drawElsewhere, ENDED, type Errand, monotonicMs } from './pool/errand.ts'
@@ -23,7 +23,7 @@ export const readRarPage = announced(async (request: PageRequest): Promise<PageO
   return 'bytes' in outcome ? moved(outcome, outcome.bytes) : outcome
 })
 
-export const extractRar = announced(async (request: { path: string; pages: Page[]; folder: string }): Promise<Problem | null> => {
+export const extractRar = announced(async (request: LibraryFile & { pages: Page[]; folder: string }): Promise<Problem | null> => {
   const rar = await import('./rar-page.ts')
   return rar.extractRarPages(request)
 })

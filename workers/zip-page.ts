@@ -33,7 +33,7 @@ async function readPage(files: OpenFiles, request: PageRequest, fresh: boolean):
   const { zip } = page
   if (!zip) throw new BookFault('page_extraction', `"${page.name}" cannot be read from its archive.`, { entry: page.name })
   return await files.withFile(
-    request.path,
+    request,
     async ({ fd, checked }) => {
       const data = await readBytes(fd, zip.offset, zip.compressedBytes)
       refuseCutOff(page.name, data, zip)

@@ -63,8 +63,14 @@ export interface ZipLocation {
  */
 export type PageSource = 'zip' | 'rar' | 'rar_solid' | 'pdf' | 'none'
 
-export interface AnalysisRequest {
+/** A file of a library, as everything that opens it gets to know it. */
+export interface LibraryFile {
+  /** The library's folder. What does not really lie inside it is not opened, by whatever links the path leads there. */
+  root: string
   path: string
+}
+
+export interface AnalysisRequest extends LibraryFile {
   /** Read every page's bytes and check them too (deep scan); otherwise page heads and the cover only. */
   verifyPages: boolean
 }
@@ -117,8 +123,7 @@ export interface PageRefusal {
 export type PageOutcome = PageImage | PageRefusal
 
 /** Everything needed to fetch one page, without the database. `index` is 0-based. */
-export interface PageRequest {
-  path: string
+export interface PageRequest extends LibraryFile {
   index: number
   page: Page
 }
@@ -129,12 +134,12 @@ export type ReadZipPage = (request: PageRequest) => Promise<PageOutcome>
 export type ReadRarPage = (request: PageRequest, options?: { signal?: AbortSignal }) => Promise<PageOutcome>
 /** All pages of a solid RAR into `folder` as files named by 0-based index ("0", "1", …), in the pool; answers the problem or null. */
 export type ExtractRar = (
-  request: { path: string; pages: Page[]; folder: string },
+  request: LibraryFile & { pages: Page[]; folder: string },
   options?: { signal?: AbortSignal },
 ) => Promise<Problem | null>
 /** One PDF page as JPEG, its longer side about `longestSide` pixels, in the pool. */
 export type RenderPdfPage = (
-  request: { path: string; index: number; longestSide: number },
+  request: LibraryFile & { index: number; longestSide: number },
   options?: { signal?: AbortSignal },
 ) => Promise<PageOutcome>
 /** A resized copy of a picture (never enlarged), in the pool or with sharp's own threads. `format` null keeps jpeg/png/webp, else jpeg. */

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import type { Problem } from '#core/book/analysis.ts'
 import type { ReadableBook } from '#core/book/page-query.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
 /**
  * Whether a problem of a page says something about this machine (its disks, its limits, its load) and nothing about the book. Such a
@@ -28,8 +28,9 @@ function isRefusal(facts: object): boolean {
  *   unavailable when the system does not tell
  */
 export async function checkUnchanged(book: ReadableBook): Promise<void> {
-  const facts = await stat(book.path, { bigint: true }).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') {
+  const facts = await withOpened(book, (file) => file.stat({ bigint: true })).catch((cause) => {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {
       refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`, { cause })
     }
     refuseForNow(book, cause)
@@ -45,14 +46,18 @@ export async function checkUnchanged(book: ReadableBook): Promise<void> {
  */
 export async function checkReadable(book: ReadableBook): Promise<void> {
   try {
-    const file = await open(book.path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
-    try {
-      await file.read(Buffer.alloc(1), 0, 1, 0)
-    } finally {
-      await file.close()
-    }
+    await withOpened(book, (file) => file.read(Buffer.alloc(1), 0, 1, 0))
   } catch (cause) {
     refuseForNow(book, cause)
+  }
+}
+
+async function withOpened<Result>(book: ReadableBook, use: (file: FileHandle) => Promise<Result>): Promise<Result> {
+  const file = await openInside(book.libraryPath, book.path)
+  try {
+    return await use(file)
+  } finally {
+    await file.close()
   }
 }
 

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
 import type {
   ExtractRar,
+  LibraryFile,
   Page,
   PageImage,
   PageOutcome,
@@ -129,7 +130,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     return await cache.picture(key, target.ask.signal, async (signal): Promise<PageOutcome> => {
       if (variant.kind === 'rendered') {
         await checkUnchanged(book)
-        return await parts.renderPdfPage({ path: book.path, index: target.index, longestSide: variant.longestSide }, { signal })
+        return await parts.renderPdfPage({ ...fileOf(book), index: target.index, longestSide: variant.longestSide }, { signal })
       }
       const source = await produce(book, { ...target, ask: { signal } }, variant.from)
       if ('problem' in source) return source
@@ -147,7 +148,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
   }
 
   async function readOriginal(book: ReadableBook, { page, index, pages, ask }: Target): Promise<PageOutcome> {
-    const request = { path: book.path, index, page }
+    const request = { ...fileOf(book), index, page }
     if (book.pageSource === 'zip') return await parts.readZipPage(request)
     // Only a zip page is checked against what analysis noted; of other files we make sure that they are still the analysed ones.
     await checkUnchanged(book)
@@ -156,7 +157,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     const key = { hash: fileHashOf(book), index, count: pages.length, bytes }
     let partial: Problem | null = null
     const extracted = await cache.extracted(key, ask.signal, async (folder, running) => {
-      const problem = await parts.extractRar({ path: book.path, pages, folder }, { signal: running })
+      const problem = await parts.extractRar({ ...fileOf(book), pages, folder }, { signal: running })
       if (problem?.fatal) return { problem }
       partial = problem
       return null
@@ -238,6 +239,8 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     close: () => cache.close(),
   }
 }
+
+const fileOf = (book: ReadableBook): LibraryFile => ({ root: book.libraryPath, path: book.path })
 
 /** A page that an earlier extraction could not unpack. */
 function leftOut(page: Page): Problem {

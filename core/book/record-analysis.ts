@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Knex } from 'knex'
 import { adoptMoved, listGoneTwins } from '#core/book/adopt-moved.ts'
-import type { Analyse, Analysis, BookErrorType, Problem } from '#core/book/analysis.ts'
+import type { Analyse, Analysis, AnalysisRequest, BookErrorType, Problem } from '#core/book/analysis.ts'
 import { BOOK_ERROR_TYPES } from '#core/book/analysis.ts'
 import {
   type AnalysedBook,
@@ -113,7 +113,7 @@ async function analyzeUntilStill(
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const analysis = await analyseOrDescribe(parts, { path: book.path, verifyPages }, run.signal)
+    const analysis = await analyseOrDescribe(parts, { root: book.library_path, path: book.path, verifyPages }, run.signal)
     noteWork()
     const death = deathAmong(analysis.problems)
     if (death !== null) {
@@ -171,7 +171,7 @@ async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise
 }
 
 /** @throws only when the task was cancelled or the server stops; whatever else goes wrong becomes a problem of the book */
-async function analyseOrDescribe(parts: Parts, request: { path: string; verifyPages: boolean }, signal: AbortSignal): Promise<Analysis> {
+async function analyseOrDescribe(parts: Parts, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
   try {
     // It has its deadline and its limit of memory there, counted from when a thread takes the file.
     return await parts.analyse(request, { signal })

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { Analysis } from '#core/book/analysis.ts'
 import type { ExpectedBook } from '#test/support/corpus.ts'
+import { fileAt } from '#test/support/file-at.ts'
 import { drawPdfPage } from '#workers/pdf.ts'
 import { closePdfs } from '#workers/pdf-document.ts'
 
@@ -167,7 +168,7 @@ export function testDocuments(t: Test, corpus: { folder: string; files: Expected
       // The only page is the cover. First pages are served over HTTP in the test of the whole corpus.
       if (index === 0) continue
       if (pages[index]?.width === null) continue // There is a page in the count that is nowhere else.
-      const outcome = await drawPdfPage({ path: folder + book.path, index, longestSide: 500, purpose: 'page' })
+      const outcome = await drawPdfPage({ ...fileAt(folder + book.path), index, longestSide: 500, purpose: 'page' })
       t.ok('jpeg' in outcome || book.acceptableErrorTypes?.includes(outcome.problem.type), `${book.path}, page ${index + 1}`)
     }
     await closePdfs()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { stat, utimes, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Knex } from 'knex'
 import sharp from 'sharp'
 import type { Analysis, BookFormat, Page, PageSource } from '#core/book/analysis.ts'
@@ -64,7 +64,8 @@ export async function damageQuietly(
 /** Adds the rows of a file that the real analysis has read. */
 export async function addAnalysedFile(database: Knex, path: string, analysis: Analysis): Promise<{ id: string }> {
   if (!analysis.file || !analysis.format) throw new Error(`${path} could not be analysed: ${JSON.stringify(analysis.problems)}`)
-  const library_id = await addLibrary(database)
+  const there = await database('libraries').where('path', dirname(path)).first('id')
+  const library_id = there?.id ?? (await addLibrary(database, { path: dirname(path) }))
   const series_id = await addSeries(database, { library_id, title: basename(path) })
   const id = await addBook(database, {
     ...{ library_id, series_id, title: basename(path), path, file_name: basename(path), file_format: analysis.format },

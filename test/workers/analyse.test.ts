@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync, truncateSync
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Analysis, BookErrorType } from '#core/book/analysis.ts'
+import { fileAt } from '#test/support/file-at.ts'
 import { makePicture, numberedPages, pngHeader } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
@@ -23,7 +24,7 @@ async function analyseBytes(t: Test, bytes: Uint8Array, options: { name?: string
   mkdirSync(t.testdirName, { recursive: true })
   t.teardown(() => rmSync(t.testdirName, { recursive: true, force: true }))
   writeFileSync(path, bytes)
-  return analyse({ path, verifyPages: options.verifyPages ?? false })
+  return analyse({ ...fileAt(path), verifyPages: options.verifyPages ?? false })
 }
 
 const names = (analysis: Analysis) => analysis.pages.map((page) => page.name)
@@ -249,7 +250,7 @@ t.test('what the file system refuses', async (t) => {
   // The superuser reads everything.
   if (process.getuid?.() !== 0) cases.push(['locked.cbz', /right to read/])
   for (const [name, message] of cases) {
-    const analysis = await analyse({ path: join(folder, name), verifyPages: false })
+    const analysis = await analyse({ ...fileAt(join(folder, name)), verifyPages: false })
     t.match(analysis, { file: null, format: null, pageCount: 0, problems: [{ type: 'other', fatal: true, message }] }, name)
   }
 })
@@ -264,7 +265,7 @@ t.test('a file that changes under the reader', async (t) => {
   for (const [label, change] of Object.entries(changes)) {
     const path = join(folder, label)
     writeFileSync(path, bytes)
-    const running = analyse({ path, verifyPages: false })
+    const running = analyse({ ...fileAt(path), verifyPages: false })
     change(path)
     const analysis = await running
     t.match(analysis.problems, [{ type: 'other' satisfies BookErrorType, fatal: true, message: /changed while/ }], label)
@@ -272,12 +273,12 @@ t.test('a file that changes under the reader', async (t) => {
   }
   const path = join(folder, 'vanishes')
   writeFileSync(path, bytes)
-  const running = analyse({ path, verifyPages: false })
+  const running = analyse({ ...fileAt(path), verifyPages: false })
   rmSync(path)
   t.same((await running).pageCount, 12, 'an open file stays readable after it is deleted')
   const rar = join(folder, 'vanishes.cbr')
   writeFileSync(rar, buildRar(numbered))
-  const opening = analyse({ path: rar, verifyPages: false })
+  const opening = analyse({ ...fileAt(rar), verifyPages: false })
   rmSync(rar)
   t.ok(
     (await opening).problems.every((problem) => problem.type === 'parser'),

@@ -3,6 +3,7 @@ import type { Analysis } from '#core/book/analysis.ts'
 import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
 import { testDocuments } from '#test/support/corpus-documents.ts'
 import { testMetadata } from '#test/support/corpus-metadata.ts'
+import { fileAt } from '#test/support/file-at.ts'
 import { analyse } from '#workers/analyse.ts'
 
 /** Bombs must end long before a deadline would stop them; the machine may be busy with other tests. */
@@ -24,7 +25,7 @@ t.setTimeout(300_000)
 t.before(async () => {
   for (const { path, format, hostile } of analysable) {
     const started = performance.now()
-    seen.set(path, await analyse({ path: corpus!.folder + path, verifyPages: path.startsWith('epub/') }))
+    seen.set(path, await analyse({ ...fileAt(corpus!.folder + path), verifyPages: path.startsWith('epub/') }))
     const took = performance.now() - started
     const isBrokenDocument = path.startsWith('broken/') && ['epub', 'pdf'].includes(format)
     if (hostile || isBrokenDocument) t.ok(took < HOSTILE_MS_MAX, `${path} took ${took.toFixed(0)} ms`)
@@ -92,9 +93,9 @@ t.test('every readable comic and PDF has a cover, or says why not', { skip: !cor
 t.test('a deep look finds the damage that heads do not show', { skip: !corpus }, async (t) => {
   const path = 'broken/cbz/bad-crc-page3-stored.cbz'
   t.same(seen.get(path)?.problems, [])
-  const deep = await analyse({ path: corpus!.folder + path, verifyPages: true })
+  const deep = await analyse({ ...fileAt(corpus!.folder + path), verifyPages: true })
   t.match(deep.problems, [{ type: 'page_extraction', fatal: false, details: { count: 1, pages: [{ page: 3 }] } }])
-  const { problems } = await analyse({ path: `${corpus!.folder}comics/cbz/haruko-manga-rtl.cbz`, verifyPages: true })
+  const { problems } = await analyse({ ...fileAt(`${corpus!.folder}comics/cbz/haruko-manga-rtl.cbz`), verifyPages: true })
   t.same(problems, [])
 })
 

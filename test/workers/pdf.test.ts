@@ -2,7 +2,8 @@ import { readdirSync, readlinkSync, rmSync, truncateSync, utimesSync, writeFileS
 import { join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
-import type { PageOutcome } from '#core/book/analysis.ts'
+import type { LibraryFile, PageOutcome } from '#core/book/analysis.ts'
+import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
 import { BookFault } from '#workers/fault.ts'
 import { analysePdf, drawPdfPage } from '#workers/pdf.ts'
@@ -43,7 +44,7 @@ async function middleOf(jpeg: Uint8Array): Promise<number[]> {
 }
 
 /** As the pool answers it. */
-async function renderPdfPage(request: { path: string; index: number; longestSide: number }): Promise<PageOutcome> {
+async function renderPdfPage(request: LibraryFile & { index: number; longestSide: number }): Promise<PageOutcome> {
   const outcome = await drawPdfPage({ ...request, purpose: 'page' })
   return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
 }
@@ -64,7 +65,7 @@ t.test('pages, their sizes at 150 dpi, title and cover', async (t) => {
     { width: 72, height: 144, userUnit: 10 },
     { width: 595.276, height: 841.89 },
   ]
-  const book = await analysePdf(save(buildPdf({ pages, title: ' \u0000A  “title”\u0000\u0000 🥚 ' })))
+  const book = await analysePdf(fileAt(save(buildPdf({ pages, title: ' \u0000A  “title”\u0000\u0000 🥚 ' }))))
   t.equal(book.pageCount, 6)
   t.equal(book.pageSource, 'pdf')
   t.same(
@@ -83,8 +84,8 @@ t.test('pages, their sizes at 150 dpi, title and cover', async (t) => {
   t.same([book.cover?.width, book.cover?.height], [400, 200])
   t.same(await sizeOf({ bytes: book.cover?.jpeg ?? new Uint8Array(), mediaType: 'image/jpeg' }), [400, 200])
   t.same(book.problems, [])
-  t.same((await analysePdf(save(buildPdf({ pages: [{}], title: '  ' })))).embedded, {}, 'a blank title is none')
-  t.same((await analysePdf(save(buildPdf({ pages: [{}] })))).embedded, {}, 'nor is a missing one')
+  t.same((await analysePdf(fileAt(save(buildPdf({ pages: [{}], title: '  ' }))))).embedded, {}, 'a blank title is none')
+  t.same((await analysePdf(fileAt(save(buildPdf({ pages: [{}] }))))).embedded, {}, 'nor is a missing one')
 })
 
 t.test('pages are drawn, at the size asked for', async (t) => {
@@ -100,39 +101,43 @@ t.test('pages are drawn, at the size asked for', async (t) => {
       ],
     }),
   )
-  const first = await renderPdfPage({ path, index: 0, longestSide: 1000 })
+  const first = await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 1000 })
   t.same(await sizeOf(first), [750, 1000])
   const [r = 0, g = 0, b = 0] = 'bytes' in first ? await middleOf(first.bytes) : []
   t.ok(r > 240 && g < 20 && b < 20, `the picture is on it: ${r} ${g} ${b}`)
-  const second = await renderPdfPage({ path, index: 1, longestSide: 300 })
+  const second = await renderPdfPage({ ...fileAt(path), index: 1, longestSide: 300 })
   t.same(await sizeOf(second), [150, 300])
   const ink = 'bytes' in second ? (await sharp(second.bytes).stats()).channels[0]?.min : 255
   t.ok((ink ?? 255) < 100, 'there is text on white')
-  t.same(await sizeOf(await renderPdfPage({ path, index: 2, longestSide: 400 })), [400, 400], 'tiny pages are enlarged: they are drawings')
-  t.same(await sizeOf(await renderPdfPage({ path, index: 2, longestSide: 50_000 })), [5000, 5000], 'but only so far')
-  t.same(refusal(await renderPdfPage({ path, index: 3, longestSide: 400 })), ['pdf_rendering', false], 'there is no fourth page')
+  t.same(
+    await sizeOf(await renderPdfPage({ ...fileAt(path), index: 2, longestSide: 400 })),
+    [400, 400],
+    'tiny pages are enlarged: they are drawings',
+  )
+  t.same(await sizeOf(await renderPdfPage({ ...fileAt(path), index: 2, longestSide: 50_000 })), [5000, 5000], 'but only so far')
+  t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 3, longestSide: 400 })), ['pdf_rendering', false], 'there is no fourth page')
 })
 
 t.test('a document is opened once for many pages, and anew when the file changes', async (t) => {
   const path = save(buildPdf({ pages: [{ width: 100, height: 200 }, {}] }))
-  await renderPdfPage({ path, index: 0, longestSide: 100 })
+  await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })
   t.equal(openFiles(), 1, 'it is kept open')
-  const both = await Promise.all([0, 1].map((index) => renderPdfPage({ path, index, longestSide: 100 })))
+  const both = await Promise.all([0, 1].map((index) => renderPdfPage({ ...fileAt(path), index, longestSide: 100 })))
   t.ok(
     both.every((outcome) => 'bytes' in outcome),
     'two pages at once',
   )
   t.equal(openFiles(), 1)
-  const file = { path, bytes: 1, mtimeNs: 1n }
+  const file = { ...fileAt(path), bytes: 1, mtimeNs: 1n }
   const documents = await Promise.all([withPdf(file, async (document) => document), withPdf(file, async (document) => document)])
   t.equal(documents[0], documents[1])
 
   writeFileSync(path, buildPdf({ pages: [{ width: 200, height: 100 }] }))
   utimesSync(path, 1, 1)
-  t.same(await sizeOf(await renderPdfPage({ path, index: 0, longestSide: 100 })), [100, 50])
+  t.same(await sizeOf(await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })), [100, 50])
 
   const others = Array.from({ length: 6 }, () => save(buildPdf({ pages: [{}] })))
-  await Promise.all(others.map((other) => renderPdfPage({ path: other, index: 0, longestSide: 50 })))
+  await Promise.all(others.map((other) => renderPdfPage({ ...fileAt(other), index: 0, longestSide: 50 })))
   await new Promise((resolve) => setTimeout(resolve, 50))
   t.equal(openFiles(), 4, 'the least used are closed')
 })
@@ -140,20 +145,20 @@ t.test('a document is opened once for many pages, and anew when the file changes
 t.test('encryption: an owner password hinders nobody, a user password does', async (t) => {
   const pages: PdfPage[] = [{ text: 'secret' }]
   const open = save(buildPdf({ pages, title: 'Readable', encrypt: { userPassword: '', ownerPassword: 'boss' } }))
-  const readable = await analysePdf(open)
+  const readable = await analysePdf(fileAt(open))
   t.equal(readable.embedded.title, 'Readable')
   t.same(readable.problems, [])
   t.ok(((await sharp(readable.cover?.jpeg).stats()).channels[0]?.min ?? 255) < 100, 'its text is drawn, so it was decrypted')
 
   const locked = save(buildPdf({ pages, encrypt: { userPassword: 'foo', ownerPassword: 'boss' } }))
-  const book = await analysePdf(locked)
+  const book = await analysePdf(fileAt(locked))
   t.same(
     book.problems.map((problem) => [problem.type, problem.fatal]),
     [['parser', true]],
   )
   t.match(book.problems[0]?.message, /needs a password/)
   t.same([book.pageCount, book.pages, book.cover], [0, [], null])
-  t.same(refusal(await renderPdfPage({ path: locked, index: 0, longestSide: 100 })), ['parser', false])
+  t.same(refusal(await renderPdfPage({ ...fileAt(locked), index: 0, longestSide: 100 })), ['parser', false])
   t.equal(openFiles(), 0, 'a failed opening is not kept')
 })
 
@@ -178,7 +183,7 @@ t.test('broken files have a problem, never an exception', async (t) => {
     ],
   ]
   for (const [name, bytes, problems, pageCount] of cases) {
-    const book = await analysePdf(save(bytes))
+    const book = await analysePdf(fileAt(save(bytes)))
     t.same(
       book.problems.map((problem) => [problem.type, problem.fatal]),
       problems,
@@ -189,10 +194,10 @@ t.test('broken files have a problem, never an exception', async (t) => {
   }
 
   for (const part of [0.25, 0.5, 0.75, 0.99]) {
-    const book = await analysePdf(save(good.subarray(0, Math.floor(good.length * part))))
+    const book = await analysePdf(fileAt(save(good.subarray(0, Math.floor(good.length * part)))))
     t.ok(book.pageCount === 2 || book.problems[0]?.fatal, `cut at ${part}: ${book.pageCount} pages, ${book.problems[0]?.message}`)
   }
-  const shifted = await analysePdf(save(Buffer.concat([Buffer.from('junk before the header\n'), good])))
+  const shifted = await analysePdf(fileAt(save(Buffer.concat([Buffer.from('junk before the header\n'), good]))))
   t.equal(shifted.pageCount, 2, 'a prefix is forgiven')
   t.equal(shifted.embedded.title, 'T')
 })
@@ -204,7 +209,7 @@ t.test('every damaged byte is survived', async (t) => {
   for (let at = 0; at < good.length; at += 7) {
     const bytes = Buffer.from(good)
     bytes[at] = (bytes[at] ?? 0) ^ 0x15
-    const book = await analysePdf(save(bytes))
+    const book = await analysePdf(fileAt(save(bytes)))
     if (book.pageCount > 0) opened++
     t.ok(book.pageCount > 0 || book.problems[0]?.fatal, `byte ${at}`)
   }
@@ -224,17 +229,17 @@ t.test('pages that ask for too much', async (t) => {
       ],
     }),
   )
-  const book = await analysePdf(path)
+  const book = await analysePdf(fileAt(path))
   t.equal(book.pageCount, 5)
   t.same([book.pages[0]?.width, book.pages[1]?.height], [2_083_333, 2])
   t.same([book.cover?.width, book.cover?.height], [400, 400])
-  t.same(await sizeOf(await renderPdfPage({ path, index: 1, longestSide: 400 })), [400, 1])
+  t.same(await sizeOf(await renderPdfPage({ ...fileAt(path), index: 1, longestSide: 400 })), [400, 1])
   for (const index of [2, 3, 4]) {
-    const outcome = await renderPdfPage({ path, index, longestSide: 400 })
+    const outcome = await renderPdfPage({ ...fileAt(path), index, longestSide: 400 })
     t.ok('bytes' in outcome || outcome.problem.type === 'pdf_rendering', `page ${index + 1}`)
   }
 
-  const poster = await analysePdf(save(buildPdf({ pages: [{ jpeg: { bytes: Buffer.from('x'), width: 30_000, height: 30_000 } }] })))
+  const poster = await analysePdf(fileAt(save(buildPdf({ pages: [{ jpeg: { bytes: Buffer.from('x'), width: 30_000, height: 30_000 } }] }))))
   t.same(
     poster.problems.map((problem) => [problem.type, problem.fatal]),
     [['pdf_rendering', false]],
@@ -246,7 +251,7 @@ t.test('endless work is ended, and the thread hears its timers meanwhile', async
   // Unbalanced saves cost the parser the square of their number, fills cost the painter.
   const contents = { parsing: 'q '.repeat(100_000), painting: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(100_000) }
   for (const [name, content] of Object.entries(contents)) {
-    const handle = await openPdf(save(buildPdf({ pages: [{ content }, { text: 'quick' }] })))
+    const handle = await openPdf(fileAt(save(buildPdf({ pages: [{ content }, { text: 'quick' }] }))))
     let ticks = 0
     const timer = setInterval(() => ticks++, 5)
     const started = performance.now()
@@ -268,21 +273,21 @@ t.test('a file that shrinks while it is open fails, and does not hang', async (t
     .toBuffer()
   const page: PdfPage = { jpeg: { bytes: noise, width: 700, height: 700 } }
   const path = save(buildPdf({ pages: [page, page, page, page] }))
-  await withPdf({ path, bytes: 2, mtimeNs: 2n }, async (document) => {
+  await withPdf({ ...fileAt(path), bytes: 2, mtimeNs: 2n }, async (document) => {
     truncateSync(path, 2000)
     const outcome = await renderPage(document, 2, 100).catch((error: Error) => error)
     t.ok('jpeg' in outcome || outcome instanceof BookFault, 'it comes to an end, if only with a blank page')
   })
   await closePdfs()
   rmSync(path)
-  await t.rejects(analysePdf(path), { code: 'ENOENT' }, 'a missing file is not a bad file: that is for the caller to say')
-  t.same(refusal(await renderPdfPage({ path, index: 0, longestSide: 100 })), ['other', true])
+  await t.rejects(analysePdf(fileAt(path)), { code: 'ENOENT' }, 'a missing file is not a bad file: that is for the caller to say')
+  t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })), ['other', true])
 })
 
 t.test('thousands of pages', async (t) => {
   const path = save(buildPdf({ pages: Array.from({ length: 5200 }, (_, index) => ({ width: 100 + (index % 50), text: `${index}` })) }))
   const started = performance.now()
-  const book = await analysePdf(path)
+  const book = await analysePdf(fileAt(path))
   const took = performance.now() - started
   t.equal(book.pageCount, 5200)
   t.equal(book.pages.length, 5200)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Page } from '#core/book/analysis.ts'
+import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, damagePages, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { makePicture, numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
@@ -46,7 +47,7 @@ t.test('analyses in threads, many at a time', async (t) => {
   const paths = Array.from({ length: 20 }, (_, index) =>
     write(folder, `${index}`, index % 5 === 0 ? Buffer.from('rubbish') : buildZip(numbered)),
   )
-  const analyses = await Promise.all(paths.map((path) => pool.analyse({ path, verifyPages: false })))
+  const analyses = await Promise.all(paths.map((path) => pool.analyse({ ...fileAt(path), verifyPages: false })))
   t.same(
     analyses.map(({ pageCount }) => pageCount),
     paths.map((_, index) => (index % 5 === 0 ? 0 : 5)),
@@ -61,12 +62,12 @@ t.test('a file that takes too long becomes a problem and nobody else notices', a
   const pool = open(t, { deadlineMs: 1_500 })
   const good = write(folder, 'good.cbz', buildZip(numbered))
   const slow = await slowComic(folder)
-  const stuck = pool.analyse({ path: slow, verifyPages: true })
+  const stuck = pool.analyse({ ...fileAt(slow), verifyPages: true })
   const others: number[] = []
-  for (let round = 0; round < 5; round++) others.push((await pool.analyse({ path: good, verifyPages: false })).pageCount)
+  for (let round = 0; round < 5; round++) others.push((await pool.analyse({ ...fileAt(good), verifyPages: false })).pageCount)
   t.same(others, [5, 5, 5, 5, 5])
   t.match(await stuck, { file: null, problems: [{ type: 'other', fatal: true, message: /longer than 1.5 s/ }] })
-  t.equal((await pool.analyse({ path: good, verifyPages: false })).pageCount, 5, 'and the thread is replaced')
+  t.equal((await pool.analyse({ ...fileAt(good), verifyPages: false })).pageCount, 5, 'and the thread is replaced')
   t.ok(pool.healthy())
 })
 
@@ -74,7 +75,7 @@ t.test('the start of a thread does not count against its work', async (t) => {
   const good = write(t.testdir(), 'good.cbz', buildZip(numbered))
   // Shorter than any thread takes to start, longer than the work takes in one that has its libraries loaded.
   const pool = open(t, { threads: 1, deadlineMs: 150 })
-  const { problems } = await pool.analyse({ path: good, verifyPages: false })
+  const { problems } = await pool.analyse({ ...fileAt(good), verifyPages: false })
   t.same(problems, [])
 })
 
@@ -88,8 +89,8 @@ t.test('a file that takes too much memory becomes a problem', async (t) => {
   const big = write(folder, 'big.cbz', many)
   const good = write(folder, 'good.cbz', buildZip(numbered))
   const [refused, fine] = await Promise.all([
-    pool.analyse({ path: big, verifyPages: false }),
-    pool.analyse({ path: good, verifyPages: false }),
+    pool.analyse({ ...fileAt(big), verifyPages: false }),
+    pool.analyse({ ...fileAt(good), verifyPages: false }),
   ])
   t.match(refused.problems, [{ type: 'other', fatal: true, message: /more memory than 64 MB/ }])
   t.equal(fine.pageCount, 5)
@@ -101,16 +102,16 @@ t.test('the caller may give up, waiting or running', async (t) => {
   const slow = await slowComic(folder)
   const running = new AbortController()
   const waiting = new AbortController()
-  const first = pool.analyse({ path: slow, verifyPages: true }, { signal: running.signal })
-  const second = pool.analyse({ path: slow, verifyPages: true }, { signal: waiting.signal })
+  const first = pool.analyse({ ...fileAt(slow), verifyPages: true }, { signal: running.signal })
+  const second = pool.analyse({ ...fileAt(slow), verifyPages: true }, { signal: waiting.signal })
   waiting.abort()
   await t.rejects(second, { name: 'AbortError' })
   await sleep(200)
   running.abort()
   await t.rejects(first, { name: 'AbortError' })
-  await t.rejects(pool.analyse({ path: slow, verifyPages: false }, { signal: AbortSignal.abort() }), { name: 'AbortError' })
+  await t.rejects(pool.analyse({ ...fileAt(slow), verifyPages: false }, { signal: AbortSignal.abort() }), { name: 'AbortError' })
   const good = write(folder, 'good.cbz', buildZip(numbered))
-  t.equal((await pool.analyse({ path: good, verifyPages: false })).pageCount, 5)
+  t.equal((await pool.analyse({ ...fileAt(good), verifyPages: false })).pageCount, 5)
 })
 
 t.test('pages of zips, stored and deflated, small and large', async (t) => {
@@ -125,8 +126,8 @@ t.test('pages of zips, stored and deflated, small and large', async (t) => {
     { name: '5.txt.png', data: Buffer.alloc(0) },
   ]
   const path = write(folder, 'book.cbz', buildZip(parts))
-  const { pages } = await pool.analyse({ path, verifyPages: false })
-  const read = (index: number, page: Page = pages[index]!) => pool.readZipPage({ path, index, page })
+  const { pages } = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const read = (index: number, page: Page = pages[index]!) => pool.readZipPage({ ...fileAt(path), index, page })
   for (const index of [0, 1, 2]) {
     const outcome = await read(index)
     t.ok(
@@ -146,15 +147,17 @@ t.test('a replaced book is noticed, a missing one refused', async (t) => {
   const folder = t.testdir()
   const pool = open(t)
   const path = write(folder, 'book.cbz', buildZip([numbered[0]!, numbered[1]!]))
-  const before = await pool.analyse({ path, verifyPages: false })
-  t.ok('bytes' in (await pool.readZipPage({ path, index: 0, page: before.pages[0]! })))
+  const before = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  t.ok('bytes' in (await pool.readZipPage({ ...fileAt(path), index: 0, page: before.pages[0]! })))
   renameSync(write(folder, 'new', buildZip([{ name: 'longer than before.png', data: numbered[2]!.data }, numbered[3]!])), path)
-  const after = await pool.analyse({ path, verifyPages: false })
-  const outcome = await pool.readZipPage({ path, index: 0, page: after.pages[0]! })
+  const after = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const outcome = await pool.readZipPage({ ...fileAt(path), index: 0, page: after.pages[0]! })
   t.ok('bytes' in outcome && outcome.bytes.length === after.pages[0]!.bytes, 'although the old one was open')
   rmSync(path)
   await sleep(2_100)
-  t.match(await pool.readZipPage({ path, index: 0, page: after.pages[0]! }), { problem: { type: 'page_extraction', message: /gone/ } })
+  t.match(await pool.readZipPage({ ...fileAt(path), index: 0, page: after.pages[0]! }), {
+    problem: { type: 'page_extraction', message: /gone/ },
+  })
 })
 
 t.test('open files are few, shared and closed', async (t) => {
@@ -163,9 +166,9 @@ t.test('open files are few, shared and closed', async (t) => {
   const before = count()
   const files = openFiles()
   const paths = Array.from({ length: 100 }, (_, index) => write(folder, `${index}`, Buffer.from('x')))
-  await Promise.all(paths.flatMap((path) => [path, path, path]).map((path) => files.withFile(path, async ({ fd }) => t.ok(fd > 2))))
+  await Promise.all(paths.flatMap((path) => [path, path, path]).map((path) => files.withFile(fileAt(path), async ({ fd }) => t.ok(fd > 2))))
   t.ok(files.size() <= 64 && count() - before <= 70, 'bounded')
-  await files.withFile(paths[0]!, async ({ fd }) => {
+  await files.withFile(fileAt(paths[0]!), async ({ fd }) => {
     await files.close()
     t.ok(fd > 2, 'closing waits for those in use')
   })
@@ -173,7 +176,7 @@ t.test('open files are few, shared and closed', async (t) => {
   t.equal(files.size(), 0)
   t.ok(count() - before <= 1)
   await t.rejects(
-    files.withFile(join(folder, 'missing'), async () => 1),
+    files.withFile(fileAt(join(folder, 'missing')), async () => 1),
     { code: 'ENOENT' },
   )
 })
@@ -182,12 +185,12 @@ t.test('RAR pages come from threads, moved and not copied', async (t) => {
   const folder = t.testdir()
   const pool = open(t)
   const path = write(folder, 'book.cbr', buildRar(numbered, { solid: true }))
-  const { pages } = await pool.analyse({ path, verifyPages: false })
-  const outcome = await pool.readRarPage({ path, index: 4, page: pages[4]! })
+  const { pages } = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const outcome = await pool.readRarPage({ ...fileAt(path), index: 4, page: pages[4]! })
   t.ok('bytes' in outcome && Buffer.from(outcome.bytes).equals(numbered[0]!.data))
-  t.equal(await pool.extractRar({ path, pages, folder: join(folder, 'all') }), null)
+  t.equal(await pool.extractRar({ ...fileAt(path), pages, folder: join(folder, 'all') }), null)
   t.equal(readdirSync(join(folder, 'all')).length, 5)
-  t.match(await pool.readRarPage({ path: '/nowhere', index: 0, page: pages[0]! }), { problem: { type: 'parser', fatal: false } })
+  t.match(await pool.readRarPage({ ...fileAt('/nowhere'), index: 0, page: pages[0]! }), { problem: { type: 'parser', fatal: false } })
   const resized = await pool.resizeImage({ bytes: numbered[0]!.data, width: 10, format: 'webp' })
   t.match(resized, { mediaType: 'image/webp' })
 })
@@ -198,14 +201,14 @@ t.test('promises that nobody waits for end no thread, and one file is not the he
   // pdf.js looks for the last page, fails, and leaves the failure of another damaged page behind.
   const damaged = write(folder, 'damaged.pdf', damagePages(Array<PdfPage>(5).fill({ text: 'a page' }), [3, 5]))
   for (let round = 0; round < 9; round++) {
-    const { pageCount, problems, cover } = await pool.analyse({ path: damaged, verifyPages: false })
+    const { pageCount, problems, cover } = await pool.analyse({ ...fileAt(damaged), verifyPages: false })
     t.equal(pageCount, 5)
     t.match(problems, [{ type: 'page_extraction', fatal: false, details: { count: 2, pages: [{ page: 3 }, { page: 5 }] } }])
     t.equal(problems.length, 1)
     t.equal(cover?.height, 400)
     t.ok(pool.healthy(), `round ${round}`)
   }
-  const page = await pool.renderPdfPage({ path: damaged, index: 1, longestSide: 100 })
+  const page = await pool.renderPdfPage({ ...fileAt(damaged), index: 1, longestSide: 100 })
   t.match(page, { mediaType: 'image/jpeg' }, 'the pages that are whole can be read')
 })
 
@@ -213,7 +216,7 @@ t.test('the time in which a cover is drawn does not count against the analysis, 
   const folder = t.testdir()
   const pool = open(t, { deadlineMs: 6_000 })
   const path = write(folder, 'endless.pdf', buildPdf({ pages: [endlessPage, { text: 'the second page' }], title: 'Endless' }))
-  const { pageCount, cover, problems, embedded } = await pool.analyse({ path, verifyPages: false })
+  const { pageCount, cover, problems, embedded } = await pool.analyse({ ...fileAt(path), verifyPages: false })
   t.same([pageCount, cover, embedded.title], [2, null, 'Endless'])
   t.match(problems, [{ type: 'pdf_rendering', fatal: false, details: { page: 1, stopped: 'deadline' } }])
   t.equal(problems.length, 1)
@@ -223,7 +226,7 @@ t.test('the time in which a cover is drawn does not count against the analysis, 
 t.test('a closed pool takes no work and ends what runs', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1 })
-  const running = pool.analyse({ path: await slowComic(folder), verifyPages: true })
+  const running = pool.analyse({ ...fileAt(await slowComic(folder)), verifyPages: true })
   const outcome = running.then(
     () => 'ended',
     () => 'stopped',
@@ -234,7 +237,7 @@ t.test('a closed pool takes no work and ends what runs', async (t) => {
   t.ok(performance.now() - started < 5_000)
   t.match(await outcome, /ended|stopped/)
   t.notOk(pool.healthy())
-  await t.rejects(pool.analyse({ path: folder, verifyPages: false }))
+  await t.rejects(pool.analyse({ ...fileAt(folder), verifyPages: false }))
   await pool.close()
 })
 

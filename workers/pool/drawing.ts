@@ -1,8 +1,7 @@
-import type { Cover, Problem } from '#core/book/analysis.ts'
+import type { Cover, LibraryFile, Problem } from '#core/book/analysis.ts'
 
 /** One page of a PDF to draw, or a picture that is not safe to decode in a thread. */
-export interface DrawingRequest {
-  path: string
+export interface DrawingRequest extends LibraryFile {
   /** From 0. */
   index: number
   /** Pixels of the longer side of the picture. */

@@ -1,4 +1,4 @@
-import { mkdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
@@ -6,7 +6,8 @@ import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
 import { readPageFormat } from '#core/book/page-variant.ts'
 import { findCorpus } from '#test/support/corpus.ts'
-import { addCaller, shareSeries } from '#test/support/library-rows.ts'
+import { fileAt } from '#test/support/file-at.ts'
+import { addCaller, addLibrary, shareSeries } from '#test/support/library-rows.ts'
 import { addComic, openReading, packPictures, readPage } from '#test/support/page-reading.ts'
 import { addAnalysedFile, addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
@@ -140,12 +141,13 @@ t.test('what this machine cannot do now is no fault of the book', async (t) => {
   await rm(comic.path)
   await symlink(comic.path, comic.path)
   await t.rejects(readPage(reader, { caller, bookId: comic.id, pageNumber: 1, signal }), {
-    code: 'unavailable',
-    message: /"comic.cbz" cannot be read at the moment.*ELOOP/,
-    details: { code: 'ELOOP' },
+    code: 'not_found',
+    message: /"comic.cbz" is no longer where it was/,
   })
 
-  // A folder has a size and a time and opens, but not one byte can be read from it: so does a share that has failed.
+  // The memory of a process is a file that opens, but its first byte cannot be read: so does a share that has failed.
+  const dead = `/proc/${process.pid}`
+  const library_id = await addLibrary(database, { path: dead })
   const [page] = comic.pages
   for (const [pageSource, format] of [
     ['zip', 'cbz'],
@@ -153,16 +155,18 @@ t.test('what this machine cannot do now is no fault of the book', async (t) => {
     ['pdf', 'pdf'],
   ] as const) {
     const fileName = `dead.${format}`
-    const { id, path } = await addPagedBook(database, { folder, fileName, bytes: Buffer.from('x'), format, pageSource, pages: [page!] })
-    await rm(path)
-    await mkdir(path)
+    const { id } = await addPagedBook(database, { folder, fileName, bytes: Buffer.from('x'), format, pageSource, pages: [page!] })
+    const path = `${dead}/mem`
+    await database('books')
+      .where({ path })
+      .update({ path: `${dead}/was ${fileName}` })
     const facts = await stat(path, { bigint: true })
     await database('books')
       .where({ id })
-      .update({ file_size: String(facts.size), file_mtime_ns: String(facts.mtimeNs) })
+      .update({ library_id, path, file_size: String(facts.size), file_mtime_ns: String(facts.mtimeNs) })
     await t.rejects(
       readPage(reader, { caller, bookId: id, pageNumber: 1, signal }),
-      { code: 'unavailable', message: /at the moment/, details: { code: 'EISDIR', syscall: 'read' } },
+      { code: 'unavailable', message: /at the moment/, details: { code: 'EIO', syscall: 'read' } },
       fileName,
     )
   }
@@ -371,7 +375,7 @@ t.test('first and last pages of the smaller comics of the corpus', async (t) => 
   for (const expected of corpus.files) {
     if (!/^comics\//.test(expected.path) || expected.notABook || expected.expectedErrorType || expected.size > 2_000_000) continue
     const path = corpus.folder + expected.path
-    const analysis = await pool.analyse({ path, verifyPages: false })
+    const analysis = await pool.analyse({ ...fileAt(path), verifyPages: false })
     if (analysis.problems.some((problem) => problem.fatal) || analysis.pageSource === 'none') continue
     sources.add(analysis.pageSource)
     const { id } = await addAnalysedFile(database, path, analysis)

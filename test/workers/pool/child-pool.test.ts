@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
+import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { type ChildPoolOptions, openChildPool } from '#workers/pool/child-pool.ts'
 
@@ -29,7 +30,8 @@ function open(t: Test, options: Partial<ChildPoolOptions> = {}) {
     ...options,
   })
   t.teardown(() => pool.close())
-  const draw = (path: string, index = 0, signal?: AbortSignal) => pool.draw({ path, index, longestSide: 300, purpose: 'page' }, { signal })
+  const draw = (path: string, index = 0, signal?: AbortSignal) =>
+    pool.draw({ ...fileAt(path), index, longestSide: 300, purpose: 'page' }, { signal })
   return { pool, draw }
 }
 
@@ -166,7 +168,7 @@ t.test('a child ends with its server, however that ends and whatever the child d
     program,
     `import { openChildPool } from ${JSON.stringify(fileURLToPath(source))}
     const pool = openChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 60_000 })
-    pool.draw({ path: ${JSON.stringify(path)}, index: 0, longestSide: 300, purpose: 'page' })
+    pool.draw({ root: '/', path: ${JSON.stringify(path)}, index: 0, longestSide: 300, purpose: 'page' })
     setInterval(() => console.log(pool.pids().join()), 200)`,
   )
   const server = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })

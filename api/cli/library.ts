@@ -34,7 +34,7 @@ export const libraryAdd: Command = {
       const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/composition.ts'), import('#core/library/add-library.ts')])
       const work = await openWork({ settings: opened.settings, log, database: opened.database })
       try {
-        const parts = { database: opened.database, scans: work.scans, rules: work.rules }
+        const parts = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
         const { library, created } = await addLibrary(parts, { folder, ...(name === undefined ? {} : { name }) })
         if (!created) {
           out.line(`${printable(library.path)} is the library "${printable(library.name)}" already.`)

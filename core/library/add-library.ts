@@ -4,6 +4,7 @@ import type { Knex } from 'knex'
 import { createLibrary } from '#core/library/edit-library.ts'
 import { listLibraryPaths } from '#core/library/library-store.ts'
 import type { Scans } from '#core/library/scans.ts'
+import type { Settings } from '#core/setting/settings.ts'
 import type { Rules } from '#core/template/rules.ts'
 
 /** Longest name that a library may have. */
@@ -15,7 +16,7 @@ const NAME_LENGTH_MAX = 200
  * @throws invalid_value, conflict as createLibrary does
  */
 export async function addLibrary(
-  parts: { database: Knex; scans: Scans; rules: Rules },
+  parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
   wanted: { folder: string; name?: string },
 ): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
   const folder = path.resolve(wanted.folder)

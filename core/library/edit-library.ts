@@ -11,6 +11,7 @@ import {
   type CreateLibraryRequest,
   type UpdateLibraryRequest,
 } from '#core/library/library.ts'
+import { findPlaceProblem } from '#core/library/library-place.ts'
 import {
   deleteLibraryRow,
   findLibraryRow,
@@ -23,16 +24,20 @@ import {
 } from '#core/library/library-store.ts'
 import type { Scans } from '#core/library/scans.ts'
 import { findActiveScan } from '#core/library/scans-store.ts'
+import type { Settings } from '#core/setting/settings.ts'
 import type { Rules } from '#core/template/rules.ts'
 
 /**
  * Makes a library of a folder; answers its id. With `scanImmediately` its first scan is put in line.
  * @throws invalid_value when the folder cannot be one or a value is not understood; conflict when it overlaps another library
  */
-export async function createLibrary(parts: { database: Knex; scans: Scans; rules: Rules }, request: CreateLibraryRequest): Promise<string> {
+export async function createLibrary(
+  parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  request: CreateLibraryRequest,
+): Promise<string> {
   const { database, scans } = parts
   await checkRules(parts.rules, request)
-  const path = await checkFolder(request.path)
+  const path = await checkFolder(request.path, parts.settings)
   const change = changeOf(request)
   const { seriesStrategy } = request
   if (seriesStrategy && !BUILT_SERIES_STRATEGIES.includes(seriesStrategy))
@@ -53,7 +58,7 @@ export async function createLibrary(parts: { database: Knex; scans: Scans; rules
 
 /** @throws not_found, invalid_value, conflict */
 export async function editLibrary(
-  { database, rules }: { database: Knex; rules: Rules },
+  { database, rules, settings }: { database: Knex; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
   libraryId: string,
   request: UpdateLibraryRequest,
 ): Promise<void> {
@@ -61,7 +66,7 @@ export async function editLibrary(
   const change = changeOf(request)
   if (request.name) change.name = nameOf(request.name)
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
-  const path = request.path ? await checkFolder(request.path) : null
+  const path = request.path ? await checkFolder(request.path, settings) : null
   await withLibraryLock(database, async (trx) => {
     const library = (await findLibraryRow(trx, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
     if (path !== null && path !== library.path) {
@@ -129,7 +134,7 @@ function refuseStrategy(member: string, value: string, built: readonly string[])
 }
 
 /** Answers the path as it is kept. @throws invalid_value with what is wrong with it */
-async function checkFolder(given: string): Promise<string> {
+async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
   const fail = (message: string): never => refuse('invalid_value', message, { details: { member: 'path' } })
   if (given.includes('\0')) fail('A path cannot hold a NUL character.')
   if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
@@ -142,6 +147,8 @@ async function checkFolder(given: string): Promise<string> {
   }
   if (!facts.isDirectory()) fail(`"${path}" is not a folder.`)
   await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`"${path}" may not be read by the server: check its rights.`))
+  const problem = await findPlaceProblem(path, dataFolder)
+  if (problem) fail(problem)
   return path
 }
 

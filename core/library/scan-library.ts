@@ -4,6 +4,7 @@ import { folderOf } from '#core/book/book-store.ts'
 import { queueAnalyses } from '#core/book/queue-analyses.ts'
 import { readBootClock } from '#core/library/boot-clock.ts'
 import { hashText } from '#core/library/hash-text.ts'
+import { findPlaceProblem } from '#core/library/library-place.ts'
 import { countLongMissed } from '#core/library/library-store.ts'
 import { markMissing } from '#core/library/mark-missing.ts'
 import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/library/mass-loss.ts'
@@ -112,7 +113,7 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
   const { database } = parts
   const { library } = begun
   const [root, known, knownBooks] = await Promise.all([
-    checkRoot(library.path),
+    checkPlacedRoot(library.path, parts.dataFolder),
     listFolderDigests(database, library.id),
     countKnownBooks(database, library.id),
   ])
@@ -135,7 +136,7 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
   run.signal.throwIfAborted()
 
   if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
-  const after = await checkRoot(library.path)
+  const after = await checkPlacedRoot(library.path, parts.dataFolder)
   if (rootKey(after) !== rootKey(root)) {
     throw new FinalFailure(`"${library.path}" became another folder during the scan. Is its disk mounted? No book was marked as deleted.`)
   }
@@ -211,6 +212,14 @@ async function purgeSettled(parts: ScanParts, state: Scan): Promise<number> {
 
 /** A folder by what it is, not by what it is called. */
 export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`
+
+/** @throws FinalFailure also when the folder must not be a library, or has become one that must not since it was made one */
+async function checkPlacedRoot(path: string, dataFolder: string): Promise<{ dev: number; ino: number }> {
+  const facts = await checkRoot(path)
+  const problem = await findPlaceProblem(path, dataFolder)
+  if (problem) throw new FinalFailure(`${problem} Nothing was changed.`)
+  return facts
+}
 
 /** @throws FinalFailure when there is no readable folder */
 async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { BookFormat } from '#core/book/analysis.ts'
+import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import { compileExcludes } from '#core/library/glob.ts'
+import { compileExcludes, type Excludes } from '#core/library/glob.ts'
 
 /**
  * What each extension promises; analysis decides by content. 7z and tar comics can not be read, but a person who has some is told so
@@ -67,59 +69,87 @@ export type WalkStep =
 
 /**
  * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are not followed, so
- * that no link leads out of the library, or in a circle.
+ * that no link leads out of the library, or in a circle; nor is one that takes the place of a folder meanwhile.
  */
 export function* walk(options: WalkOptions): Generator<WalkStep> {
-  const { root, known } = options
   const isExcluded = compileExcludes(options.excludedPatterns)
   const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
-  const { index, of } = options.share ?? { index: 0, of: 1 }
+  const choice: Choice = { known: options.known, isExcluded, allowed, share: options.share ?? { index: 0, of: 1 } }
   const stack = ['']
+  let realRoot: string | null = null
   while (stack.length > 0) {
     const folder = stack.pop() as string
-    const prefix = folder === '' ? '' : `${folder}/`
-    const absolute = `${root}/${prefix}`
-    let entries: ReturnType<typeof readFolder>
+    let opened: OpenFolder | null = null
     try {
-      entries = readFolder(absolute)
-    } catch (error) {
-      if (folder !== '' || index === 0) yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
+      let entries: Dirent[]
+      try {
+        realRoot ??= realpathSync.native(options.root)
+        opened = openFolderSync(join(realRoot, folder))
+        entries = readdirSync(opened.path, { withFileTypes: true })
+      } catch (error) {
+        if (folder !== '' || choice.share.index === 0) yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
+        continue
+      }
+      const below = yield* walkFolder({ folder, at: opened.path, entries }, choice)
+      // The stack gives back the last first.
+      if (below.length > 1) below.sort(compareNames).reverse()
+      stack.push(...below)
+    } finally {
+      opened?.close()
+    }
+  }
+}
+
+/** Which files and folders a walk takes. */
+interface Choice extends Pick<WalkOptions, 'known'> {
+  isExcluded: Excludes
+  allowed: ReadonlySet<string> | null
+  share: { index: number; of: number }
+}
+
+/** An open folder: `folder` is relative to the root, `at` leads to what is open. */
+interface Place {
+  folder: string
+  at: string
+  entries: Dirent[]
+}
+
+/** Tells the books of one folder; answers the folders in it. */
+function* walkFolder({ folder, at, entries }: Place, choice: Choice): Generator<WalkStep, string[]> {
+  const { isExcluded, allowed, known } = choice
+  const { index, of } = choice.share
+  const prefix = folder === '' ? '' : `${folder}/`
+  const below: string[] = []
+  const books: Listing = { names: [], sizes: [], mtimesMs: [] }
+  let volumes = false
+  for (const entry of entries) {
+    const { name } = entry
+    if (name.startsWith('.')) continue
+    if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
+    if (entry.isDirectory()) {
+      if (!FOREIGN_FOLDERS.has(name.toLowerCase()) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue
     }
-    const below: string[] = []
-    const books: Listing = { names: [], sizes: [], mtimesMs: [] }
-    let volumes = false
-    for (const entry of entries) {
-      const { name } = entry
-      if (name.startsWith('.')) continue
-      if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
-      if (entry.isDirectory()) {
-        if (!FOREIGN_FOLDERS.has(name.toLowerCase()) && !isExcluded(prefix, name)) below.push(prefix + name)
-        continue
-      }
-      const format = formatOfName(name)
-      if (entry.isSymbolicLink()) {
-        if (format !== null || !name.includes('.')) yield { kind: 'symlink', path: prefix + name }
-        continue
-      }
-      if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
-      try {
-        // The folder's listing says that it is no link, and stat is a third faster here than lstat.
-        const stat = statSync(absolute + name)
-        if (!stat.isFile()) continue
-        books.names.push(name)
-        books.sizes.push(stat.size)
-        books.mtimesMs.push(stat.mtimeMs)
-        volumes ||= format === 'cbr' && LATER_VOLUME.test(name)
-      } catch (error) {
-        yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
-      }
+    const format = formatOfName(name)
+    if (entry.isSymbolicLink()) {
+      if (format !== null || !name.includes('.')) yield { kind: 'symlink', path: prefix + name }
+      continue
     }
-    if (books.names.length > 0) yield* tellFolder({ root, folder, known: known.get(folder) }, volumes ? dropLaterVolumes(books) : books)
-    // The stack gives back the last first.
-    if (below.length > 1) below.sort(compareNames).reverse()
-    stack.push(...below)
+    if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
+    try {
+      // The folder's listing says that it is no link, and stat is a third faster here than lstat. This one only tells whether something changed.
+      const stat = statSync(`${at}/${name}`)
+      if (!stat.isFile()) continue
+      books.names.push(name)
+      books.sizes.push(stat.size)
+      books.mtimesMs.push(stat.mtimeMs)
+      volumes ||= format === 'cbr' && LATER_VOLUME.test(name)
+    } catch (error) {
+      yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
+    }
   }
+  if (books.names.length > 0) yield* tellFolder({ folder, at, known: known.get(folder) }, volumes ? dropLaterVolumes(books) : books)
+  return below
 }
 
 /** By name, so that walks agree on who takes a folder even while folders come and go. */
@@ -135,8 +165,6 @@ const NATURAL = new Intl.Collator('en-u-kn-true')
 function compareNames(a: string, b: string): number {
   return NATURAL.compare(boundMarks(a), boundMarks(b)) || (a < b ? -1 : a > b ? 1 : 0)
 }
-
-const readFolder = (path: string) => readdirSync(path, { withFileTypes: true })
 
 interface Listing {
   names: string[]
@@ -165,20 +193,20 @@ function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
   }
 }
 
-function* tellFolder(place: { root: string; folder: string; known: string | undefined }, listing: Listing): Generator<WalkStep> {
-  const { root, folder } = place
+function* tellFolder(place: { folder: string; at: string; known: string | undefined }, listing: Listing): Generator<WalkStep> {
+  const { folder, at } = place
   // Names in the order of the file system, which stays while nothing changes; if not, the folder is merely compared in full.
   const digest = digestOf(listing)
   if (digest === place.known) {
     yield { kind: 'unchanged', folder, files: listing.names.length }
     return
   }
-  const absolute = folder === '' ? `${root}/` : `${root}/${folder}/`
   const names = listing.names.sort(compareNames)
   let part: FolderPart = { folder, names: [], sizes: [], mtimesNs: [], digest: null, files: names.length }
   for (const name of names) {
     try {
-      const stat = statSync(absolute + name, { bigint: true })
+      const stat = lstatSync(`${at}/${name}`, { bigint: true })
+      if (!stat.isFile()) throw new OutsideError(name)
       part.names.push(name)
       part.sizes.push(Number(stat.size))
       part.mtimesNs.push(stat.mtimeNs)
@@ -208,13 +236,15 @@ function digestOf({ names, sizes, mtimesMs }: Listing): string {
   return hash('sha1', scratch.subarray(0, at), 'base64')
 }
 
+const EXCHANGED = 'it was exchanged for a link or something else during the scan'
+
 const REASONS: Record<string, string> = {
   EACCES: 'the server may not read it (check its owner and rights)',
   EPERM: 'the server may not read it (check its owner and rights)',
   ENOENT: 'it vanished during the scan',
   ENOTDIR: 'it is no folder any more',
   EIO: 'the disk reported a read error',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: EXCHANGED,
   ENAMETOOLONG: 'its path is too long',
   ESTALE: 'the network drive lost it',
   ETIMEDOUT: 'the network drive did not answer',
@@ -222,6 +252,7 @@ const REASONS: Record<string, string> = {
 
 /** Why a path could not be read, in words. */
 function reasonOf(error: unknown, name: string): string {
+  if (error instanceof OutsideError) return EXCHANGED
   const { code = '', message } = error as NodeJS.ErrnoException
   // Node decodes names as UTF-8 and writes U+FFFD where it cannot, and a path with that in it does not lead back to the file.
   if (code === 'ENOENT' && name.includes('\uFFFD')) return 'its name is not valid UTF-8: rename it'

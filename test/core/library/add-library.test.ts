@@ -15,10 +15,13 @@ t.test('a folder becomes a library once', async (t) => {
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   t.teardown(() => tasks.stop())
+  const dataFolder = path.join(room, 'data')
+  await mkdir(dataFolder)
   const parts = {
     database,
     rules: findRules(),
-    scans: await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: room, purgeAfterSeconds: 86_400 }),
+    settings: { dataFolder },
+    scans: await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 }),
   }
   const folder = path.join(room, 'Comics')
   await mkdir(path.join(folder, 'Series'), { recursive: true })

@@ -152,9 +152,10 @@ t.test('a library that was moved to the wrong folder', async (t) => {
   await house.scan()
   const wrong = `${house.root}-wrong`
   mkdirSync(wrong)
-  await editLibrary({ database: house.database, rules: findRules() }, house.libraryId, { path: wrong })
+  const parts = { database: house.database, rules: findRules(), settings: { dataFolder: house.dataFolder } }
+  await editLibrary(parts, house.libraryId, { path: wrong })
   t.match(await house.scan(), { status: 'failed', guard: { known: 4, missing: 4 } })
-  await editLibrary({ database: house.database, rules: findRules() }, house.libraryId, { path: house.root })
+  await editLibrary(parts, house.libraryId, { path: house.root })
   t.match(await house.scan(), { status: 'completed', filesTotal: 4 })
   t.equal(await present(house), 4)
 })

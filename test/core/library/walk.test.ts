@@ -1,4 +1,15 @@
-import { chmodSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -102,6 +113,43 @@ t.test('later volumes are no books, a lost one is', async (t) => {
     'z/old.r00',
   ])
   t.same(paths(steps(root)).sort(), ['o/lost.part2.rar', 'v/x.part1.rar', 'w/y.part01.rar', 'z/old.rar'])
+})
+
+t.test('a folder or a file that is exchanged for a link during the walk gives nothing away', async (t) => {
+  const root = makeFolder(t, ['a/1.cbz', 'b/below/2.cbz', 'c/3.cbz'])
+  const outside = makeFolder(t, ['below/secret.cbz', 'secret.cbz', '3.cbz'])
+  const found: WalkStep[] = []
+  for (const step of walk({ root, ...all })) {
+    found.push(step)
+    if (found.length > 1) continue
+    // The walk has seen that these are folders, and has not opened them yet.
+    for (const folder of ['b', 'c']) {
+      renameSync(join(root, folder), join(root, `.was-${folder}`))
+      symlinkSync(outside, join(root, folder))
+    }
+  }
+  t.same(paths(found), ['a/1.cbz'])
+  t.match(
+    found.filter(({ kind }) => kind === 'unreadable'),
+    [
+      { path: 'b', message: /exchanged|no folder/ },
+      { path: 'c', message: /exchanged|no folder/ },
+    ],
+  )
+})
+
+t.test('a folder above that becomes a link during the walk gives nothing away', async (t) => {
+  const root = makeFolder(t, ['a/1.cbz', 'a/below/2.cbz'])
+  const outside = makeFolder(t, ['below/secret.cbz'])
+  const found: WalkStep[] = []
+  for (const step of walk({ root, ...all })) {
+    found.push(step)
+    if (found.length > 1) continue
+    renameSync(join(root, 'a'), join(root, '.was-a'))
+    symlinkSync(outside, join(root, 'a'))
+  }
+  t.same(paths(found), ['a/1.cbz'])
+  t.match(found.at(-1), { kind: 'unreadable', path: 'a/below', message: /exchanged/ })
 })
 
 t.test('links are told of and not followed, circles end', async (t) => {

@@ -6,7 +6,7 @@ import { NAMES_IN_PROBLEM_MAX, THUMBNAIL_LONGEST_SIDE } from './limits.ts'
 import { openPdf, type PDFDocumentProxy, type PdfHandle, withPdf } from './pdf-document.ts'
 import { readPdfMetadata } from './pdf-metadata.ts'
 import { type PaintLimits, renderPage } from './pdf-render.ts'
-import type { DrawingOutcome, DrawingRequest, DrawPdfPage } from './pool/drawing.ts'
+import type { DrawingOutcome, DrawPage, PageDrawing } from './pool/drawing.ts'
 
 /** The resolution that page sizes are given in, and what a page is worth on a screen. */
 const DPI = 150
@@ -25,7 +25,7 @@ const SIZING_MS = 5_000
  * Title, pages with their sizes, and page 1 as cover, which `draw` makes. Whatever is wrong with the file comes back as
  * `problems`.
  */
-export async function analysePdf(file: LibraryFile, draw: DrawPdfPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
+export async function analysePdf(file: LibraryFile, draw: DrawPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
     const handle = await openPdf(file)
     const read = await readDocument(handle).finally(() => handle.close())
@@ -105,7 +105,7 @@ function sizeOf(page: { view: number[]; rotate: number }): { width: number; heig
   return page.rotate % 180 === 0 ? { width: across, height: up } : { width: up, height: across }
 }
 
-async function makeCover({ root, path }: LibraryFile, draw: DrawPdfPage): Promise<{ cover: Cover | null; problem: Problem | null }> {
+async function makeCover({ root, path }: LibraryFile, draw: DrawPage): Promise<{ cover: Cover | null; problem: Problem | null }> {
   const outcome = await draw({ root, path, index: 0, longestSide: THUMBNAIL_LONGEST_SIDE, purpose: 'cover' })
   if ('problem' in outcome) return { cover: null, problem: { ...outcome.problem, fatal: false } }
   const { incomplete, ...cover } = outcome
@@ -121,7 +121,7 @@ async function makeCover({ root, path }: LibraryFile, draw: DrawPdfPage): Promis
  * One page as JPEG, in this very thread. For the purpose of a page the document stays open for a minute, so that the next page comes
  * faster; drawing the same page twice is not noticed here.
  */
-export async function drawPdfPage(request: DrawingRequest, limits: PaintLimits = {}): Promise<DrawingOutcome> {
+export async function drawPdfPage(request: PageDrawing, limits: PaintLimits = {}): Promise<DrawingOutcome> {
   const draw = (document: PDFDocumentProxy) => renderPage(document, request.index, request.longestSide, limits)
   try {
     const { root, path } = request

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { endlessSvg, movingWebp, scannedJpeg } from '#test/support/endless-pictures.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
+import { fileAt } from '#test/support/file-at.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { isPlainPicture } from '#workers/plain-picture.ts'
 import { openPool } from '#workers/pool.ts'
@@ -56,7 +57,7 @@ t.test('what takes for ever is ended at the deadline, and others go on meanwhile
   const hostile = Promise.all([
     pool.resizeImage({ bytes: scanned, width: 100, format: null }),
     pool.drawCover(movingWebp(still, 200_000)),
-    pool.analyse({ path: book, verifyPages: false }),
+    pool.analyse({ ...fileAt(book), verifyPages: false }),
   ])
   const plain = await makePicture({ width: 300, height: 200 })
   t.match(await pool.resizeImage({ bytes: plain, width: 60, format: null }), { mediaType: 'image/jpeg' })

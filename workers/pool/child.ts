@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { BookFault } from '../fault.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { drawPdfPage } from '../pdf.ts'
-import type { DrawingRequest, FromChild, ToChild } from './drawing.ts'
+import type { FromChild, PageDrawing, ToChild } from './drawing.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
 // While a page is painted this thread hears nothing; another one notices that the server has gone.
@@ -23,7 +23,7 @@ function send(header: FromChild, body?: Uint8Array): void {
   for (const part of frameOf(header, body)) server.write(part)
 }
 
-async function draw(id: number, request: DrawingRequest, deadlineMs: number): Promise<void> {
+async function draw(id: number, request: PageDrawing, deadlineMs: number): Promise<void> {
   const abort = new AbortController()
   current = { id, abort }
   try {

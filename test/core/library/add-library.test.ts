@@ -23,7 +23,8 @@ t.test('a folder becomes a library once', async (t) => {
     settings: { dataFolder },
     scans: await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 }),
   }
-  const folder = path.join(room, 'Comics')
+  const shelf = path.join(room, 'shelf')
+  const folder = path.join(shelf, 'Comics')
   await mkdir(path.join(folder, 'Series'), { recursive: true })
 
   const first = await addLibrary(parts, { folder })
@@ -33,7 +34,7 @@ t.test('a folder becomes a library once', async (t) => {
   t.match(await addLibrary(parts, { folder: path.join(room, 'link') }), { created: false, library: first.library }, 'by another way too')
   await t.rejects(addLibrary(parts, { folder: path.join(folder, 'Series') }), { code: 'conflict', message: /inside the library "Comics"/ })
   await t.rejects(addLibrary(parts, { folder: path.join(room, 'absent') }), { code: 'invalid_value', message: /is not there/ })
-  t.match(await addLibrary(parts, { folder: path.join(room), name: 'x' }).catch((error) => error), { code: 'conflict' })
+  t.match(await addLibrary(parts, { folder: shelf, name: 'x' }).catch((error) => error), { code: 'conflict' })
 
   await rm(folder, { recursive: true })
   t.match(await addLibrary(parts, { folder }), { created: false }, 'a library whose disk is away is one still')

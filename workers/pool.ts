@@ -30,7 +30,7 @@ export interface PoolOptions {
   threads: number
   /** JavaScript heap per thread. Bytes of files lie outside of it and are bounded by the limits on entries. */
   memoryMbMax: number
-  /** From the start of the work in a thread, not from the request. A page that is drawn has at most half a minute of its own. */
+  /** From the start of the work in a thread, not from the request. A page that is drawn for a reader has at most half a minute of its own. */
   deadlineMs: number
 }
 
@@ -63,6 +63,7 @@ export function openPool(options: PoolOptions): Pool {
     places: { pages: Math.max(PAGES_DRAWN_MIN, readers), covers: options.threads },
     heapMbMax: options.memoryMbMax,
     deadlineMs: Math.min(options.deadlineMs, DRAWING_MS_MAX),
+    coverDeadlineMs: options.deadlineMs,
   })
   const threads = openThreadPool({
     ...options,

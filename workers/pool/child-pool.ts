@@ -14,6 +14,8 @@ export interface ChildPoolOptions {
   heapMbMax: number
   /** Of one page, from the moment that a child begins with it. */
   deadlineMs: number
+  /** Of the cover of a book that is analyzed, which nobody waits for; `deadlineMs` where it is left out. */
+  coverDeadlineMs?: number
   residentMbMax?: number
   idleMs?: number
   slowMs?: number
@@ -95,7 +97,7 @@ class Children implements ChildPool {
   #closed = false
 
   constructor(options: ChildPoolOptions) {
-    this.#options = { residentMbMax: RESIDENT_MB_MAX, idleMs: IDLE_MS, slowMs: SLOW_MS, ...options }
+    this.#options = { residentMbMax: RESIDENT_MB_MAX, idleMs: IDLE_MS, slowMs: SLOW_MS, coverDeadlineMs: options.deadlineMs, ...options }
     this.#gates = { page: openGate(options.places.pages), cover: openGate(options.places.covers) }
   }
 
@@ -159,7 +161,7 @@ class Children implements ChildPool {
         if (attempt < ATTEMPTS_MAX) continue
         refuse('unavailable', 'The processes that draw pages are ended from outside, again and again.', { retryAfterSeconds: 5 })
       }
-      return { problem: lostPage(request, outcome, this.#options) }
+      return { problem: lostPage(request, outcome, { ...this.#options, deadlineMs: this.#deadlineOf(request) }) }
     }
   }
 
@@ -178,15 +180,14 @@ class Children implements ChildPool {
   }
 
   async #drawIn(slot: Slot, request: DrawingRequest, signal: AbortSignal | undefined, leave: () => void) {
-    const { deadlineMs, slowMs } = this.#options
+    const deadlineMs = this.#deadlineOf(request)
     const id = ++this.#jobs
     const { promise, resolve } = Promise.withResolvers<DrawingOutcome | Error | Lost>()
     slot.job = { id, settle: resolve }
     slot.lastPath = request.path
-    const timers = [
-      setTimeout(() => this.#end(slot, 'deadline'), deadlineMs + GRACE_MS),
-      setTimeout(() => this.#goBehind(slot, leave), slowMs),
-    ]
+    const timers = [setTimeout(() => this.#end(slot, 'deadline'), deadlineMs + GRACE_MS)]
+    // Covers have places of their own, as many as threads wait for them: behind all others a good one would not be done in time during a scan.
+    if (request.purpose === 'page') timers.push(setTimeout(() => this.#goBehind(slot, leave), this.#options.slowMs))
     const giveUp = () => {
       slot.child.send({ kind: 'cancel', id })
       timers.push(setTimeout(() => this.#end(slot, 'closed'), GRACE_MS))
@@ -204,10 +205,14 @@ class Children implements ChildPool {
     }
   }
 
+  #deadlineOf({ purpose, picture }: DrawingRequest): number {
+    return purpose === 'cover' && !picture ? this.#options.coverDeadlineMs : this.#options.deadlineMs
+  }
+
   #send(child: DrawingChild, id: number, request: DrawingRequest): void {
     const { picture } = request
     if (picture) child.send({ kind: 'picture', id, width: picture.width, height: picture.height }, picture.bytes)
-    else child.send({ kind: 'draw', id, request, deadlineMs: this.#options.deadlineMs })
+    else child.send({ kind: 'draw', id, request, deadlineMs: this.#deadlineOf(request) })
   }
 
   #giveBack(slot: Slot): void {

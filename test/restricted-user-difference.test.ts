@@ -31,6 +31,7 @@ const SECRET = 'Zyxwvut'
 const OF_THE_HOUSE: Record<string, string> = {
   '/health': 'tells of the server',
   '/api/v1/admin/plugins': 'says when a plugin last answered, whoever asked it',
+  '/api/v1/metrics/server': 'counts moments in which the machine was busy',
   '/api/v1/metrics/plugins': 'counts calls of plugins, whoever made them',
 }
 

@@ -15,7 +15,10 @@ export const serverMetricsRoutes = [
         stalls: Type.Object({
           count: Type.Integer({ minimum: 0, description: 'Times that nobody was answered for more than 200 ms.' }),
           worstMs: Type.Integer({ minimum: 0 }),
-          worstWork: Nullable(Type.String(), { description: 'Route and id of the request, plugin call or task that was at work then.' }),
+          worstWork: Nullable(Type.String(), {
+            description:
+              'Route and id of the request, plugin call or task that was at work then; of a file only that it was one, its name stands in the log.',
+          }),
           worstAt: Nullable(Timestamp),
         }),
         updatedAt: Timestamp,
@@ -23,8 +26,10 @@ export const serverMetricsRoutes = [
       { title: 'ServerMetrics' },
     ),
     run: async ({ services }) => {
-      const { worstAt, ...counts } = services.stalls()
-      return { stalls: { ...counts, worstAt: worstAt?.toISOString() ?? null }, updatedAt: new Date().toISOString() }
+      const { worstAt, worstWork, ...counts } = services.stalls()
+      // The file may be of a series that whoever asks does not see.
+      const work = worstWork?.startsWith('file ') ? 'file' : worstWork
+      return { stalls: { ...counts, worstWork: work, worstAt: worstAt?.toISOString() ?? null }, updatedAt: new Date().toISOString() }
     },
   }),
 ]

@@ -151,7 +151,8 @@ export function startRunner(
   socket.on('end', part)
   let written = 0
   child.stderr?.on('data', (chunk: Buffer) => {
-    if (written > STDERR_BYTES_MAX) return
+    // What it says while it is being ended is of no use to anybody.
+    if (death !== null || written > STDERR_BYTES_MAX) return
     written += chunk.length
     log.warn({ pid, text: chunk.toString('utf8', 0, STDERR_BYTES_MAX) }, 'A plugin runner wrote on its standard error')
   })

@@ -171,7 +171,10 @@ test('for every route it is known who has promised what of its answer', async (t
 })
 
 test('every route answers what it has promised', { timeout: 120_000 }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
+  const room = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
+  // A library may not lie in it.
+  const folder = join(room, 'data')
+  mkdirSync(folder)
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   const offered = pluginOf(KNOWING, OFFERED)
   const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
@@ -183,7 +186,7 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   t.teardown(async () => {
     await server.close({ deadlineMs: 500 })
     await close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(room, { recursive: true, force: true })
   })
 
   const setup = await fetch(`${url}/api/v1/setup/initialize`, {
@@ -195,11 +198,11 @@ test('every route answers what it has promised', { timeout: 120_000 }, async (t)
   t.same([setup.status, complaintsOf(initialized)], [200, []], 'the first administrator')
   const session = await services.accounts.login({ username: ADMIN.username, password: ADMIN.password, address: '127.0.0.1' })
 
-  const path = join(folder, 'library', 'Saga', 'Saga 1.cbz')
-  const otherFolder = join(folder, 'other')
+  const path = join(room, 'library', 'Saga', 'Saga 1.cbz')
+  const otherFolder = join(room, 'other')
   for (const made of [dirname(path), otherFolder]) mkdirSync(made, { recursive: true })
   writeFileSync(path, comic('answers'))
-  const libraryId = await addLibrary(database, { path: join(folder, 'library') })
+  const libraryId = await addLibrary(database, { path: join(room, 'library') })
   const seriesId = await addSeries(database, { library_id: libraryId, title: 'Saga' })
   const book = { library_id: libraryId, series_id: seriesId, page_count: 1, page_source: 'zip' }
   const { size, mtimeNs } = statSync(path, { bigint: true })

@@ -63,9 +63,18 @@ t.test('lines for turns and slots: bounded, in order, left when the request ends
   await t.rejects(take('a', 5_000, AbortSignal.abort()))
   for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `many${n}`)
   await sleep(2_100)
+  const began = performance.now()
   for (let n = 0; n < 10; n++) await take('a', 0)
   for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `others${n}`)
-  t.match(await refusal(take('a', 0)), { own: 'rate_limited' }, 'others in numbers do not make a host forget')
+  let more = 0
+  const isLetIn = () =>
+    take('a', 0).then(
+      () => true,
+      () => false,
+    )
+  while (more < 10 && (await isLetIn())) more++
+  // Five a second come back meanwhile; a host that was forgotten has ten at once.
+  t.ok(more < 10 && more <= 1 + (performance.now() - began) / 200, `others in numbers do not make a host forget: ${more} more`)
 
   const slots = openCallerSlots()
   const inside = await Promise.all(Array.from({ length: 6 }, () => slots.enter('a', forever())))

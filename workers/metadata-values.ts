@@ -2,7 +2,7 @@ import type { Problem } from '#core/book/analysis.ts'
 import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
 import type { Author, AuthorRole } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
-import { AUTHORS_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { AUTHORS_MAX, fittingList, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { resolveReferences } from './xml-text.ts'
 
 const INT32_MAX = 2_147_483_647
@@ -75,7 +75,7 @@ export function namesOf(text: string | undefined, separator: RegExp = /[,;]/): s
     .slice(0, LIST_MAX * NAME_LENGTH_MAX)
     .split(separator)
     .map((name) => lineOf(name, NAME_LENGTH_MAX))
-  return [...new Set(names.filter((name) => name !== undefined))].slice(0, LIST_MAX)
+  return fittingList([...new Set(names.filter((name) => name !== undefined))].slice(0, LIST_MAX))
 }
 
 /** People by name and role, each once, and no more than a record holds. */
@@ -89,7 +89,7 @@ export function authorsOf(people: readonly { name: string | undefined; role: Aut
     const sort = lineOf(sortName, NAME_LENGTH_MAX)
     authors.set(key, sort === undefined || sort === line ? { name: line, role } : { name: line, role, sortName: sort })
   }
-  return [...authors.values()]
+  return fittingList([...authors.values()])
 }
 
 /** Longer than any number with the words that stand around it. */

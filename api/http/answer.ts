@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { createGzip, gzip } from 'node:zlib'
 import type { ErrorAnswer } from '#api/errors.ts'
@@ -22,36 +21,67 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
 }
 
-/** Sends a value as JSON, compressed when the client takes that and it is worth it. */
+/** Longer answers are sent while they are written, so that neither their length nor a client that reads slowly decides how much memory they take. */
+const HELD_BYTES_MAX = 1_048_576
+
+/**
+ * Sends a value as JSON, compressed when the client takes that and it is worth it. What fails before the first bytes are sent can still be answered;
+ * later the connection is broken off, so that nobody takes half an answer for a whole one.
+ */
 export async function sendJson(response: ServerResponse, status: number, value: unknown): Promise<void> {
-  const chunks = await jsonChunks(value)
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  const chunks = jsonChunks(value)
+  const held: Buffer[] = []
+  let length = 0
+  let isWhole = false
+  while (!isWhole && length < HELD_BYTES_MAX) {
+    const { value: chunk, done } = await chunks.next()
+    isWhole = done === true
+    if (!chunk) continue
+    held.push(chunk)
+    length += chunk.length
+  }
+  if (response.headersSent || response.destroyed) return
   if (!response.hasHeader('Cache-Control')) response.setHeader('Cache-Control', 'no-store')
   response.setHeader('Content-Type', 'application/json; charset=utf-8')
   appendVary(response, 'Accept-Encoding')
   const packed = length >= GZIP_BYTES_MIN && takesGzip(response.req.headers['accept-encoding'])
-  // Of what comes in many chunks nobody waits for the last before the first is sent.
-  if (packed && chunks.length > 1) {
-    if (!response.headersSent && !response.destroyed) await sendPacked(response, status, chunks)
-    return
-  }
-  const body = packed ? [await compress(chunks[0]!)] : chunks
-  if (response.headersSent || response.destroyed) return
   if (packed) response.setHeader('Content-Encoding', 'gzip')
-  response.setHeader('Content-Length', packed ? body[0]!.length : length)
-  response.writeHead(status)
-  for (const chunk of body.slice(0, -1)) if (!response.write(chunk)) await drained(response)
-  response.end(body.at(-1))
+  if (isWhole && !(packed && held.length > 1)) {
+    const bytes = held.length === 1 ? held[0]! : Buffer.concat(held)
+    sendWhole(response, status, packed ? await compress(bytes) : bytes)
+  } else await sendWhileWritten(response, { status, held, chunks, packed })
 }
 
-/** Compresses in the thread pool, chunk by chunk; how long that will be is known at the end. */
-async function sendPacked(response: ServerResponse, status: number, chunks: readonly Buffer[]): Promise<void> {
-  response.setHeader('Content-Encoding', 'gzip')
+function sendWhole(response: ServerResponse, status: number, bytes: Buffer): void {
+  if (response.headersSent || response.destroyed) return
+  response.setHeader('Content-Length', bytes.length)
   response.writeHead(status)
-  await pipeline(Readable.from(chunks), createGzip(), response).catch((error: NodeJS.ErrnoException) => {
-    // The client has left.
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+  response.end(bytes)
+}
+
+/** How long it will be is known at the end. Compresses in the thread pool; what nobody takes any more is not read any further. */
+async function sendWhileWritten(
+  response: ServerResponse,
+  { status, held, chunks, packed }: { status: number; held: readonly Buffer[]; chunks: AsyncGenerator<Buffer>; packed: boolean },
+): Promise<void> {
+  const gone = new AbortController()
+  const packer = packed ? createGzip() : null
+  const target: Writable = packer ?? response
+  response.once('close', () => {
+    gone.abort()
+    packer?.destroy()
   })
+  response.writeHead(status)
+  packer?.on('error', () => response.destroy()).pipe(response)
+  const write = async (chunk: Buffer) => {
+    if (!gone.signal.aborted && !target.write(chunk)) await drained(target, gone.signal)
+  }
+  for (const chunk of held) await write(chunk)
+  for await (const chunk of chunks) {
+    await write(chunk)
+    if (gone.signal.aborted) return
+  }
+  if (!gone.signal.aborted) target.end()
 }
 
 /** Sends an answer without a body. */

@@ -7,76 +7,79 @@ const CHUNK_LENGTH = 256 * 1024
 /** The answer, its `data`, the records in it. */
 const DEPTH_MAX = 2
 
-/** A part of an answer that is JSON already. */
-class WrittenJson {
-  readonly chunks: readonly Buffer[]
-  constructor(chunks: readonly Buffer[]) {
-    this.chunks = chunks
+/** A list of an answer that is read while it is written. */
+class ListInParts {
+  readonly parts: () => AsyncIterable<readonly unknown[]>
+  constructor(parts: () => AsyncIterable<readonly unknown[]>) {
+    this.parts = parts
   }
 }
 
 /**
- * Writes a part of an answer before the rest is there: the text needs a fifth of the memory of what it was made of, which a list of 500 large records
- * need not hold at once. @returns what stands for the value in an answer, and for nothing else
+ * A list of records too large to be held at once: each part is read when those before it are on their way to the client.
+ * @param size records of one part; as many as are read and written within a few turns of the event loop
+ * @param read may fail: then the answer ends in the middle, which its client notices
+ * @returns what stands for the list in an answer, and for nothing else
  */
-export async function writeAhead<Value>(value: Value): Promise<Value> {
-  return new WrittenJson(await jsonChunks(value)) as unknown as Value
+export function listInParts<Key, Value>(keys: readonly Key[], size: number, read: (part: Key[]) => Promise<readonly Value[]>): Value[] {
+  async function* parts() {
+    for (let start = 0; start < keys.length; start += size) yield await read(keys.slice(start, start + size))
+  }
+  return new ListInParts(parts) as unknown as Value[]
 }
 
 /**
- * A value as JSON in chunks, with turns of the event loop between them: 500 records of half a megabyte each take seconds to write, in which
+ * A value as JSON in chunks, with turns of the event loop between them: 500 records of a quarter of a megabyte each take seconds to write, in which
  * everybody else would wait. Lists and objects are taken apart to a depth of two, which is where the lists of answers stand.
- * Answers what `JSON.stringify` would, for values made of plain data.
+ * Gives what `JSON.stringify` would, for values made of plain data and of {@link listInParts}.
  */
-export async function jsonChunks(value: unknown): Promise<Buffer[]> {
-  const chunks: Buffer[] = []
-  let text = ''
+export async function* jsonChunks(value: unknown): AsyncGenerator<Buffer> {
   let begun = performance.now()
-
-  const flush = () => {
-    if (text !== '') chunks.push(Buffer.from(text))
+  let text = ''
+  for await (const piece of piecesOf(value, 0)) {
+    text += piece
+    if (text.length < CHUNK_LENGTH && performance.now() - begun < SLICE_MS) continue
+    yield Buffer.from(text)
     text = ''
-  }
-
-  async function write(part: unknown, depth: number): Promise<void> {
-    if (part instanceof WrittenJson) {
-      flush()
-      chunks.push(...part.chunks)
-      return
-    }
-    if (depth < DEPTH_MAX && isPlain(part)) return await writeMembers(part, depth)
-    // Undefined stands in lists only, where it is null.
-    text += JSON.stringify(part) ?? 'null'
-    if (text.length >= CHUNK_LENGTH) flush()
-    if (performance.now() - begun < SLICE_MS) return
-    flush()
     await nextTurn()
     begun = performance.now()
   }
-
-  async function writeMembers(part: unknown[] | Record<string, unknown>, depth: number): Promise<void> {
-    const isList = Array.isArray(part)
-    text += isList ? '[' : '{'
-    let first = true
-    for (const [name, member] of isList ? part.entries() : Object.entries(part)) {
-      if (!isList && (member === undefined || typeof member === 'function')) continue
-      text += `${first ? '' : ','}${isList ? '' : `${JSON.stringify(name)}:`}`
-      first = false
-      await write(member, depth + 1)
-    }
-    text += isList ? ']' : '}'
-  }
-
-  await write(value, 0)
-  flush()
-  return chunks
+  if (text !== '') yield Buffer.from(text)
 }
 
-function isPlain(value: unknown): value is unknown[] | Record<string, unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    (Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype) &&
-    !('toJSON' in value)
-  )
+async function* piecesOf(value: unknown, depth: number): AsyncGenerator<string> {
+  if (value instanceof ListInParts) yield* listPieces(value)
+  else if (depth < DEPTH_MAX && Array.isArray(value)) {
+    for (const [index, member] of value.entries()) {
+      yield index === 0 ? '[' : ','
+      yield* piecesOf(member, depth + 1)
+    }
+    yield value.length === 0 ? '[]' : ']'
+  } else if (depth < DEPTH_MAX && isPlain(value)) {
+    let opening = '{'
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined || typeof member === 'function') continue
+      yield `${opening}${JSON.stringify(name)}:`
+      yield* piecesOf(member, depth + 1)
+      opening = ','
+    }
+    yield opening === '{' ? '{}' : '}'
+  }
+  // Undefined stands in lists only, where it is null.
+  else yield JSON.stringify(value) ?? 'null'
+}
+
+async function* listPieces(list: ListInParts): AsyncGenerator<string> {
+  let opening = '['
+  for await (const part of list.parts()) {
+    for (const record of part) {
+      yield opening + JSON.stringify(record)
+      opening = ','
+    }
+  }
+  yield opening === '[' ? '[]' : ']'
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype && !('toJSON' in value)
 }

@@ -37,7 +37,7 @@ async function answerBooks({ call, query, filter }: ListAsk) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit }
   const { items, total } = await listBooks(services.database, call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call, page, pageSize, total, data: await shownBooks(call, items, query) })
+  return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
 }
 
 export const bookRoutes = [

@@ -117,7 +117,7 @@ export const readListRoutes = [
       const { page, pageSize, offset, limit } = readPage(query)
       const list = { offset, limit, shelf: await getShelf(call, params.readListId) }
       const { items, total } = await listReadListBooks(call.services.database, signedInCaller(call), list)
-      return paginate({ call, page, pageSize, total, data: await shownBooks(call, items, query) })
+      return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
     },
   }),
   endpoint({

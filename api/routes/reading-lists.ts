@@ -58,7 +58,7 @@ async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, ask: Ask) {
   const { filter, sort } = BOOK_SHELVES[shelf]
   const list = { filter: { ...(await placeOf(ask)), ...filter }, sort: ask.query.sort ? readBookSort(ask.query.sort) : sort, offset, limit }
   const { items, total } = await listBooks(services.database, ask.call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call: ask.call, page, pageSize, total, data: await shownBooks(ask.call, items, ask.query) })
+  return paginate({ call: ask.call, page, pageSize, total, data: shownBooks(ask.call, items, ask.query) })
 }
 
 async function answerOnDeck(ask: Ask) {
@@ -66,7 +66,7 @@ async function answerOnDeck(ask: Ask) {
   const { page, pageSize, offset, limit } = readPage(ask.query)
   const list = { filter: await placeOf(ask), offset, limit }
   const { items, total } = await listOnDeck(services.database, ask.call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call: ask.call, page, pageSize, total, data: await shownBooks(ask.call, items, ask.query) })
+  return paginate({ call: ask.call, page, pageSize, total, data: shownBooks(ask.call, items, ask.query) })
 }
 
 async function answerRecentlyRead(ask: Ask) {
@@ -77,7 +77,7 @@ async function answerRecentlyRead(ask: Ask) {
     offset: 0,
     limit: ask.query.limit ?? LIMIT_DEFAULT,
   })
-  return await shownBooks(ask.call, items, {})
+  return shownBooks(ask.call, items, {})
 }
 
 const SERIES_SHELVES = {

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { listInParts } from '#api/http/json-chunks.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'
@@ -11,7 +12,7 @@ import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
-import { fullSeries } from '#core/series/metadata-query.ts'
+import { FULL_AT_ONCE, fullSeries } from '#core/series/metadata-query.ts'
 import { FullSeries } from '#core/series/metadata-shape.ts'
 import { Series } from '#core/series/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/series/series-query.ts'
@@ -51,12 +52,15 @@ async function answerSeries({ call, query, filter }: ListAsk) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
   const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call, page, pageSize, total, data: await shownSeries(call, items, query.full) })
+  return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query.full) })
 }
 
-async function shownSeries({ services, caller }: Pick<ListAsk['call'], 'services' | 'caller'>, series: Series[], full?: boolean) {
+/** Series as a list answers them: full ones are read while the answer is written, and nothing but an answer can be made of them. */
+function shownSeries({ services, caller }: Pick<ListAsk['call'], 'services' | 'caller'>, series: Series[], full?: boolean): Series[] {
+  if (!full) return series
+  const asker = caller ?? refuse('unauthorized')
   // The shape of the full ones is made from the list of fields, which the compiler does not follow.
-  return full ? ((await fullSeries(services.database, caller ?? refuse('unauthorized'), series)) as never[]) : series
+  return listInParts(series, FULL_AT_ONCE, async (part) => (await fullSeries(services.database, asker, part)) as never[])
 }
 
 /** Comma-separated names, as a query takes them. */
@@ -149,7 +153,7 @@ export const seriesRoutes = [
         offset: 0,
         limit: FOUND_MAX,
       })
-      return await shownSeries(call, items, body.full)
+      return shownSeries(call, items, body.full)
     },
   }),
   endpoint({
@@ -177,8 +181,9 @@ export const seriesRoutes = [
     reply: ShownSeries,
     run: async (call, { params, query }) => {
       const series = await getSeries(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)
-      const [shown] = await shownSeries(call, [series], query.full)
-      return shown ?? series
+      if (!query.full) return series
+      const [full] = await fullSeries(call.services.database, call.caller ?? refuse('unauthorized'), [series])
+      return (full ?? series) as Series
     },
   }),
   endpoint({
@@ -193,7 +198,7 @@ export const seriesRoutes = [
     run: async (call, { params, query }) => {
       const series = { seriesId: params.seriesId, includeDeleted: query.includeDeleted === true }
       const books = await listSeriesBooks(call.services.database, call.caller ?? refuse('unauthorized'), series)
-      return await shownBooks(call, books, query)
+      return shownBooks(call, books, query)
     },
   }),
   stream({

@@ -1,12 +1,11 @@
 import Type from 'typebox'
-import { writeAhead } from '#api/http/json-chunks.ts'
+import { listInParts } from '#api/http/json-chunks.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/book/book.ts'
-import { fullBooks } from '#core/book/metadata-query.ts'
+import { FULL_AT_ONCE, fullBooks } from '#core/book/metadata-query.ts'
 import { FullBookMetadata } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
-import { inSlices } from '#core/foundation/slices.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 /** A genre or a tag. */
@@ -39,20 +38,15 @@ export function shownBook<B extends Book>(services: Services, book: B): B {
   return services.settings.compatibility.legacyNames ? { ...book, koreaderHash: book.readerHash } : book
 }
 
-/** As many of the largest are read and written within a few turns, and held in memory at once. */
-const WRITTEN_AT_ONCE = 10
-
-/** Books as a list answers them: full ones are JSON already, and nothing but an answer can be made of them. */
-export async function shownBooks(
+/** Books as a list answers them: full ones are read while the answer is written, and nothing but an answer can be made of them. */
+export function shownBooks(
   { services, caller }: { services: Services; caller: Caller | null },
   books: readonly Book[],
   { full }: { full?: boolean | undefined },
-): Promise<Book[]> {
+): Book[] {
   if (!full) return books.map((book) => shownBook(services, book))
-  return await inSlices(books, WRITTEN_AT_ONCE, async (slice) => {
-    const written: Book[] = []
-    for (const book of await fullBooks(services.database, caller ?? refuse('unauthorized'), slice))
-      written.push(await writeAhead(shownBook(services, book)))
-    return written
+  return listInParts(books, FULL_AT_ONCE, async (part) => {
+    const known = await fullBooks(services.database, caller ?? refuse('unauthorized'), part)
+    return known.map((book) => shownBook(services, book))
   })
 }

@@ -6,7 +6,7 @@ import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
-import { addNames, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
+import { addNames, checkRoom, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
 
@@ -76,6 +76,7 @@ export async function changeBookNames(
     })
     const of = { taxonomy: change.taxonomy, bearer: 'book' as const, bearerIds: done.map(({ id }) => id) }
     const removed = await removeNames(trx, { ...of, names: change.remove })
+    if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
     const added = await addNames(trx, { ...of, names: change.add })
     return new Set([...removed, ...added]).size
   })

@@ -4,7 +4,6 @@ import { visibleTo } from '#core/account/visibility.ts'
 import type { Book } from '#core/book/book.ts'
 import { type FullBookMetadata, fullBookMetadataOf } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
-import { inSlices } from '#core/foundation/slices.ts'
 import { type Held, readHoldings } from '#core/metadata/holding-store.ts'
 import { listNamesOf, type Named } from '#core/taxonomy/taxonomy-query.ts'
 
@@ -27,15 +26,11 @@ export async function getHeldBook(database: Knex, caller: Caller, id: string): P
 
 export type FullBook = Book & { genres: Named[]; tags: Named[]; metadata: FullBookMetadata }
 
-/** Each may have a megabyte of metadata: as many of the largest are read and shown within some ten milliseconds. */
-const FULL_AT_ONCE = 10
+/** Each may have a quarter of a megabyte of metadata: as many of the largest are read and shown within some ten milliseconds. */
+export const FULL_AT_ONCE = 10
 
-/** Books with all that is known of them: three statements for a few books each. The caller of this has already decided that they are visible. */
+/** Books with all that is known of them, by three statements. The caller of this has already decided that they are visible. @param books at most {@link FULL_AT_ONCE} */
 export async function fullBooks(database: Knex, caller: Caller, books: readonly Book[]): Promise<FullBook[]> {
-  return await inSlices(books, FULL_AT_ONCE, (slice) => readFullBooks(database, caller, slice))
-}
-
-async function readFullBooks(database: Knex, caller: Caller, books: readonly Book[]): Promise<FullBook[]> {
   const ids = books.map(({ id }) => id)
   const [held, genres, tags] = await Promise.all([
     readHoldings(database, 'book', ids),

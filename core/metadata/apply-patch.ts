@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { refuse } from '#core/errors.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
-import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /** What became of one member of a patch. */
 export interface Outcome {
@@ -28,6 +29,7 @@ export function applyPatch(
 ): { next: Holding; outcomes: Outcome[] } {
   const draft: Draft = { values: { ...current.values }, sources: { ...current.sources }, locks: new Set(current.locks) }
   const outcomes: Outcome[] = []
+  if (source !== 'user') patch = Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, Array.isArray(value) ? fittingList(value) : value]))
   for (const field of fields) {
     // `authors` first: a role named beside it says more.
     if (!(field.name in patch) || field.role !== undefined) continue
@@ -42,7 +44,22 @@ export function applyPatch(
     if (field.name in patch && field.role !== undefined)
       outcomes.push({ field: field.name, result: setRole(draft, field, patch[field.name], source) })
   }
+  boundLists(draft, current, source)
   return { next: draft, outcomes }
+}
+
+/** Keeps what a change has made of lists within what a record holds. @throws invalid_value where a person would lose entries of a list */
+function boundLists(draft: Draft, current: Holding, source: Source): void {
+  for (const [name, value] of Object.entries(draft.values)) {
+    if (!Array.isArray(value) || value === current.values[name]) continue
+    const fitting = fittingList(value)
+    if (fitting.length === value.length) continue
+    if (source === 'user') {
+      const message = `must not be longer than ${LIST_LENGTH_MAX} characters of JSON, all its entries together; shorten or leave out some`
+      refuse('invalid_value', `The list ${name} ${message}.`, { details: [{ path: `/${name}`, message }] })
+    }
+    draft.values[name] = fitting
+  }
 }
 
 interface Draft {

@@ -6,7 +6,19 @@ export const SUMMARY_LENGTH_MAX = 40_000
 /** The largest anthologies name some two hundred people. */
 export const AUTHORS_MAX = 500
 export const LIST_MAX = 500
+/** Characters of JSON of one list (people, awards, subjects): two hundred entries of the usual length, five hundred short ones. */
+export const LIST_LENGTH_MAX = 32 * 1024
 /** More than a series has in all languages of the world; they stand in what each of its books is found by. */
 export const ALTERNATE_TITLES_MAX = 50
 /** JSON text of `customMetadata`: a page of facts, not a file. */
 export const CUSTOM_BYTES_MAX = 64 * 1024
+
+/** The first entries of a list, as many as a record holds. */
+export function fittingList<Entry>(list: readonly Entry[]): Entry[] {
+  let length = '[]'.length
+  const end = list.findIndex((entry) => {
+    length += JSON.stringify(entry).length + ','.length
+    return length > LIST_LENGTH_MAX
+  })
+  return list.slice(0, end === -1 ? list.length : end)
+}

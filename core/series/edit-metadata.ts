@@ -9,7 +9,7 @@ import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { seedSeries } from '#core/series/seed-series.ts'
 import { forgetSeeded } from '#core/series/seed-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
-import { addNames, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
+import { addNames, checkRoom, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
 
@@ -90,6 +90,7 @@ export async function changeSeriesNames(
   return await namedTransaction(database, caller, change, async (trx, ids) => {
     const of = { taxonomy: change.taxonomy, bearer: 'series' as const, bearerIds: ids }
     const removed = await removeNames(trx, { ...of, names: change.remove })
+    if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
     const added = await addNames(trx, { ...of, names: change.add })
     return new Set([...removed, ...added]).size
   })

@@ -2,7 +2,6 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/errors.ts'
-import { inSlices } from '#core/foundation/slices.ts'
 import { type Held, readHoldings } from '#core/metadata/holding-store.ts'
 import { listFacts } from '#core/series/facts-store.ts'
 import { shownSeriesFields, shownSeriesLocks } from '#core/series/metadata-shape.ts'
@@ -30,19 +29,18 @@ export async function getHeldSeries(database: Knex, caller: Caller, seriesId: st
   return (await readHoldings(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
 }
 
-/** Each may have half a megabyte of metadata: as many of the largest are read and shown within some ten milliseconds. */
-const FULL_AT_ONCE = 20
+/** Each may have a quarter of a megabyte of metadata: as many of the largest are read and shown within some ten milliseconds. */
+export const FULL_AT_ONCE = 10
 
-/** All that is known of series beside their records: seven statements for a few series each. The caller of this has decided that they are visible. */
+/**
+ * All that is known of series beside their records, by seven statements. The caller of this has decided that they are visible.
+ * @param ids at most {@link FULL_AT_ONCE}
+ */
 export async function fullSeriesMetadata(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
 ): Promise<Map<string, Record<string, unknown>>> {
-  return new Map(await inSlices(ids, FULL_AT_ONCE, (slice) => readFullMetadata(database, caller, slice)))
-}
-
-async function readFullMetadata(database: Knex, caller: Caller, ids: readonly string[]): Promise<[string, Record<string, unknown>][]> {
   const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'series', bearerIds: ids })
   const facts = async (table: Parameters<typeof listFacts>[1]) =>
     Map.groupBy(await listFacts<Record<string, unknown>>(database, table, ids), ({ ownerId }) => ownerId)
@@ -56,7 +54,7 @@ async function readFullMetadata(database: Knex, caller: Caller, ids: readonly st
     facts('series_external_ratings'),
   ])
   const shown = (found: typeof titles, id: string) => (found.get(id) ?? []).map(({ ownerId: _, ...fact }) => fact)
-  return [...held].map(([id, holding]) => [
+  const entries = [...held].map(([id, holding]) => [
     id,
     {
       seriesId: id,
@@ -72,9 +70,10 @@ async function readFullMetadata(database: Knex, caller: Caller, ids: readonly st
       updatedAt: holding.updatedAt,
     },
   ])
+  return new Map(entries as [string, Record<string, unknown>][])
 }
 
-/** Series with all that is known of them. */
+/** Series with all that is known of them. @param series at most {@link FULL_AT_ONCE} */
 export async function fullSeries(database: Knex, caller: Caller, series: readonly Series[]): Promise<Record<string, unknown>[]> {
   const full = await fullSeriesMetadata(
     database,

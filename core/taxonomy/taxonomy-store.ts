@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
-import { cleanName, nameKey } from '#core/taxonomy/name.ts'
+import { refuse } from '#core/errors.ts'
+import { cleanName, NAMES_MAX, nameKey } from '#core/taxonomy/name.ts'
 
 /** Genres and tags are the same thing in two tables. */
 export type Taxonomy = 'genre' | 'tag'
@@ -25,7 +26,10 @@ export async function ensureNames(trx: Knex, taxonomy: Taxonomy, names: readonly
     .pluck('id')
 }
 
-/** Gives names to many bearers; what they have already stays. Answers whose names changed. */
+/**
+ * Gives names to many bearers, as many as each has room for; what they have already stays. Answers whose names changed.
+ * For a person {@link checkRoom} comes first.
+ */
 export async function addNames(
   trx: Knex,
   change: { taxonomy: Taxonomy; bearer: Bearer; bearerIds: readonly string[]; names: readonly string[] },
@@ -40,14 +44,40 @@ export async function addNames(
     const { rows } = await trx.raw(
       `WITH added AS (
          INSERT INTO ${bearer}_${taxonomy}s (${bearer}_id, ${taxonomy}_id)
-         SELECT b, n FROM unnest(CAST(? AS uuid[])) AS b, unnest(CAST(? AS uuid[])) AS n ORDER BY b, n
-         ON CONFLICT DO NOTHING RETURNING ${bearer}_id AS id
+         SELECT b, fresh.n FROM unnest(CAST(:bearerIds AS uuid[])) AS b
+         JOIN LATERAL (SELECT array_agg(${taxonomy}_id) AS ids FROM ${bearer}_${taxonomy}s WHERE ${bearer}_id = b) AS had ON true
+         JOIN LATERAL (SELECT n FROM unnest(CAST(:ids AS uuid[])) AS n WHERE n <> ALL(coalesce(had.ids, '{}'))
+           LIMIT greatest(0, :most - coalesce(cardinality(had.ids), 0))) AS fresh ON true
+         ORDER BY b, fresh.n ON CONFLICT DO NOTHING RETURNING ${bearer}_id AS id
        ) SELECT DISTINCT id FROM added`,
-      [bearerIds.slice(start, start + BEARERS_AT_ONCE), ids],
+      { bearerIds: bearerIds.slice(start, start + BEARERS_AT_ONCE), ids, most: NAMES_MAX },
     )
     for (const { id } of rows as { id: string }[]) changed.add(id)
   }
   return changed
+}
+
+/**
+ * Whether bearers can take names too, for a person who would else look for the rest in vain. The caller holds locks on them.
+ * @throws invalid_value
+ */
+export async function checkRoom(
+  trx: Knex,
+  change: { taxonomy: Taxonomy; bearer: Bearer; bearerIds: readonly string[]; names: readonly string[] },
+): Promise<void> {
+  const { taxonomy, bearer } = change
+  const { rows } = await trx.raw(
+    `SELECT j.${bearer}_id AS id, count(*) AS others FROM ${bearer}_${taxonomy}s j JOIN ${taxonomy}s n ON n.id = j.${taxonomy}_id
+     WHERE j.${bearer}_id = ANY(CAST(:bearerIds AS uuid[])) AND n.name_key <> ALL(CAST(:keys AS text[]))
+     GROUP BY j.${bearer}_id HAVING count(*) > :room LIMIT 1`,
+    { bearerIds: [...change.bearerIds], keys: change.names.map(nameKey), room: NAMES_MAX - change.names.length },
+  )
+  const [full] = rows as { id: string; others: string }[]
+  if (!full) return
+  refuse(
+    'invalid_value',
+    `A ${bearer} has at most ${NAMES_MAX} ${taxonomy}s, and ${full.id} has ${full.others} others already. Take some away first. Nothing was changed.`,
+  )
 }
 
 /** Takes names from many bearers, by name. Answers whose names changed. */

@@ -1,13 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { jsonChunks, writeAhead } from '#api/http/json-chunks.ts'
+import { jsonChunks, listInParts } from '#api/http/json-chunks.ts'
+
+async function written(value: unknown): Promise<Buffer[]> {
+  const chunks: Buffer[] = []
+  for await (const chunk of jsonChunks(value)) chunks.push(chunk)
+  return chunks
+}
 
 t.test('it is what JSON.stringify writes', async () => {
   const plain = fc.oneof(fc.jsonValue(), fc.object({ withDate: true, maxDepth: 3 }), fc.array(fc.constantFrom(undefined, null, 1)))
   await fc.assert(
     fc.asyncProperty(plain, async (value) => {
-      t.equal(Buffer.concat(await jsonChunks(value)).toString(), JSON.stringify(value))
+      t.equal(Buffer.concat(await written(value)).toString(), JSON.stringify(value))
     }),
     { numRuns: 200 },
   )
@@ -19,16 +25,27 @@ t.test('others have their turn while a large answer is written', async (t) => {
   const timer = setInterval(() => (turns += 1), 1)
   await sleep(5)
   turns = 0
-  const chunks = await jsonChunks({ data: Array(300).fill(record), total: 300 })
+  const chunks = await written({ data: Array(300).fill(record), total: 300 })
   clearInterval(timer)
   t.ok(turns > 5, `${turns} turns`)
   t.ok(chunks.every((chunk) => chunk.length < 2_000_000))
   t.same(JSON.parse(Buffer.concat(chunks).toString()), { data: Array(300).fill(record), total: 300 })
 })
 
-t.test('parts that were written ahead stand where they belong', async (t) => {
-  const people = [{ name: 'é' }, { name: 'ß', of: { all: [1, 2] } }]
-  const answer = { data: [await writeAhead(people[0]), await writeAhead(people[1])], one: await writeAhead(people), total: 2 }
-  t.same(JSON.parse(Buffer.concat(await jsonChunks(answer)).toString()), { data: people, one: people, total: 2 })
-  t.equal(Buffer.concat(await jsonChunks(await writeAhead('text'))).toString(), '"text"')
+t.test('a list in parts stands where it belongs, and each part is read when those before it were written', async (t) => {
+  const read: number[][] = []
+  const people = listInParts([1, 2, 3, 4, 5], 2, async (part) => {
+    read.push(part)
+    return part.map((id) => ({ id, name: 'é'.repeat(100_000) }))
+  })
+  const chunks = jsonChunks({ data: people, none: listInParts([], 2, async () => []), total: 5 })
+  t.same(read, [])
+  const first = await chunks.next()
+  t.ok(read.length < 3, 'the rest is not read before somebody takes the first chunk')
+  const rest: Buffer[] = [first.value]
+  for await (const chunk of chunks) rest.push(chunk)
+  t.same(read, [[1, 2], [3, 4], [5]])
+  const expected = { data: [1, 2, 3, 4, 5].map((id) => ({ id, name: 'é'.repeat(100_000) })), none: [], total: 5 }
+  t.same(JSON.parse(Buffer.concat(rest).toString()), expected)
+  t.same(JSON.parse(Buffer.concat(await written(listInParts([1], 2, async (ids) => ids))).toString()), [1], 'also where it is the whole answer')
 })

@@ -4,6 +4,7 @@ import t from 'tap'
 import { BOOK_FIELDS, bookLockName } from '#core/book/metadata.ts'
 import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
 import { AUTHOR_ROLES, type Author, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
+import { LIST_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -181,6 +182,24 @@ t.test('a machine takes back only what it gave', async (t) => {
   const embedded = apply(NOTHING, { summary: 'e' }, 'embedded').next
   t.equal(apply(embedded, { summary: null }, 'plugin').next.values.summary, 'e')
   t.notOk('summary' in apply(embedded, { summary: null }, 'embedded').next.values)
+})
+
+t.test('lists have a length: a person hears of it, a machine fills what there is', async (t) => {
+  const people = (count: number, role = 'writer') => Array.from({ length: count }, (_, index) => ({ name: `${index} ${'n'.repeat(90)}`, role }))
+  t.throws(() => apply(NOTHING, { authors: people(500) }, 'user'), { code: 'invalid_value', details: [{ path: '/authors' }] })
+  const filled = apply(NOTHING, { authors: people(500), subjects: people(400).map(({ name }) => name) }, 'plugin').next
+  for (const name of ['authors', 'subjects']) {
+    const length = JSON.stringify(filled.values[name]).length
+    t.ok(length <= LIST_LENGTH_MAX && length > LIST_LENGTH_MAX - 200, `${name}: ${length}`)
+  }
+  t.same(apply(filled, { authors: people(500) }, 'plugin').outcomes, [{ field: 'authors', result: 'unchanged' }])
+  const translators = people(40)
+    .map(({ name }) => name)
+    .join(', ')
+  t.throws(() => apply(filled, { translator: translators }, 'user'), { code: 'invalid_value' }, 'nor role by role')
+  t.equal(apply(filled, { translator: translators }, 'plugin').next.values.authors !== undefined, true)
+  t.ok(JSON.stringify(apply(filled, { translator: translators }, 'plugin').next.values.authors).length <= LIST_LENGTH_MAX)
+  t.equal(apply(filled, { publisher: 'Somebody' }, 'user').outcomes[0]?.result, 'set', 'what is not touched is no hindrance')
 })
 
 t.test('the lists of fields', async (t) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { fittingList } from '#core/metadata/limits.ts'
 import type { Known } from '#test/support/filled-request.ts'
 
 interface Shape {
@@ -19,6 +20,8 @@ interface Shape {
   uniqueItems?: boolean
 }
 
+/** Which have a length beside their count. */
+const LISTS_OF_RECORDS = new Set(['authors', 'awards', 'subjects'])
 /** Members of an object that may have any. */
 const MEMBERS = 50
 /** What a pattern takes is known by name only; most take a word. */
@@ -71,7 +74,8 @@ function largestArray(shape: Shape, name: string, room: number, known: Known & R
   const one = largestOf(shape.items ?? {}, name, Math.min(room, 2_000), known)
   const count = Math.min(shape.maxItems ?? 1_000, Math.max(1, Math.floor(room / (sizeOf(one) + 1))))
   if (Array.isArray(shape.items?.enum)) return shape.items.enum.slice(0, count)
-  return Array.from({ length: count }, (_, index) => distinct(shape.items ?? {}, one, index))
+  const list = Array.from({ length: count }, (_, index) => distinct(shape.items ?? {}, one, index))
+  return LISTS_OF_RECORDS.has(name) ? fittingList(list) : list
 }
 
 /** Names that are all alike would be one name after a look at the first. */

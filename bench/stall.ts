@@ -77,8 +77,12 @@ async function measure(
     status = answer.status
     const text = await answer.arrayBuffer()
     bytes = text.byteLength
-    const refused = /^\{"success":false,.{0,200}/.exec(Buffer.from(text, 0, Math.min(bytes, 300)).toString())
-    if (refused !== null) status = `${status} ${refused[0].slice(17)}`
+    const refused = /"(?:error|message)":"(?!Lower)[^"]{0,120}/.exec(
+      Buffer.from(text, 0, Math.min(bytes, 1_000))
+        .toString()
+        .replace(/^\{"error":"\w+",/, ''),
+    )
+    if (refused !== null && (answer.status >= 400 || input.route.startsWith('plugin'))) status = `${status} ${refused[0]}`
   } catch (error) {
     if ((error as Error).name !== 'TimeoutError' || !input.path.includes('/live')) status = (error as Error).name
   }

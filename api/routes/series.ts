@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { listInParts } from '#api/http/json-chunks.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'

@@ -29,7 +29,8 @@ export function applyPatch(
 ): { next: Holding; outcomes: Outcome[] } {
   const draft: Draft = { values: { ...current.values }, sources: { ...current.sources }, locks: new Set(current.locks) }
   const outcomes: Outcome[] = []
-  if (source !== 'user') patch = Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, Array.isArray(value) ? fittingList(value) : value]))
+  if (source !== 'user')
+    patch = Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, Array.isArray(value) ? fittingList(value) : value]))
   for (const field of fields) {
     // `authors` first: a role named beside it says more.
     if (!(field.name in patch) || field.role !== undefined) continue

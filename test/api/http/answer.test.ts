@@ -9,9 +9,9 @@ import { listInParts } from '#api/http/json-chunks.ts'
 const RECORD = { text: 'é'.repeat(100_000) }
 
 /** A server that answers with what is given. */
-async function serve(t: Test, valueOf: () => unknown): Promise<string> {
+async function serve(t: Test, make: () => unknown): Promise<string> {
   const server = createServer((_request, response) => {
-    sendJson(response, 200, valueOf()).catch((error) => fail(response, error))
+    sendJson(response, 200, make()).catch((error) => fail(response, error))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close().closeAllConnections())

@@ -47,5 +47,9 @@ t.test('a list in parts stands where it belongs, and each part is read when thos
   t.same(read, [[1, 2], [3, 4], [5]])
   const expected = { data: [1, 2, 3, 4, 5].map((id) => ({ id, name: 'é'.repeat(100_000) })), none: [], total: 5 }
   t.same(JSON.parse(Buffer.concat(rest).toString()), expected)
-  t.same(JSON.parse(Buffer.concat(await written(listInParts([1], 2, async (ids) => ids))).toString()), [1], 'also where it is the whole answer')
+  t.same(
+    JSON.parse(Buffer.concat(await written(listInParts([1], 2, async (ids) => ids))).toString()),
+    [1],
+    'also where it is the whole answer',
+  )
 })

@@ -185,7 +185,8 @@ t.test('a machine takes back only what it gave', async (t) => {
 })
 
 t.test('lists have a length: a person hears of it, a machine fills what there is', async (t) => {
-  const people = (count: number, role = 'writer') => Array.from({ length: count }, (_, index) => ({ name: `${index} ${'n'.repeat(90)}`, role }))
+  const people = (count: number, role = 'writer') =>
+    Array.from({ length: count }, (_, index) => ({ name: `${index} ${'n'.repeat(90)}`, role }))
   t.throws(() => apply(NOTHING, { authors: people(500) }, 'user'), { code: 'invalid_value', details: [{ path: '/authors' }] })
   const filled = apply(NOTHING, { authors: people(500), subjects: people(400).map(({ name }) => name) }, 'plugin').next
   for (const name of ['authors', 'subjects']) {

@@ -100,7 +100,7 @@ export function openApiRoute<Services>(routes: () => readonly Route<Services>[])
   })
 }
 
-/** Everybody may ask for it, and it is half a megabyte: nothing is done for the second who asks. */
+/** Everybody may ask for it, and it is a megabyte: nothing is done for the second who asks. */
 async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> {
   const bytes = Buffer.from(JSON.stringify(await describeInTurns(routes)))
   return {

@@ -12,7 +12,7 @@ export interface RecordOutcome {
   outcomes: Outcome[]
 }
 
-/** Records may have a megabyte and a half each: five hundred of them at once are more than there is memory for. */
+/** Records may have a quarter of a megabyte each: five hundred of them at once are a hundred megabytes that others need. */
 const EDITED_AT_ONCE = 20
 
 interface Edit {

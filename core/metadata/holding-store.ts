@@ -42,7 +42,7 @@ export async function loadHoldings(trx: Knex, kind: Kind, ids: readonly string[]
   return await readHoldings(trx, kind, ids)
 }
 
-/** The locks alone: a megabyte of metadata each does not travel for them. */
+/** The locks alone: a quarter of a megabyte of metadata each does not travel for them. */
 export async function readLocks(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Set<string>>> {
   const { record, metadata, key } = TABLES[kind]
   const { rows } = await trx.raw(
@@ -97,7 +97,7 @@ function holdingOf(tables: Tables, row: Record<string, unknown>): Held {
   }
 }
 
-/** Each has its search words compared by the database, which reads a megabyte and a half for that where records are the largest. */
+/** Each has its search words compared by the database, which reads a quarter of a megabyte for that where records are the largest. */
 const LOCKED_AT_ONCE = 50
 
 /** Writes locks alone: large metadata does not travel for them. */

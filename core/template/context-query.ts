@@ -11,7 +11,7 @@ import {
   seriesContextOf,
 } from '#core/template/context.ts'
 
-/** Contexts of one batch: half a megabyte of metadata each at the very worst, 5 KB mostly. */
+/** Contexts of one batch: a quarter of a megabyte of metadata each at the very worst, 5 KB mostly. */
 export const CONTEXTS_MAX = 1_000
 
 const columns = (kind: 'book' | 'series', record: string) =>

@@ -5,6 +5,7 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { getHeldBook } from '#core/book/metadata-query.ts'
 import { refuse } from '#core/errors.ts'
+import { lockRecords } from '#core/metadata/holding-store.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import {
@@ -162,13 +163,21 @@ function routesOf(kind: Kind) {
       reply: shape,
       status: kind.status,
       run: async (call, { params, body }) => {
-        const { database } = call.services
         const id = await ownerOf(call, params)
         const most = facts === 'series_alternate_titles' ? ALTERNATE_TITLES_MAX : FACTS_MAX
-        if ((await listFacts(database, facts, [id])).length >= most)
-          refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
-        const row = { [owner === 'series' ? 'series_id' : 'book_id']: id, ...kind.rowOf(body as Record<string, unknown>) }
-        return await saveFact(database, facts, row)
+        const row: Record<string, unknown> = {
+          [owner === 'series' ? 'series_id' : 'book_id']: id,
+          ...kind.rowOf(body as Record<string, unknown>),
+        }
+        return await call.services.database.transaction(async (trx) => {
+          // Else many at once would each find room.
+          await lockRecords(trx, owner === 'series' ? 'series' : 'book', [id])
+          const others = (await listFacts<{ source?: string }>(trx, facts, [id])).filter(
+            ({ source }) => source === undefined || source !== row.source,
+          )
+          if (others.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
+          return await saveFact<Record<string, unknown>>(trx, facts, row)
+        })
       },
     }),
     endpoint({

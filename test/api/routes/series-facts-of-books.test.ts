@@ -57,3 +57,28 @@ t.test('identifiers and links of a book: one of each source, seen and changed on
   t.equal((await ask('DELETE', `${bookId}/external-links/comicinfo`)).status, 204)
   t.same((await ask('GET', `${bookId}/external-links`)).json, { links: [] })
 })
+
+t.test('there is room for so many, also for those who come at once, and what is replaced needs none', async (t) => {
+  const server = await openTestServer(t, { routes: [...seriesFactRoutes] })
+  const { database } = server
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Run' })
+  await database.raw(
+    "INSERT INTO series_alternate_titles (series_id, label, title) SELECT ?, 'Label', 'Title ' || n FROM generate_series(1, 45) n",
+    [series_id],
+  )
+  const ask = (path: string, body: unknown) =>
+    server.request<Json>('POST', `/api/v1/series/${series_id}/${path}`, { token: server.adminToken, body })
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => ask('alternate-titles', { label: 'Label', title: `Further ${index}` })),
+  )
+  t.equal(answers.filter(({ status }) => status === 422).length, 7)
+  t.equal(Number((await database('series_alternate_titles').count({ count: '*' }))[0]?.count), 50)
+
+  await database.raw(
+    "INSERT INTO series_external_ids (series_id, source, external_id) SELECT ?, 'source' || n, '1' FROM generate_series(1, 200) n",
+    [series_id],
+  )
+  t.equal((await ask('external-ids', { source: 'more', externalId: '2' })).status, 422)
+  t.match(await ask('external-ids', { source: 'source7', externalId: '2' }), { status: 200, json: { externalId: '2' } })
+})

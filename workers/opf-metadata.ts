@@ -144,6 +144,8 @@ const ROLES = new Map<string, AuthorRole>([
   ['cov', 'cover_artist'],
   ['aui', 'contributor'],
 ])
+/** Nobody does more for one book; each of them is a line of its own in the list of people. */
+const ROLES_MAX = 10
 /** Publishers and the programs that made the file are no people. */
 const NOT_PEOPLE = new Set(['bkp', 'pbl', 'mfr', 'prt', 'dst'])
 
@@ -152,7 +154,7 @@ function peopleOf(opf: Metadata): Author[] | undefined {
     opf.all(name).flatMap((entry) => {
       const written = entry.element.attributes.get('role')
       const roles = written === undefined ? opf.refinements(entry.element.attributes.get('id'), 'role') : [written]
-      const known = (roles.length === 0 ? [''] : roles).map((role) =>
+      const known = (roles.length === 0 ? [''] : roles.slice(0, ROLES_MAX)).map((role) =>
         role
           .trim()
           .toLowerCase()

@@ -14,6 +14,8 @@ export type Family = keyof typeof OPERATORS
 /** Deeper or larger than any rule editor makes, small enough to plan and run at once. */
 export const DEPTH_MAX = 10
 export const LEAVES_MAX = 200
+/** Of allOf, anyOf and not. Empty ones count no comparison, but each is a piece of the statement. */
+export const GROUPS_MAX = 500
 /** Longer than any title; a set of ids is a page of a list. */
 export const VALUE_LENGTH_MAX = 500
 export const VALUES_MAX = 500
@@ -57,12 +59,15 @@ const DAY_MS = 86_400_000
  */
 export function readCondition(given: unknown, fields: Readonly<Record<string, FilterField>>): Condition {
   let leaves = 0
+  let groups = 0
   return read(given, '/condition', 1)
 
   function read(value: unknown, path: string, depth: number): Condition {
     if (depth > DEPTH_MAX) malformed(path, `lies deeper than ${DEPTH_MAX} levels`)
     const [key, member] = onlyMember(value, path)
     const at = `${path}/${key}`
+    if ((key === 'allOf' || key === 'anyOf' || key === 'not') && ++groups > GROUPS_MAX)
+      malformed(at, `is one group too many: there may be ${GROUPS_MAX}`)
     if (key === 'allOf' || key === 'anyOf') {
       if (!Array.isArray(member)) malformed(at, 'must be a list of conditions')
       return { kind: key, parts: member.map((part, index) => read(part, `${at}/${index}`, depth + 1)) }

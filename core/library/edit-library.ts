@@ -2,6 +2,7 @@ import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
 import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
+import { runForSeveral } from '#core/database/statement-scope.ts'
 import { refuse } from '#core/errors.ts'
 import { compileExcludes } from '#core/library/glob.ts'
 import {
@@ -11,14 +12,13 @@ import {
   type CreateLibraryRequest,
   type UpdateLibraryRequest,
 } from '#core/library/library.ts'
+import { deleteLibraryRows, moveBookPaths } from '#core/library/library-content-store.ts'
 import { findPlaceProblem } from '#core/library/library-place.ts'
 import {
-  deleteLibraryRow,
   findLibraryRow,
   insertLibrary,
   type LibraryChange,
   listLibraryPaths,
-  moveBookPaths,
   updateLibrary,
   withLibraryLock,
 } from '#core/library/library-store.ts'
@@ -67,7 +67,7 @@ export async function editLibrary(
   if (request.name) change.name = nameOf(request.name)
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
   const path = request.path ? await checkFolder(request.path, settings) : null
-  await withLibraryLock(database, async (trx) => {
+  const edit = async (trx: Knex.Transaction) => {
     const library = (await findLibraryRow(trx, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
     if (path !== null && path !== library.path) {
       if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
@@ -76,14 +76,16 @@ export async function editLibrary(
       change.path = path
     }
     await updateLibrary(trx, libraryId, change)
-  })
+  }
+  // All or nothing, and to its end though its client has left: a move changes every book.
+  await runForSeveral(() => withLibraryLock(database, edit))
 }
 
 /** Takes a library away: its scan, its rows and its covers. The files stay. @throws not_found */
 export async function removeLibrary(parts: { database: Knex; scans: Scans; dataFolder: string }, libraryId: string): Promise<void> {
   const { database, scans, dataFolder } = parts
   await scans.cancel(libraryId)
-  if (!(await deleteLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+  if (!(await deleteLibraryRows(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
   await clearLeftovers({ database, dataFolder })
 }
 

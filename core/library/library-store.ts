@@ -83,19 +83,6 @@ export async function updateLibrary(trx: Knex, libraryId: string, change: Librar
     .update({ ...columnsOf(change), updated_at: trx.fn.now() })
 }
 
-/** Books keep the path of their file: when the folder of the library has moved, so have they. */
-export async function moveBookPaths(trx: Knex, library: { id: string; from: string; to: string }): Promise<void> {
-  await trx('books')
-    .where('library_id', library.id)
-    // Of the new folder no scan has said yet that something is missing.
-    .update({ path: trx.raw('? || substr(path, ?)', [library.to, [...library.from].length + 1]), missed_by: null })
-}
-
-/** Takes the row away, and with it those of its series and books; answers whether there was such a library. */
-export async function deleteLibraryRow(database: Knex, libraryId: string): Promise<boolean> {
-  return (await database('libraries').where('id', libraryId).delete()) > 0
-}
-
 /** Books that are there, some thousand at a time. */
 export async function* listBooksToAnalyse(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
   let after = '00000000-0000-0000-0000-000000000000'
@@ -151,18 +138,4 @@ export async function countLongMissed(
     { libraryId, ...longMissed },
   )
   return rows[0]
-}
-
-/** Deletes the series of a library that have no books, not even deleted ones. */
-export async function deleteEmptySeries(database: Knex, libraryId: string): Promise<void> {
-  await database.transaction(async (trx) => {
-    // Locked first and looked at again after: a scan that adds a book to the series holds its row until the book is there.
-    const { rows } = await trx.raw(
-      `SELECT id FROM series s WHERE library_id = ? AND NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id) ORDER BY path FOR UPDATE`,
-      [libraryId],
-    )
-    await trx.raw('DELETE FROM series s WHERE id = ANY(?::uuid[]) AND NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id)', [
-      rows.map((row: { id: string }) => row.id),
-    ])
-  })
 }

@@ -1,9 +1,7 @@
 import type { Knex } from 'knex'
 import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
-import { deleteEmptySeries, deleteMarkedBooks, type LongMissed } from '#core/library/library-store.ts'
-
-/** Books of one step, so that no single statement holds its locks for long. */
-const STEP = 1_000
+import { deleteEmptySeries, PIECE } from '#core/library/library-content-store.ts'
+import { deleteMarkedBooks, type LongMissed } from '#core/library/library-store.ts'
 
 /**
  * Removes for good what is marked as deleted, and the series that are empty then; covers too, the files of people never.
@@ -20,9 +18,9 @@ export async function purgeDeleted(
   let purged = 0
   for (;;) {
     signal?.throwIfAborted()
-    const ids = await deleteMarkedBooks(database, libraryId, { limit: STEP, ...options })
+    const ids = await deleteMarkedBooks(database, libraryId, { limit: PIECE, ...options })
     purged += ids.length
-    if (ids.length < STEP) break
+    if (ids.length < PIECE) break
   }
   await deleteEmptySeries(database, libraryId)
   await clearLeftovers({ database, dataFolder }, signal)

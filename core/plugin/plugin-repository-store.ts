@@ -38,12 +38,43 @@ export async function findRepository(database: Knex, id: string): Promise<Reposi
   return rows[0] ? toRow<RepositoryRow>(rows[0]) : null
 }
 
-/** With its index, which is read by plugins/ and may be large; null before the first. */
-export type IndexedRepository<Index> = RepositoryRow & { index: Index | null }
+/** With one plugin of its index, which is read by plugins/; null where it lists none of that name. */
+export type OfferingRepository<Plugin> = RepositoryRow & { plugin: Plugin | null }
 
-export async function findIndexed<Index>(database: Knex, id: string): Promise<IndexedRepository<Index> | null> {
-  const { rows } = await database.raw(`SELECT ${COLUMNS}, index FROM plugin_repositories WHERE id = ?`, [id])
-  return rows[0] ? toRow<IndexedRepository<Index>>(rows[0]) : null
+/** The database looks through the index, which may have megabytes. @param pluginKey the plugin's own identifier */
+export async function findOffering<Plugin>(database: Knex, id: string, pluginKey: string): Promise<OfferingRepository<Plugin> | null> {
+  const { rows } = await database.raw(
+    `SELECT ${COLUMNS}, (SELECT one FROM jsonb_array_elements(index->'plugins') one WHERE one->>'id' = :pluginKey LIMIT 1) AS plugin
+     FROM plugin_repositories WHERE id = :id`,
+    { id, pluginKey },
+  )
+  return rows[0] ? toRow<OfferingRepository<Plugin>>(rows[0]) : null
+}
+
+/** A plugin of an index, with the repository that offers it. */
+export interface Offer<Plugin> {
+  repository: { id: string; name: string }
+  plugin: Plugin
+}
+
+/**
+ * Plugins of enabled repositories whose indexes have not expired, by name: a window of those that hold a word, whatever its case, and how many there are.
+ * The database looks through the indexes, so that of all their megabytes only the window comes here.
+ */
+export async function listOffers<Plugin>(
+  database: Knex,
+  { now, word, offset, limit }: { now: Date; word: string; offset: number; limit: number },
+): Promise<{ offers: Offer<Plugin>[]; total: number }> {
+  const from = `FROM plugin_repositories r CROSS JOIN LATERAL jsonb_array_elements(r.index->'plugins') WITH ORDINALITY AS e (one, place)
+    WHERE r.enabled AND r.expires_at > :now
+      AND position(lower(:word COLLATE "und-x-icu") IN lower(concat_ws(E'\n', one->>'id', one->>'name', one->>'summary') COLLATE "und-x-icu")) > 0`
+  const { rows } = await database.raw(
+    `SELECT json_build_object('id', r.id, 'name', r.name) AS repository, one AS plugin ${from}
+     ORDER BY one->>'name' COLLATE "C", r.created_at, r.id, place LIMIT :limit OFFSET :offset`,
+    { now, word, offset, limit },
+  )
+  const counted = await database.raw(`SELECT count(*)::int AS total ${from}`, { now, word })
+  return { offers: rows, total: counted.rows[0].total }
 }
 
 /**
@@ -121,6 +152,17 @@ export async function countRevocations(database: Knex, repositoryId: string): Pr
   return Number(row?.['count'] ?? 0)
 }
 
+/** A plugin of which this repository has revoked more ranges than `max`; null when there is none. */
+export async function findOftenRevoked(database: Knex, repositoryId: string, max: number): Promise<string | null> {
+  const row = await database('plugin_revocations')
+    .where('repository_id', repositoryId)
+    .whereNotNull('plugin_key')
+    .groupBy('plugin_key')
+    .havingRaw('count(*) > ?', [max])
+    .first('plugin_key AS key')
+  return row?.key ?? null
+}
+
 /** Adds those that are not there yet; answers how many. */
 export async function addRevocations(trx: Knex, repositoryId: string, revocations: readonly Revocation[]): Promise<number> {
   // One statement however many there are: as rows of JSON they are one parameter.
@@ -162,9 +204,13 @@ export async function listRevocable(database: Knex): Promise<(InstalledVersion &
   return rows
 }
 
-/** All of them, for a list of what is on offer. */
-export async function listRevocations(database: Knex): Promise<Revocation[]> {
+/** Those that may mean some of these plugins or packages. */
+export async function listRevocationsOfMany(
+  database: Knex,
+  { keys, packages }: { keys: readonly string[]; packages: readonly string[] },
+): Promise<Revocation[]> {
   return await database('plugin_revocations')
+    .whereRaw('plugin_key = ANY(CAST(? AS text[])) OR sha256 = ANY(CAST(? AS text[]))', [[...keys], [...packages]])
     .orderBy(['created_at', 'id'])
     .select('sha256', 'plugin_key AS pluginKey', 'version_range AS versionRange', 'reason')
 }

@@ -1,8 +1,9 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
-import { findIndexed, type IndexedRepository, listInstalled, listRepositories } from '#core/plugin/plugin-repository-store.ts'
+import { inSlices } from '#core/foundation/slices.ts'
+import { listInstalled, listOffers, type Offer, type OfferingRepository } from '#core/plugin/plugin-repository-store.ts'
 import { type Hindrance, hindranceOf, newestFirst } from '#plugins/repository/index-entry.ts'
-import type { IndexPlugin, IndexVersion, RepositoryIndex } from '#plugins/repository/index-file.ts'
+import type { IndexPlugin, IndexVersion } from '#plugins/repository/index-file.ts'
 import { openRevocations } from '#plugins/repository/revocations.ts'
 
 export interface AvailableVersion extends IndexVersion {
@@ -45,34 +46,38 @@ export async function listAvailable(
   here: Here,
   { search = '', offset = 0, limit = AVAILABLE_MAX }: AvailableQuery = {},
 ): Promise<{ plugins: AvailablePlugin[]; total: number }> {
-  const word = search.toLowerCase()
-  const found: { repository: { id: string; name: string }; plugin: IndexPlugin }[] = []
-  for (const { id, name, ...one } of await listRepositories(database)) {
-    if (!one.enabled || isExpired(one, here.now)) continue
-    // One after the other: an index may have megabytes.
-    const { index } = (await findIndexed<RepositoryIndex>(database, id)) ?? { index: null }
-    for (const plugin of index?.plugins ?? []) {
-      const text = `${plugin.id}\n${plugin.name}\n${plugin.summary}`
-      if (text.toLowerCase().includes(word)) found.push({ repository: { id, name }, plugin })
-    }
-  }
-  found.sort((a, b) => (a.plugin.name === b.plugin.name ? 0 : a.plugin.name < b.plugin.name ? -1 : 1))
-  const page = found.slice(offset, offset + Math.min(limit, AVAILABLE_MAX))
+  const { offers, total } = await listOffers<IndexPlugin>(database, {
+    now: here.now,
+    word: search,
+    offset,
+    limit: Math.min(limit, AVAILABLE_MAX),
+  })
   const installed = new Map((await listInstalled(database)).map(({ key, version }) => [key, version]))
-  const revocationOf = await openRevocations(database)
-  const plugins = page.map(({ repository, plugin: { versions: listed, ...plugin } }) => {
+  const revocationOf = await openRevocations(
+    database,
+    offers.flatMap(({ plugin }) => namesOf(plugin)),
+  )
+  // One at a time: each may have a hundred versions, which are compared with all that was revoked of it.
+  const plugins = await inSlices(offers, 1, async ([offer]) => {
+    const {
+      repository,
+      plugin: { versions: listed, ...plugin },
+    } = offer as Offer<IndexPlugin>
     const versions = newestFirst(listed).map((version) => ({ ...version, hindrance: judge(plugin.id, version, here, revocationOf) }))
     const fit = versions.filter(({ hindrance }) => hindrance === null)
-    return {
+    const available: AvailablePlugin = {
       ...plugin,
       repository,
       version: preferred(fit)?.version ?? null,
       installedVersion: installed.get(plugin.id) ?? null,
       versions: [...fit, ...versions.filter(({ hindrance }) => hindrance !== null)],
     }
+    return [available]
   })
-  return { plugins, total: found.length }
+  return { plugins, total }
 }
+
+const namesOf = ({ id, versions }: IndexPlugin) => versions.map(({ sha256 }) => ({ key: id, sha256 }))
 
 type RevocationOf = Awaited<ReturnType<typeof openRevocations>>
 
@@ -91,15 +96,14 @@ const preferred = <Version extends IndexVersion>(versions: readonly Version[]): 
  */
 export async function chooseVersion(
   database: Knex,
-  repository: IndexedRepository<RepositoryIndex>,
+  repository: OfferingRepository<IndexPlugin>,
   { pluginId, version: wanted, serverVersion, now }: Here & { pluginId: string; version?: string | undefined },
 ): Promise<IndexVersion> {
-  const { url, enabled, index } = repository
+  const { url, enabled, plugin } = repository
   if (!enabled) refuse('conflict', `The plugin repository ${url} is disabled; enable it first.`)
   if (isExpired(repository, now)) refuse('conflict', `The index of ${url} has expired; refresh it first.`)
-  const plugin = index?.plugins.find(({ id }) => id === pluginId)
-  if (plugin === undefined) return refuse('not_found', `${url} has no plugin ${pluginId}.`)
-  const revocationOf = await openRevocations(database)
+  if (plugin === null) return refuse('not_found', `${url} has no plugin ${pluginId}.`)
+  const revocationOf = await openRevocations(database, namesOf(plugin))
   const judged = newestFirst(plugin.versions).map((version) => ({
     version,
     hindrance: judge(pluginId, version, { serverVersion, now }, revocationOf),

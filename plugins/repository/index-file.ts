@@ -16,6 +16,8 @@ export const INDEX_BYTES_MAX = 5 * 1024 * 1024
 /** 64 bytes in base64 have 88, and a line ends. */
 export const SIGNATURE_BYTES_MAX = 200
 const SIGNATURE_BYTES = 64
+/** Ranges of one plugin that are revoked: each is compared with every version of it. A publisher with more has wider ones to give. */
+export const REVOKED_RANGES_MAX = 500
 /** So long may somebody who stands between go on showing an old index that hides revocations. */
 export const EXPIRES_DAYS_MAX = 90
 /** Clocks differ; a whole day also covers one that is set to another zone. */
@@ -214,9 +216,16 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
       if (URL.parse(one.url, url)?.protocol !== 'https:') wrong(`${INDEX_NAME}: "${shown(one.url)}" of ${name} is no https address.`)
     }
   }
-  for (const one of revoked)
-    if ('id' in one && one.range !== undefined && !isRange(one.range))
+  const times = new Map<string, number>()
+  for (const one of revoked) {
+    if (!('id' in one)) continue
+    const count = (times.get(one.id) ?? 0) + 1
+    times.set(one.id, count)
+    if (count > REVOKED_RANGES_MAX)
+      wrong(`${INDEX_NAME} revokes more than ${REVOKED_RANGES_MAX} ranges of ${one.id}: revoke wider ones, or all versions of it.`)
+    if (one.range !== undefined && !isRange(one.range))
       wrong(`${INDEX_NAME}: "${shown(one.range)}" in the revocation of ${one.id} is no range of versions.`)
+  }
 }
 
 function readInstant(text: string): number {

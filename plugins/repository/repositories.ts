@@ -7,7 +7,8 @@ import {
   addRevocations,
   countRevocations,
   deleteRepository,
-  findIndexed,
+  findOffering,
+  findOftenRevoked,
   findRepository,
   listRepositories,
   lockIndexed,
@@ -25,7 +26,8 @@ import {
   fingerprintOf,
   INDEX_BYTES_MAX,
   INDEX_NAME,
-  type RepositoryIndex,
+  type IndexPlugin,
+  REVOKED_RANGES_MAX,
   SIGNATURE_BYTES_MAX,
   SIGNATURE_NAME,
 } from '#plugins/repository/index-file.ts'
@@ -89,7 +91,7 @@ export interface Repositories {
   close(): Promise<void>
 }
 
-/** Each has an index of up to 5 MB, all of which are looked through for a list of what there is. */
+/** Each has an index of up to 5 MB, all of which the database looks through for a list of what there is. */
 const REPOSITORIES_MAX = 20
 /** They stay for ever; no publisher has to take back so many. */
 const REVOCATIONS_MAX = 50_000
@@ -140,6 +142,9 @@ export function openRepositories(parts: {
     const added = await addRevocations(trx, id, index.revoked.map(revocationOf))
     if (added > 0 && (await countRevocations(trx, id)) > REVOCATIONS_MAX)
       refuse('invalid_value', `This repository has revoked more than ${REVOCATIONS_MAX} versions.`)
+    const often = added > 0 ? await findOftenRevoked(trx, id, REVOKED_RANGES_MAX) : null
+    if (often !== null)
+      refuse('invalid_value', `With the earlier ones this repository has revoked more than ${REVOKED_RANGES_MAX} ranges of ${often}.`)
     return added > 0
   }
 
@@ -254,7 +259,7 @@ export function openRepositories(parts: {
     listAvailable: (query) => listAvailable(database, { serverVersion, now: new Date() }, query),
 
     async install({ repositoryId, pluginId, version, userId, trustNewKey = false }) {
-      const repository = (await findIndexed<RepositoryIndex>(database, repositoryId)) ?? absent(repositoryId)
+      const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
       const chosen = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
       const { size, sha256 } = chosen
       const name = `${pluginId} ${chosen.version}`

@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import {
   type InstalledVersion,
   listRevocable,
-  listRevocations,
   listRevocationsOf,
+  listRevocationsOfMany,
   type Revocation,
 } from '#core/plugin/plugin-repository-store.ts'
 import type { IndexRevocation } from '#plugins/repository/index-file.ts'
@@ -31,9 +31,13 @@ export async function findRevocation(database: Knex, name: VersionName): Promise
   return (await listRevocationsOf(database, name)).find((one) => isMeant(one, name)) ?? null
 }
 
-/** As findRevocation, for many versions at once. */
-export async function openRevocations(database: Knex): Promise<(name: VersionName) => { reason: string } | null> {
-  const all = await listRevocations(database)
+/** As findRevocation, for many versions at once; only these may then be asked about. */
+export async function openRevocations(
+  database: Knex,
+  names: readonly Pick<VersionName, 'key' | 'sha256'>[],
+): Promise<(name: VersionName) => { reason: string } | null> {
+  const of = { keys: [...new Set(names.map(({ key }) => key))], packages: names.map(({ sha256 }) => sha256) }
+  const all = await listRevocationsOfMany(database, of)
   const byPackage = new Map(all.filter(({ sha256 }) => sha256 !== null).map((one) => [one.sha256, one]))
   const byPlugin = Map.groupBy(all, ({ pluginKey }) => pluginKey)
   // Each is asked about every version of its plugin.

@@ -31,6 +31,10 @@ t.test('hostile and huge metadata costs little and breaks nothing', async (t) =>
   soon('refinements', () => {
     opf(`<creator id="a">A</creator>${'<meta refines="#a" property="role">aut</meta>'.repeat(60_000)}`)
   })
+  soon('many creators who share many roles', () => {
+    const people = Array.from({ length: 20_000 }, (_, index) => `<creator id="a">Name ${index}</creator>`).join('')
+    opf(`${people}${'<meta refines="#a" property="role">aut</meta>'.repeat(20_000)}`)
+  })
   soon('a summary of a megabyte', () => {
     const { embedded, problem } = comic(`<Summary>${'word '.repeat(200_000)}</Summary>`)
     t.ok(String(embedded.book?.summary).length <= 40_000)

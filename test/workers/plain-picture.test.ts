@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { endlessSvg, movingWebp, scannedJpeg } from '#test/support/endless-pictures.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
@@ -31,6 +32,31 @@ t.test('what has no bound of time by its pixels is told by its bytes', async (t)
   t.notOk(isPlainPicture(movingWebp(still, 2)))
   t.notOk(isPlainPicture(endlessSvg))
   t.notOk(isPlainPicture(Buffer.alloc(0)))
+})
+
+t.test('what would be unpacked whole and is large is no plain picture, what is decoded row by row is', async (t) => {
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const png = (side: number, interlaced: number, ...chunks: Buffer[]) => {
+    const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 16, 6, 0, 0, interlaced])
+    header.writeUInt32BE(side, 0)
+    header.writeUInt32BE(side, 4)
+    return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), chunk('IHDR', header), ...chunks, chunk('IEND', Buffer.alloc(0))])
+  }
+  t.ok(isPlainPicture(png(12_000, 0)), 'row by row')
+  t.ok(isPlainPicture(png(6_000, 1)), 'small')
+  t.notOk(isPlainPicture(png(12_000, 1)), 'a gigabyte of pixels from a megabyte')
+  const text = chunk('zTXt', Buffer.from('k\0\0', 'latin1'))
+  t.ok(isPlainPicture(png(10, 0, ...Array.from({ length: 50 }, () => text))))
+  t.notOk(isPlainPicture(png(10, 0, ...Array.from({ length: 51 }, () => text))), 'texts that are unpacked before the picture')
+  t.ok(isPlainPicture(scannedJpeg(6_000, 2)))
+  t.notOk(isPlainPicture(scannedJpeg(12_000, 2)), 'a progressive picture')
+  t.ok(isPlainPicture(scannedJpeg(12_000, 1)))
 })
 
 t.test('the others are drawn all the same', async (t) => {

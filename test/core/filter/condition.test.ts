@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { DEPTH_MAX, type FilterField, LEAVES_MAX, readCondition } from '#core/filter/condition.ts'
+import { DEPTH_MAX, type FilterField, GROUPS_MAX, LEAVES_MAX, readCondition } from '#core/filter/condition.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const FIELDS: Record<string, FilterField> = {
@@ -52,10 +52,12 @@ t.test('what is refused, with the path of the member', async (t) => {
     [{ dateAdded: { operator: 'between', start: '2024-01-01', end: 5 } }, /dateAdded\/end must be a day/],
     [deep(DEPTH_MAX + 1), /deeper than 10/],
     [{ anyOf: Array.from({ length: LEAVES_MAX + 1 }, () => ({ title: is('x') })) }, /one comparison too many/],
+    [{ anyOf: Array.from({ length: GROUPS_MAX }, () => ({ allOf: [] })) }, /anyOf\/499\/allOf is one group too many: there may be 500/],
   ]
   for (const [given, message] of table)
     t.throws(() => readCondition(given, FIELDS), { code: 'invalid_request', message }, JSON.stringify(given)?.slice(0, 80))
   t.doesNotThrow(() => readCondition(deep(DEPTH_MAX), FIELDS))
+  t.doesNotThrow(() => readCondition({ anyOf: Array.from({ length: GROUPS_MAX - 1 }, () => ({ allOf: [] })) }, FIELDS))
   t.doesNotThrow(() => readCondition({ anyOf: Array.from({ length: LEAVES_MAX }, () => ({ title: is('x') })) }, FIELDS))
 })
 

@@ -33,6 +33,24 @@ t.test('runs of marks freeze neither documents nor searches, however they came i
   t.same(await find(database, caller, 'zalgo'), ['He comes'])
 })
 
+t.test('a text without spaces becomes a document in a time that grows with its length, and the same one as before', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Long' })
+  const book_id = await addBook(database, { library_id, series_id, title: 'No spaces' })
+  await database('book_metadata').insert({ book_id, summary: '' })
+  for (const text of ['각', '漢字仮名', 'が', '々', 'a漢'])
+    await soon(t, `40,000 characters of ${text}`, () =>
+      database('book_metadata')
+        .where({ book_id })
+        .update({ summary: `${text.repeat(40_000 / text.length)}終わり` }),
+    )
+  t.same(await find(database, caller, '終わり'), ['No spaces'])
+  const { rows } = await database.raw(`SELECT carrel_document('東京 tower 각각, a漢b 々', 'B')::text AS document`)
+  t.equal(rows[0].document, `'a':4B 'b':6B 'tower':2B '々':7B '京':1B '東京':1B '漢':5B '각':3B '각각':3B`)
+})
+
 t.test('what is no long run is folded as before', async (t) => {
   const { database } = await openTestDatabase(t)
   const fold = async (text: string) =>

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { silentLog } from '#core/log.ts'
-import { INDEX_BYTES_MAX } from '#plugins/repository/index-file.ts'
+import { INDEX_BYTES_MAX, REVOKED_RANGES_MAX } from '#plugins/repository/index-file.ts'
 import { openRepositories } from '#plugins/repository/repositories.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { add, both, endless, INDEX, key, openTestRepositories, redirect, refusal, SIGNATURE } from '#test/support/plugin-repositories.ts'
@@ -9,6 +9,7 @@ import {
   daysFromNow,
   type Files,
   filesOf,
+  indexOf,
   newKey,
   openRepositoryServer,
   REPOSITORY_URL,
@@ -167,4 +168,20 @@ t.test('a server that drips is given up', async (t) => {
   files['/carrel/packages/1.1.0.plugin'] = drip
   t.match(await refusal(repositories.install({ repositoryId: id, pluginId: 'org.example.echo', userId: null })), { code: 'unavailable' })
   t.ok(performance.now() - started < 3_000)
+})
+
+t.test('no plugin is revoked in more pieces than are compared with its versions in a moment', async (t) => {
+  const { repositories, files } = await openTestRepositories(t)
+  const ranges = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({ id: 'org.example.echo', range: `1.${from + index}.0`, reason: 'bad' }))
+  const publish = (sequence: number, revoked: ReturnType<typeof ranges>) =>
+    Object.assign(files, filesOf(indexOf({ sequence, revoked }), key))
+  t.throws(() => publish(1, ranges(0, REVOKED_RANGES_MAX + 1)), {
+    code: 'invalid_value',
+    message: /more than 500 ranges of org\.example\.echo/,
+  })
+  publish(1, ranges(0, REVOKED_RANGES_MAX))
+  const { id } = await add(repositories)
+  publish(2, ranges(REVOKED_RANGES_MAX, 1))
+  t.match(await repositories.refresh(id), { sequence: 1, error: /With the earlier ones .* more than 500 ranges of org\.example\.echo/ })
 })

@@ -1,7 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
-import { inSlices } from '#core/foundation/slices.ts'
-import { listInstalled, listOffers, type Offer, type OfferingRepository } from '#core/plugin/plugin-repository-store.ts'
+import { listInstalled, listOffers, type OfferingRepository } from '#core/plugin/plugin-repository-store.ts'
 import { type Hindrance, hindranceOf, newestFirst } from '#plugins/repository/index-entry.ts'
 import type { IndexPlugin, IndexVersion } from '#plugins/repository/index-file.ts'
 import { openRevocations } from '#plugins/repository/revocations.ts'
@@ -57,23 +57,21 @@ export async function listAvailable(
     database,
     offers.flatMap(({ plugin }) => namesOf(plugin)),
   )
-  // One at a time: each may have a hundred versions, which are compared with all that was revoked of it.
-  const plugins = await inSlices(offers, 1, async ([offer]) => {
-    const {
-      repository,
-      plugin: { versions: listed, ...plugin },
-    } = offer as Offer<IndexPlugin>
+  const plugins: AvailablePlugin[] = []
+  for (const { repository, plugin: given } of offers) {
+    const { versions: listed, ...plugin } = given
     const versions = newestFirst(listed).map((version) => ({ ...version, hindrance: judge(plugin.id, version, here, revocationOf) }))
     const fit = versions.filter(({ hindrance }) => hindrance === null)
-    const available: AvailablePlugin = {
+    plugins.push({
       ...plugin,
       repository,
       version: preferred(fit)?.version ?? null,
       installedVersion: installed.get(plugin.id) ?? null,
       versions: [...fit, ...versions.filter(({ hindrance }) => hindrance !== null)],
-    }
-    return [available]
-  })
+    })
+    // A plugin may have a hundred versions, each of which is compared with all that was revoked of it.
+    await nextTurn()
+  }
   return { plugins, total }
 }
 

@@ -60,8 +60,8 @@ async function hostileFiles(): Promise<[name: string, bytes: Uint8Array, types: 
   return files
 }
 
-t.setTimeout(180_000)
-t.test('a library full of bad files', { timeout: 170_000 }, async (t) => {
+t.setTimeout(240_000)
+t.test('a library full of bad files', { timeout: 240_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-bad-'))
   const library = join(folder, 'library')
   mkdirSync(join(library, 'Series', 'deep'), { recursive: true })

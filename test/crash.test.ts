@@ -57,8 +57,8 @@ async function picture(server: RunningServer): Promise<{ rows: Row[]; digest: st
 const firstLibrary = async (server: RunningServer) =>
   (await server.get<{ data: { id: string }[] }>('/api/v1/libraries')).data[0]?.id as string
 
-t.setTimeout(300_000)
-t.test('kill -9 in the middle of scan and analysis', { timeout: 240_000 }, async (t) => {
+t.setTimeout(600_000)
+t.test('kill -9 in the middle of scan and analysis', { timeout: 600_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-crash-'))
   const library = join(folder, 'library')
   await writeLibrary(library)
@@ -73,8 +73,10 @@ t.test('kill -9 in the middle of scan and analysis', { timeout: 240_000 }, async
     rmSync(folder, { recursive: true, force: true })
   })
 
+  const begun = Date.now()
   const calm = await start('undisturbed')
-  await awaitScan(calm, await firstLibrary(calm), { analysed: true, timeoutMs: 90_000 })
+  const startMs = Date.now() - begun
+  await awaitScan(calm, await firstLibrary(calm), { analysed: true, timeoutMs: 240_000 })
   const undisturbed = await picture(calm)
   t.equal(undisturbed.rows.length, BOOKS + BROKEN, 'the undisturbed run has every book')
   await calm.stop()
@@ -82,7 +84,7 @@ t.test('kill -9 in the middle of scan and analysis', { timeout: 240_000 }, async
   let killed = await start('killed')
   let finished: Map<string, string> = new Map()
   for (const share of [0.2, 0.6]) {
-    const deadline = Date.now() + 60_000
+    const deadline = Date.now() + 240_000
     for (;;) {
       const { data } = await killed.get<{ data: Row[] }>('/api/v1/books?pageSize=500')
       const analysed = data.filter((row) => row.analyzed)
@@ -97,9 +99,9 @@ t.test('kill -9 in the middle of scan and analysis', { timeout: 240_000 }, async
     t.ok(finished.size < BOOKS, 'which is in the middle')
     const restartedAt = Date.now()
     killed = await start('killed')
-    t.ok(Date.now() - restartedAt < 20_000, 'the next start is not held up')
+    t.ok(Date.now() - restartedAt < 2 * startMs + 20_000, 'the next start is not held up')
   }
-  await awaitScan(killed, await firstLibrary(killed), { analysed: true, timeoutMs: 90_000 })
+  await awaitScan(killed, await firstLibrary(killed), { analysed: true, timeoutMs: 240_000 })
   const after = await picture(killed)
   t.equal(after.digest, undisturbed.digest, 'the result is that of an undisturbed run')
   const redone = after.rows.filter((row) => finished.has(row.id) && finished.get(row.id) !== row.updatedAt)

@@ -22,9 +22,9 @@ const WALKERS = [
   { role: 'admin', mode: 'deny' },
 ] as const
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
-t.test('what is made in the background tells nothing of what is hidden', { timeout: 120_000 }, async (t) => {
+t.test('what is made in the background tells nothing of what is hidden', { timeout: 240_000 }, async (t) => {
   const { folder, database, services, start, url, adminToken } = await openComposedServer(t)
   await start()
 

@@ -22,7 +22,7 @@ const WALKERS = [
 ] as const
 
 /** Thousands of requests. */
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** Stands in all texts of the hidden series. */
 const SECRET = 'Zyxwvut'
@@ -56,7 +56,7 @@ interface OfLibrary {
   jobId: string
 }
 
-t.test('what is hidden changes no answer', { timeout: 120_000 }, async (t) => {
+t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   const { folder, database, services, url } = await openComposedServer(t)
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })
   const tagIds = await namesOf(database, 'sharing_tags', ['open', 'kept away'])

@@ -11,7 +11,7 @@ import { STALLED_EXIT_CODE } from '#api/exit-codes.mjs'
 import { restartPauseMs } from '#api/restart-pause.mjs'
 
 // npm takes a second or two for each of its calls.
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const launcher = fileURLToPath(new URL('../../api/launch.mjs', import.meta.url))
 

@@ -4,7 +4,7 @@ import t from 'tap'
 import { compile, placeKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
 import { declarationsOf, describeApi } from '../../plugin-sdk/api-page.mjs'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const page = await readFile(path.join(ROOT, 'docs', 'plugin-api.md'), 'utf8')
 

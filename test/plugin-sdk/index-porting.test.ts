@@ -6,7 +6,7 @@ import { packPlugin, readPackage } from '#plugins/package/plugin-package.ts'
 import { compile, filesOf, placeKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const PAGE = 'docs/plugin-porting.md'
 

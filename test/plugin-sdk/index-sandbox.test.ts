@@ -6,7 +6,7 @@ import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { bundle, compile, filesOf, KIT, placeKit, writeFiles } from '#test/support/plugin-kit.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(240_000)
 
 /** What the kit declares beside the language, used in every way that it declares: run here and in a sandbox it must come to the same. */
 const LOOK = `

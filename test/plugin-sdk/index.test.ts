@@ -11,7 +11,7 @@ import { manifestOf } from '#test/support/plugins.ts'
 import type { Fixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Context } from '../../plugin-sdk/types.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(240_000)
 
 let kit: Awaited<ReturnType<typeof installKit>>
 t.before(async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readIsbns } from '#core/metadata/isbn.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 import { normalizeTitle, readDate, readIsbn, readIsbn13, readLanguage, titleSimilarity } from '../../plugin-sdk/text.ts'
 
@@ -90,9 +91,9 @@ t.test('how alike titles are', async (t) => {
 })
 
 t.test('long titles take no long time', async (t) => {
-  const at = performance.now()
+  const at = threadCpuMs()
   titleSimilarity('the '.repeat(20_000), 'a very long title '.repeat(5_000))
-  t.ok(performance.now() - at < 2_000)
+  t.ok(threadCpuMs() - at < 2_000)
 })
 
 t.test('ISBNs', async (t) => {

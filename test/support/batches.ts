@@ -17,7 +17,7 @@ const ALONE = [
 /** So that no batch takes much longer than the longest single file. */
 const FILES_MAX = 6
 /** Of a file that does not say how long it takes; as in .taprc. */
-const FILE_MS_MAX = 120_000
+const FILE_MS_MAX = 300_000
 
 /** Arranges all test files for the runner. Answers paths from the root: of files, and of batches in the cache. */
 export function arrangeFiles(root: string): string[] {

@@ -13,7 +13,7 @@ import { silentLog } from '#core/log.ts'
 /** First use on a machine runs initdb, beside other tests. */
 const CLUSTER_PATIENCE_MS = 60_000
 /** A pool that is closing may need a moment to say goodbye. */
-const LEAK_PATIENCE_MS = 3_000
+const LEAK_PATIENCE_MS = 30_000
 /** Any constant of our own: whoever holds it makes the template. */
 const TEMPLATE_LOCK = 7_201_884_314
 

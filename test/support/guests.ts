@@ -7,7 +7,7 @@ import type { Budget, CallOptions, Guest, Program } from '#plugins/isolate/guest
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/isolate/supervisor.ts'
 
-export const BUDGET: Budget = { cpuMs: 300, wallMs: 2_000 }
+export const BUDGET: Budget = { cpuMs: 300, wallMs: 10_000 }
 /** What the context of a plugin's function is made of. */
 export const MORE = JSON.stringify({ callId: 'a call', plugin: { id: 'org.example.test', version: '1.0.0' }, config: {}, userConfig: {} })
 
@@ -23,7 +23,7 @@ export function pluginProgram(functions: string, change: Partial<Program> = {}, 
     place: 'test',
     sources: [{ name: 'test.js', code: `${before}\nexport default { echo: (x) => x, ${functions} }`, module: true }],
     memoryMbMax: 32,
-    load: { cpuMs: 500, wallMs: 5_000 },
+    load: { cpuMs: 500, wallMs: 60_000 },
     resultLengthMax: 100_000,
     concurrency: 4,
     queueMax: 64,
@@ -85,7 +85,7 @@ function wordsOf(pid: number): string {
 }
 
 /** Asks until it holds. */
-export async function eventually(holds: () => boolean, what: string, ms = 15_000): Promise<void> {
+export async function eventually(holds: () => boolean, what: string, ms = 60_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)

@@ -129,7 +129,7 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
 }
 
 /** Asks again and again until there is an answer. */
-export async function until<T>(ask: () => Promise<T | null | false> | T | null | false, ms = 10_000): Promise<T> {
+export async function until<T>(ask: () => Promise<T | null | false> | T | null | false, ms = 60_000): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
     const answer = await ask()

@@ -42,7 +42,7 @@ export async function openBundledSandbox(supervisor: Supervisor, entries: readon
     place: 'similar-in-library',
     sources: [{ name: 'main.js', code, module: true }],
     memoryMbMax: limits.heapMB ?? 64,
-    load: { cpuMs: 500, wallMs: 5_000 },
+    load: { cpuMs: 500, wallMs: 60_000 },
     resultLengthMax: 1024 * 1024,
     concurrency: 4,
     queueMax: 64,

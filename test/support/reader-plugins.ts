@@ -95,7 +95,7 @@ export const sendJson = (response: ServerResponse, value: unknown, status = 200)
 }
 
 /** Asks until there is something. */
-export async function until<Value>(ask: () => Promise<Value | null | undefined | false>, what: string, ms = 20_000): Promise<Value> {
+export async function until<Value>(ask: () => Promise<Value | null | undefined | false>, what: string, ms = 60_000): Promise<Value> {
   const deadline = performance.now() + ms
   for (;;) {
     const value = await ask()

@@ -17,7 +17,7 @@ export async function openQueues(t: Test, count: number, options: { sweepMs?: nu
 }
 
 /** @throws when it is not so in time */
-export async function until(what: () => Promise<boolean> | boolean, ms = 10_000): Promise<void> {
+export async function until(what: () => Promise<boolean> | boolean, ms = 60_000): Promise<void> {
   const deadline = Date.now() + ms
   while (!(await what())) {
     if (Date.now() > deadline) throw new Error('waited in vain')

@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync, truncateSync
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Analysis, BookErrorType } from '#core/book/analysis.ts'
+import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { makePicture, numberedPages, pngHeader } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
@@ -168,11 +169,11 @@ t.test('bad input, each with its type and words', async (t) => {
     ['an LCP package', buildZip([{ name: 'license.lcpl', data: text }]), ['format_detection!'], /LCP/],
   ]
   for (const [label, bytes, expected, message] of cases) {
-    const started = performance.now()
+    const started = processCpuMs()
     const analysis = await analyseBytes(t, bytes)
     t.same(types(analysis), expected, label)
     t.match(analysis.problems[0]?.message, message, label)
-    t.ok(performance.now() - started < 5_000, `${label}, in time`)
+    t.ok(processCpuMs() - started < 5_000, `${label}, in time`)
     t.equal(analysis.file?.bytes, bytes.length, `${label}: the file's facts are there`)
     const fatal = expected.some((type) => type.endsWith('!'))
     if (!fatal) t.ok(analysis.cover, `${label}: another page is the cover`)
@@ -210,10 +211,10 @@ t.test('70,000 pages', async (t) => {
     Array.from({ length: 70_000 }, (_, index) => ({ name: `${index + 1}.gif`, data: gif })),
     { zip64: true },
   )
-  const started = performance.now()
+  const started = processCpuMs()
   const analysis = await analyseBytes(t, bytes)
   t.same([analysis.pageCount, analysis.problems.length, analysis.pages[69_999]?.name], [70_000, 0, '70000.gif'])
-  t.ok(performance.now() - started < 10_000)
+  t.ok(processCpuMs() - started < 10_000)
 })
 
 t.test('an EPUB is known by its marks, not its name', async (t) => {

@@ -9,7 +9,7 @@ import { buildZip } from '#test/support/zip-builder.ts'
 
 const child = fileURLToPath(new URL('../support/analysing-child.ts', import.meta.url))
 
-t.test('a million marks in a ComicInfo hold up neither the analysis nor the end of its process', { timeout: 180_000 }, async (t) => {
+t.test('a million marks in a ComicInfo hold up neither the analysis nor the end of its process', { timeout: 240_000 }, async (t) => {
   const folder = t.testdir()
   const marks = '\u0315\u0300'.repeat(500_000)
   const names = ['Year', 'Month', 'Title', 'Series', 'Summary', 'Writer', 'Genre', 'Tags', 'LanguageISO', 'AgeRating', 'Web']

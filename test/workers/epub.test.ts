@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
 import type { Analysis } from '#core/book/analysis.ts'
+import { processCpuMs } from '#test/support/cpu-time.ts'
 import { buildComicEpub, buildEpub, imagePage, svgPage, textPage } from '#test/support/epub-builder.ts'
 import { analyseEpub } from '#workers/epub.ts'
 import { resolveHref } from '#workers/epub-package.ts'
@@ -379,7 +380,7 @@ t.test('thousands of chapters are quick', async (t) => {
     spine: numbers.map((n) => `<itemref idref="c${n}"/>`).join(''),
     files: Object.fromEntries(numbers.map((n) => [`c${n}.xhtml`, textPage(`${n}`)])),
   })
-  const started = performance.now()
+  const started = processCpuMs()
   t.equal((await analyse(bytes)).pageCount, 5000)
-  t.ok(performance.now() - started < 5000)
+  t.ok(processCpuMs() - started < 5000)
 })

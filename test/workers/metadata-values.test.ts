@@ -1,4 +1,5 @@
 import t from 'tap'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { readComicInfo } from '#workers/comic-info.ts'
 import { openRemarks, plainText, positionOf } from '#workers/metadata-values.ts'
 import { readOpfMetadata } from '#workers/opf-metadata.ts'
@@ -16,9 +17,9 @@ const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : undefin
 
 t.test('hostile and huge metadata costs little and breaks nothing', async (t) => {
   const soon = (label: string, work: () => void) => {
-    const started = performance.now()
+    const started = threadCpuMs()
     work()
-    t.ok(performance.now() - started < 4_000, `${label} took ${(performance.now() - started).toFixed(0)} ms`)
+    t.ok(threadCpuMs() - started < 4_000, `${label} took ${(threadCpuMs() - started).toFixed(0)} ms`)
   }
   soon('10,000 authors', () => {
     const names = Array.from({ length: 10_000 }, (_, index) => `Name ${index}`)

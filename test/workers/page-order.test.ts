@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 import { inPageOrder, pageTypeOf, tidyName } from '#workers/page-order.ts'
 
@@ -45,9 +46,9 @@ t.test('any names have one order, however they come', async (t) => {
     'equal names stay as they came',
   )
   const many = Array.from({ length: 70_000 }, (_, index) => ({ name: `book/page ${(index * 7919) % 70_000}.jpg` }))
-  const started = performance.now()
+  const started = threadCpuMs()
   t.equal(inPageOrder(many)[69_999]?.name, 'book/page 69999.jpg')
-  t.ok(performance.now() - started < 3_000, '70,000 names in random order')
+  t.ok(threadCpuMs() - started < 3_000, '70,000 names in random order')
 })
 
 t.test('which entries are pages', async (t) => {

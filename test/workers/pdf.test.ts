@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
 import type { LibraryFile, PageOutcome } from '#core/book/analysis.ts'
+import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
 import { BookFault } from '#workers/fault.ts'
@@ -204,7 +205,7 @@ t.test('broken files have a problem, never an exception', async (t) => {
 
 t.test('every damaged byte is survived', async (t) => {
   const good = buildPdf({ pages: [{ text: 'a' }, { text: 'b' }], title: 'T' })
-  const started = performance.now()
+  const started = processCpuMs()
   let opened = 0
   for (let at = 0; at < good.length; at += 7) {
     const bytes = Buffer.from(good)
@@ -214,7 +215,7 @@ t.test('every damaged byte is survived', async (t) => {
     t.ok(book.pageCount > 0 || book.problems[0]?.fatal, `byte ${at}`)
   }
   t.ok(opened > 100, `${opened} opened all the same`)
-  t.ok(performance.now() - started < 30_000)
+  t.ok(processCpuMs() - started < 30_000)
 })
 
 t.test('pages that ask for too much', async (t) => {
@@ -254,9 +255,9 @@ t.test('endless work is ended, and the thread hears its timers meanwhile', async
     const handle = await openPdf(fileAt(save(buildPdf({ pages: [{ content }, { text: 'quick' }] }))))
     let ticks = 0
     const timer = setInterval(() => ticks++, 5)
-    const started = performance.now()
+    const started = processCpuMs()
     await t.rejects(renderPage(handle.document, 0, 400, { deadlineMs: 300 }), { message: /too long/ }, name)
-    const took = performance.now() - started
+    const took = processCpuMs() - started
     clearInterval(timer)
     t.ok(took < 10_000, `${name}: ${took.toFixed(0)} ms`)
     t.ok(ticks > 0, `${name}: ${ticks} ticks`)
@@ -286,9 +287,9 @@ t.test('a file that shrinks while it is open fails, and does not hang', async (t
 
 t.test('thousands of pages', async (t) => {
   const path = save(buildPdf({ pages: Array.from({ length: 5200 }, (_, index) => ({ width: 100 + (index % 50), text: `${index}` })) }))
-  const started = performance.now()
+  const started = processCpuMs()
   const book = await analysePdf(fileAt(path))
-  const took = performance.now() - started
+  const took = processCpuMs() - started
   t.equal(book.pageCount, 5200)
   t.equal(book.pages.length, 5200)
   t.equal(book.pages[4]?.width, Math.round((104 * 150) / 72))

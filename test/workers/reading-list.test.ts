@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { READING_LIST_ENTRIES_MAX, type ReadingList } from '#core/shelf/reading-list.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 import { readReadingList } from '#workers/reading-list.ts'
 
@@ -86,9 +87,9 @@ t.test('entities of its own are never expanded', async (t) => {
 t.test('as long as lists are, and no longer', async (t) => {
   const book = '<Book Series="Green Lantern" Number="43" Volume="2005" Year="2009"><Id>0c1a7a8e-9cb5-4c1f-8c5f-0d4f3b0b1a11</Id></Book>'
   t.equal(read(list(book.repeat(READING_LIST_ENTRIES_MAX))).entries.length, READING_LIST_ENTRIES_MAX)
-  const started = Date.now()
+  const started = threadCpuMs()
   t.equal(refused(list(book.repeat(10_000))), `it holds more than ${READING_LIST_ENTRIES_MAX} books`)
-  t.ok(Date.now() - started < 5_000)
+  t.ok(threadCpuMs() - started < 5_000)
 })
 
 t.test('whatever the bytes, an answer', async () => {

@@ -1,6 +1,7 @@
 import { closeSync, openSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { buildZip, type ZipPart, type ZipShape } from '#test/support/zip-builder.ts'
 import { BookFault } from '#workers/fault.ts'
 import { ENTRIES_MAX } from '#workers/limits.ts'
@@ -212,9 +213,9 @@ t.test('70,000 entries open at once, and there is an end to it', async (t) => {
   const many = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `page ${index}.jpg`, data: Buffer.alloc(0) }))
   for (const shape of [{ zip64: true }, {}]) {
     const bytes = buildZip(many(70_000), shape)
-    const started = performance.now()
+    const started = threadCpuMs()
     const archive = open(t, bytes)
-    t.ok(performance.now() - started < 2_000)
+    t.ok(threadCpuMs() - started < 2_000)
     t.equal(archive.entries.length, 70_000)
     t.equal(archive.entries[69_999]!.name, 'page 69999.jpg')
   }

@@ -16,7 +16,7 @@ import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer, testSettings } from '#test/support/server.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const MAIN = `export default { metadata: { series: {
   search: ({ query }, ctx) => { ctx.log.info('asked for ' + query, { query }); ctx.log.debug('\\u001b[2Jdone'); return { results: [] } },

@@ -12,7 +12,7 @@ import { both, INDEX, key, one, publicKey, two } from '#test/support/plugin-repo
 import { type Files, filesOf, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { testSettings } from '#test/support/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('repositories from the command line', async (t) => {
   const { url } = await openTestDatabase(t)

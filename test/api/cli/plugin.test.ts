@@ -5,7 +5,7 @@ import { describePermissions } from '#api/cli/plugin.ts'
 import { makeRoom, runCommand } from '#test/support/carrel-process.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(240_000)
 
 const main = 'export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } } }'
 

@@ -51,7 +51,7 @@ async function connect(t: Test, port: number, said = '', localAddress = '127.0.0
 
 /** Tells whether it comes true within the patience of a slow machine. */
 async function comes(isSo: () => boolean): Promise<boolean> {
-  for (const end = performance.now() + 10_000; performance.now() < end; await sleep(10)) if (isSo()) return true
+  for (const end = performance.now() + 60_000; performance.now() < end; await sleep(10)) if (isSo()) return true
   return false
 }
 

@@ -9,7 +9,7 @@ import { stream } from '#api/routes/route.ts'
 import { refuse } from '#core/errors.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** Numbers as events, a few and then whenever `more` says, until nobody listens. */
 function openNumbers(options: { from?: number; length?: number } = {}) {
@@ -122,8 +122,8 @@ t.test('a closing server does not wait for listeners', async (t) => {
   const answers = await Promise.all(Array.from({ length: 15 }, () => fetch(`${url}/events`)))
   const texts = Promise.all(answers.map((answer) => answer.text()))
   const begun = performance.now()
-  await server.close({ deadlineMs: 20_000 })
-  t.ok(performance.now() - begun < 5_000, 'it is closed long before the deadline')
+  await server.close({ deadlineMs: 120_000 })
+  t.ok(performance.now() - begun < 30_000, 'it is closed long before the deadline')
   t.ok(
     (await texts).every((text) => text.endsWith('"two\\nlines"}\n\n')),
     'and each stream ended whole',

@@ -270,10 +270,10 @@ t.test('a body that crawls is given up, and a client that leaves is noticed', as
   const begun = performance.now()
   const answer = await server.raw(
     'POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{',
-    { waitMs: 5_000 },
+    { waitMs: 40_000 },
   )
   t.match(answer, /^HTTP\/1\.1 400 .*did not arrive within/s)
-  t.ok(performance.now() - begun < 4_000)
+  t.ok(performance.now() - begun < 30_000)
 
   for (const path of ['/slow', '/late']) {
     await new Promise<void>((resolve) => {

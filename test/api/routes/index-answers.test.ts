@@ -143,7 +143,7 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
 }
 
 /** Hundreds of requests. */
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 test('for every route it is known who has promised what of its answer', async (t) => {
   const reference = findInterfaceReference()
@@ -170,7 +170,7 @@ test('for every route it is known who has promised what of its answer', async (t
   t.throws(() => readType('map<;>'), /is no type/)
 })
 
-test('every route answers what it has promised', { timeout: 120_000 }, async (t) => {
+test('every route answers what it has promised', { timeout: 240_000 }, async (t) => {
   const room = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
   // A library may not lie in it.
   const folder = join(room, 'data')

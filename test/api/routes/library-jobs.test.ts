@@ -4,7 +4,7 @@ import { addLibrary, shareSeries } from '#test/support/library-rows.ts'
 import { NOWHERE, openMatchingServer, PROVIDER, PROVIDER_MANIFEST } from '#test/support/matching-server.ts'
 import { until } from '#test/support/reader-plugins.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 interface RehearsalShown {
   totalEligible: number

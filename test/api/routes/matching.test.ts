@@ -3,7 +3,7 @@ import t from 'tap'
 import { shareSeries } from '#test/support/library-rows.ts'
 import { NOWHERE, openMatchingServer } from '#test/support/matching-server.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 interface FieldShown {
   field: string

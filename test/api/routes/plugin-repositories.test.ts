@@ -17,7 +17,7 @@ import { pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const REPOSITORIES = '/admin/plugin-repositories'
 

@@ -12,7 +12,7 @@ import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 /** Logs, asks a service, keeps something, and does what its query says. */
 const MAIN = `export default { metadata: { series: {

@@ -8,7 +8,7 @@ import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 async function openAdmin(t: Test) {
   const supervisor = findSupervisor()

@@ -3,7 +3,7 @@ import { bundledPlugins } from '#plugins/bundled/bundled.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { item, openTaste, until } from '#test/support/reader-plugins.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('a list is answered at once, and a task makes the next one', async (t) => {
   const { rita, pluginId, get, settled, asked, database, signUp, as, request, userId } = await openTaste(t)

@@ -10,7 +10,7 @@ import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/libra
 import { openTestServer } from '#test/support/server.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.test('tasks over HTTP', { timeout: 60_000 }, async (t) => {
+t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1', retryDelaySeconds: 1 })
@@ -104,7 +104,7 @@ t.test('tasks over HTTP', { timeout: 60_000 }, async (t) => {
   t.equal((await ask('GET', '/tasks?limit=100000')).status, 200)
 })
 
-t.test('cancelling the task of a scan cancels the scan', { timeout: 60_000 }, async (t) => {
+t.test('cancelling the task of a scan cancels the scan', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
@@ -125,7 +125,7 @@ t.test('cancelling the task of a scan cancels the scan', { timeout: 60_000 }, as
   t.match(await scans.start(libraryId), { status: 'pending' }, 'and the next can be asked for')
 })
 
-t.test('who may not see a series sees none of its tasks', { timeout: 60_000 }, async (t) => {
+t.test('who may not see a series sees none of its tasks', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })

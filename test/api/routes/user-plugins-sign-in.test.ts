@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { bodyOf, OAUTH, openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 const base = { host: 'books.example.org' }

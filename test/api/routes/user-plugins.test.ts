@@ -2,7 +2,7 @@ import t from 'tap'
 import { pluginOf } from '#test/support/plugins.ts'
 import { openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 interface Own {
   pluginId: string

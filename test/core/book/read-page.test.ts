@@ -14,7 +14,7 @@ import { buildPdf } from '#test/support/pdf-builder.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 
 // Many pictures are made here, on machines that may be busy with other tests.
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 const signal = new AbortController().signal
 
 const measured = async (bytes: Uint8Array) => {

@@ -14,12 +14,13 @@ import { findScannedLibrary, recordFiles } from '#core/library/scan-store.ts'
 import { silentLog } from '#core/log.ts'
 import { countTasks } from '#core/task/task-query.ts'
 import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { type House, openHouse, until } from '#test/support/house.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { findRules } from '#test/support/supervisor.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(240_000)
 
 const errorsOf = async (house: House, fileName: string) => {
   const rows = await house
@@ -382,9 +383,9 @@ t.test('titles by strategy', async (t) => {
     t.equal(title('smart', generic), 'File name', generic)
   for (const generic of ['Vol-.Ch 3', 'vol vol 3', '  7  ', 'v1.5', 'No. - _7']) t.equal(title('smart', generic), 'File name', generic)
   for (const own of ['Volx 3', '3 vol', 'Vol', '-', '7.']) t.equal(title('smart', own), own, own)
-  const begun = performance.now()
+  const begun = threadCpuMs()
   for (const endless of ['-'.repeat(34), '-'.repeat(30_000), 'vol.'.repeat(10_000), '_#'.repeat(10_000), `${'9'.repeat(30_000)}x`])
     t.ok(title('smart', endless).startsWith(endless.slice(0, 500)))
-  t.ok(performance.now() - begun < 5_000, 'a title of dashes once took longer than the age of the universe')
+  t.ok(threadCpuMs() - begun < 5_000, 'a title of dashes once took longer than the age of the universe')
   t.equal([...title('metadata_first', '📚'.repeat(5000))].length, 500)
 })

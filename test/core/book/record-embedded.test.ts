@@ -8,7 +8,7 @@ import { type House, openHouse } from '#test/support/house.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(240_000)
 
 const fields: readonly Field[] = BOOK_FIELDS
 const comicInfo = (elements: Record<string, string>) =>

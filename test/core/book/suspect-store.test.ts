@@ -8,7 +8,7 @@ import { readWork, workRegister } from '#core/foundation/current-work.ts'
 import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { comic, type House, openHouse, until } from '#test/support/house.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(240_000)
 
 const errorsOf = async (house: House, fileName: string) =>
   await house

@@ -16,7 +16,7 @@ import { readPostmasterFile, stopPostmaster } from '#core/database/postmaster.ts
 import { silentLog } from '#core/log.ts'
 
 // Making a cluster takes a second on a quiet machine, and several on a busy one.
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 async function makeFolder(t: Test): Promise<string> {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-role-test-'))

@@ -15,7 +15,7 @@ import { silentLog } from '#core/log.ts'
 import { awaitGone } from '#test/support/carrel-process.ts'
 
 // Making a cluster takes a second on a quiet machine, and several on a busy one.
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** These tests start PostgreSQL without fsync: what they look at is processes and folders. */
 const FAST = { fsync: 'off' }

@@ -35,7 +35,7 @@ async function countRunning(watcher: Knex, text: string): Promise<number> {
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<boolean> {
-  const end = performance.now() + 10_000
+  const end = performance.now() + 60_000
   while (performance.now() < end) {
     if (await isSo()) return true
     await sleep(25)

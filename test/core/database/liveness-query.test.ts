@@ -63,7 +63,7 @@ t.test('a database that does not answer is cut, and asked again over another con
   t.equal(await ask(), 'unavailable')
   await locked.rollback()
   let answer = await ask()
-  for (const end = performance.now() + 10_000; answer !== 'ok' && performance.now() < end; answer = await ask()) await sleep(100)
+  for (const end = performance.now() + 60_000; answer !== 'ok' && performance.now() < end; answer = await ask()) await sleep(100)
   t.equal(answer, 'ok', 'it heals by itself')
 })
 

@@ -16,7 +16,7 @@ import { until } from '#test/support/house.ts'
 
 t.setTimeout(240_000)
 
-t.test('cancelled and deleted on the way', { timeout: 90_000 }, async (t) => {
+t.test('cancelled and deleted on the way', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, wish, tasks, libraryId, files, ended } = await openOffice(t)
   await addManySeries(database, libraryId, 3_000)
   const all = { fields: Object.keys(SERIES_EXPORT_FIELDS) }
@@ -47,7 +47,7 @@ t.test('cancelled and deleted on the way', { timeout: 90_000 }, async (t) => {
   await until(async () => (await getTask(database, second.taskId)).status === 'cancelled')
 })
 
-t.test('a server that stops goes on later; one that fails says so', { timeout: 90_000 }, async (t) => {
+t.test('a server that stops goes on later; one that fails says so', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t)
   await addManySeries(database, libraryId, 3_000)
   const { id } = await exports.create(caller, wish({ format: 'csv', fields: ['genres', 'progress'] }))
@@ -78,7 +78,7 @@ t.test('a server that stops goes on later; one that fails says so', { timeout: 9
   t.equal(task.attempts, 4, 'it was tried again')
 })
 
-t.test('kill -9 in the middle', { timeout: 90_000 }, async (t) => {
+t.test('kill -9 in the middle', { timeout: 240_000 }, async (t) => {
   const { database, url, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t, { manual: true })
   await addManySeries(database, libraryId, 3_000)
   const { id } = await exports.create(caller, wish({ format: 'csv', exportType: 'both', fields: Object.keys(SERIES_EXPORT_FIELDS) }))
@@ -112,7 +112,7 @@ t.test('kill -9 in the middle', { timeout: 90_000 }, async (t) => {
   t.same(files(), [`${id}.csv`])
 })
 
-t.test('an export without a task, and one whose task is gone', { timeout: 90_000 }, async (t) => {
+t.test('an export without a task, and one whose task is gone', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, wish } = await openOffice(t, { manual: true })
   const { id } = await exports.create(caller, wish())
   await database('pgboss.job').delete()

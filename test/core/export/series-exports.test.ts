@@ -67,7 +67,7 @@ async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: str
   return { saga, zed, one, two, extra }
 }
 
-t.test('every field tells what stands in the library, in each format', { timeout: 90_000 }, async (t) => {
+t.test('every field tells what stands in the library, in each format', { timeout: 240_000 }, async (t) => {
   const office = await openOffice(t)
   const { saga, one, zed } = await fillShelf(office.database, office)
   const fields = Object.keys(SERIES_EXPORT_FIELDS)
@@ -164,7 +164,7 @@ t.test('every field tells what stands in the library, in each format', { timeout
   t.same(office.files().length, 5, 'and nothing else lies there')
 })
 
-t.test('pages neither lose nor repeat anything', { timeout: 90_000 }, async (t) => {
+t.test('pages neither lose nor repeat anything', { timeout: 240_000 }, async (t) => {
   const { database, libraryId, make } = await openOffice(t)
   // More series than a page, one of them with more books than a page, all with keys that tie.
   await database.raw(
@@ -196,7 +196,7 @@ t.test('pages neither lose nor repeat anything', { timeout: 90_000 }, async (t) 
   }
 })
 
-t.test('a reader is told only of what he may see, and of nobody else’s exports', { timeout: 90_000 }, async (t) => {
+t.test('a reader is told only of what he may see, and of nobody else’s exports', { timeout: 240_000 }, async (t) => {
   const { database, libraryId, make, exports, caller, wish } = await openOffice(t)
   const shelf = await fillShelf(database, { libraryId, caller })
   const other = await addCaller(database)
@@ -222,7 +222,7 @@ t.test('a reader is told only of what he may see, and of nobody else’s exports
   await t.rejects(exports.findFile(narrow, id), { code: 'forbidden' })
 })
 
-t.test('what cannot be exported is refused, saying why', { timeout: 90_000 }, async (t) => {
+t.test('what cannot be exported is refused, saying why', { timeout: 240_000 }, async (t) => {
   const { exports, caller, wish } = await openOffice(t, { manual: true })
   const nowhere = '00000000-0000-4000-8000-000000000000'
   await t.rejects(exports.create(caller, wish({ libraryIds: [nowhere] })), { code: 'not_found', message: /no library 0000/ })
@@ -234,7 +234,7 @@ t.test('what cannot be exported is refused, saying why', { timeout: 90_000 }, as
   t.same((await exports.create(caller, wish({ fields: ['year', 'series_name', 'year'] }))).fields, ['series_name', 'year'])
 })
 
-t.test('limits', { timeout: 90_000 }, async (t) => {
+t.test('limits', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, wish, make, tasks, ended, files } = await openOffice(t, {
     manual: true,
     limits: { keptMax: 4, bytesMax: 4_000 },
@@ -277,7 +277,7 @@ t.test('limits', { timeout: 90_000 }, async (t) => {
   })
 })
 
-t.test('time goes by', { timeout: 90_000 }, async (t) => {
+t.test('time goes by', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, make, dataFolder, files, tasks } = await openOffice(t)
   const gone = await make()
   const kept = await make()

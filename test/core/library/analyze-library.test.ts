@@ -5,7 +5,7 @@ import { countQueuedAnalyses } from '#core/library/scans-store.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { openHouse, until } from '#test/support/house.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const BOOKS = 12_000
 

@@ -12,7 +12,7 @@ import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { type House, openHouse } from '#test/support/house.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(240_000)
 
 const open = (t: Parameters<typeof openHouse>[0], count: number): Promise<House> =>
   openHouse(t, {

@@ -6,7 +6,7 @@ import { getTask } from '#core/task/task-query.ts'
 import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { type House, openHouse, until } from '#test/support/house.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('purging after a scan spares the books that moved', async (t) => {
   let release = () => {}

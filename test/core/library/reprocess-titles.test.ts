@@ -8,7 +8,7 @@ import { getTask } from '#core/task/task-query.ts'
 import { openHouse, until } from '#test/support/house.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('titles follow the rules of today, but for what is locked or given by somebody', async (t) => {
   const house = await openHouse(t, {

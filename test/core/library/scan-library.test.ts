@@ -7,7 +7,7 @@ import { getTask } from '#core/task/task-query.ts'
 import { madeUpAnalysis } from '#test/support/analyses.ts'
 import { comic, type House, openHouse, until } from '#test/support/house.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(240_000)
 
 const present = async (house: Awaited<ReturnType<typeof openHouse>>) =>
   [...(await house.books())].filter(([, row]) => row.deleted_at === null).map(([path]) => path)

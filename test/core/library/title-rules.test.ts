@@ -1,9 +1,9 @@
-import { performance } from 'node:perf_hooks'
 import t from 'tap'
 import { applyRules, checkTitleRules, compileTitleRules, rewriteSome } from '#core/library/title-rewriting.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { openHouse } from '#test/support/house.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('rules change titles one after the other', async (t) => {
   const rewrite = compileTitleRules([
@@ -29,9 +29,9 @@ t.test('rules change titles one after the other', async (t) => {
       details: [{ path: '/titlePreprocessingRules/1/pattern' }],
     },
   )
-  const begun = performance.now()
+  const begun = threadCpuMs()
   compileTitleRules([{ pattern: '^(a+)+$', replacement: '' }])('a'.repeat(900) + 'b')
-  t.ok(performance.now() - begun < 2_000, 'no pattern backtracks: a hundred million steps would be needed otherwise')
+  t.ok(threadCpuMs() - begun < 2_000, 'no pattern backtracks: a hundred million steps would be needed otherwise')
 })
 
 t.test('what is wrong with rules is told with its place', async (t) => {

@@ -16,6 +16,7 @@ import t, { type Test } from 'tap'
 import { compileExcludes } from '#core/library/glob.ts'
 import { formatOfName, PART_FILES_MAX, type WalkStep, walk } from '#core/library/walk.ts'
 import { streamWalk, type WalkBatch } from '#core/library/walk-stream.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 
 function makeFolder(t: Test, files: string[]): string {
   const root = mkdtempSync(join(tmpdir(), 'carrel-walk-'))
@@ -246,7 +247,7 @@ t.test('patterns', async (t) => {
     t.equal(compileExcludes(patterns)(path.slice(0, slash), path.slice(slash)), excluded, `${JSON.stringify(patterns)} on ${path}`)
   }
   t.throws(() => compileExcludes('[z-a]x'), /range/)
-  const begun = performance.now()
+  const begun = threadCpuMs()
   const doubled = '{a,b}'.repeat(6)
   for (const costly of [
     `${doubled}${'{a}'.repeat(300)}`,
@@ -254,12 +255,12 @@ t.test('patterns', async (t) => {
     Array.from({ length: 200 }, () => `${doubled}${'/'.repeat(900)}x`).join('\n'),
   ])
     t.throws(() => compileExcludes(costly), /pairs of braces|characters/)
-  t.ok(performance.now() - begun < 5_000)
+  t.ok(threadCpuMs() - begun < 5_000)
   t.throws(() => compileExcludes('{a,b}'.repeat(20)), /variants/)
   t.throws(() => compileExcludes('x\n'.repeat(1000)), /at most/)
-  const at = performance.now()
+  const at = threadCpuMs()
   compileExcludes(`${'*a'.repeat(200)}b`)('', 'a'.repeat(255))
-  t.ok(performance.now() - at < 100, 'no pattern takes long')
+  t.ok(threadCpuMs() - at < 500, 'no pattern takes long')
 
   const root = makeFolder(t, ['keep/1.cbz', 'drop/1.cbz', 'keep/drop/2.cbz', 'keep/sample.cbz'])
   t.same(paths(steps(root, { excludedPatterns: 'drop\n*sample*' })), ['keep/1.cbz'])

@@ -4,7 +4,7 @@ import { ENTRIES_PAGE, listLibraryEntries } from '#core/plugin/library-entry-que
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('a series is told with what is known of it, and with this reader’s part of it', async (t) => {
   const { database } = await openTestDatabase(t)

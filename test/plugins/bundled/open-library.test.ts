@@ -4,7 +4,7 @@ import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { readFixtures } from '../../../plugin-sdk/fixtures.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 /** Open Library in the shapes that it documents, and in those that its records really have. */
 const fixtures = readFixtures(

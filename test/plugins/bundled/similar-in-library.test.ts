@@ -8,7 +8,7 @@ import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/su
 import { findSupervisor } from '#test/support/supervisor.ts'
 import type { LibraryEntry, Recommendation } from '../../../plugin-sdk/types.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const DAY_MS = 86_400_000
 const day = (number: number) => new Date(Date.UTC(2026, 0, 1) + number * DAY_MS).toISOString()

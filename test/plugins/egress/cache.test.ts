@@ -5,7 +5,7 @@ import type { EgressPolicy, EgressResponse } from '#plugins/egress/egress.ts'
 import type { Hop } from '#plugins/egress/request.ts'
 import { openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const hopOf = (change: Partial<Hop> = {}): Hop => ({
   url: new URL('https://api.example.org/books?q=1'),

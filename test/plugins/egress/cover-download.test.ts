@@ -6,7 +6,7 @@ import { openEgress } from '#plugins/egress/egress.ts'
 import { forever } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const latin = (text: string) => Buffer.from(text, 'latin1')
 const box = (type: string, ...brands: string[]) => {

@@ -1,10 +1,10 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import t from 'tap'
 import { bodyWithoutCredential, type Credential, isFor, withoutCredential } from '#plugins/egress/credential.ts'
 import { type EgressPolicy, openEgress } from '#plugins/egress/egress.ts'
+import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const credential: Credential = { host: 'api.example.org', header: 'Authorization', value: 'Bearer secret-of-a-reader' }
 
@@ -186,13 +186,12 @@ t.test('masking takes as long as the text is, whatever it is made of, and lets o
     '%61'.repeat(300_000),
     '\\\\u0061'.repeat(150_000),
   ]
-  const delay = monitorEventLoopDelay({ resolution: 10 })
-  delay.enable()
+  const turns = watchTurns()
   for (const text of texts) {
-    const begun = performance.now()
+    const begun = threadCpuMs()
     await bodyWithoutCredential(text, large)
-    t.ok(performance.now() - begun < 40_000, `${text.slice(0, 12)}… took ${Math.round(performance.now() - begun)} ms`)
+    t.ok(threadCpuMs() - begun < 40_000, `${text.slice(0, 12)}… took ${Math.round(threadCpuMs() - begun)} ms`)
   }
-  delay.disable()
-  t.ok(delay.max / 1e6 < 3_000, `the longest that others waited is ${Math.round(delay.max / 1e6)} ms`)
+  turns.close()
+  t.ok(turns.longestMs() < 3_000, `the longest that others waited is ${Math.round(turns.longestMs())} ms`)
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type EgressPolicy, openEgress } from '#plugins/egress/egress.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('hosts are compared as the request will name them, whatever spelling the plugin uses', async (t) => {
   const { way, egress, fetch } = await openWayOut(t)

@@ -6,7 +6,7 @@ import { isTooWide, ruleOfAddress } from '#plugins/egress/rules.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('rules over names of strangers are too wide', (t) => {
   for (const host of [

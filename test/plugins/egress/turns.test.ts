@@ -4,7 +4,7 @@ import { openEgress } from '#plugins/egress/egress.ts'
 import { openCallerSlots, openHostTurns } from '#plugins/egress/turns.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('the rate of a host is one for all, however its name is spelled, and shared evenly', async (t) => {
   const { way, fetch, closed } = await openWayOut(t)

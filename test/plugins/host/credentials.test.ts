@@ -4,7 +4,7 @@ import { openCredentials } from '#plugins/host/credentials.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const BIND = { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' }
 const TOKEN = 'tok-5f2a-very-secret'

@@ -4,7 +4,7 @@ import { enableUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** Keeps what it was set up with, as plugins do that prepare something once. */
 const KEEPING = `let kept

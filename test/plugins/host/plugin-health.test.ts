@@ -5,7 +5,7 @@ import { CONFIG_LENGTH_MAX, readConfig } from '#plugins/manifest/plugin-config.t
 import { addCaller } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** Does what each reader has configured. */
 const OBEYING = `export default { metadata: { series: {

@@ -4,7 +4,7 @@ import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/su
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const openHost = (t: Test) =>
   openTestHost(t, (request, response) => {

@@ -10,7 +10,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { pluginOf, updateOf } from '#test/support/plugins.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** Says its word, and throws when it is asked for `bad`; remembers what it was asked last. */
 const saying = (word: string, more = '') => `export default { ${more} metadata: { series: {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { RESULT_SCHEMAS, readResult } from '#plugins/host/results.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
 t.test('every text, list and map that a plugin may answer has a limit', async (t) => {
@@ -8,7 +9,7 @@ t.test('every text, list and map that a plugin may answer has a limit', async (t
 
 t.test('what is beyond is cut off, quickly', async (t) => {
   const ids = Object.fromEntries(Array.from({ length: 45_000 }, (_entry, index) => [`service${index}`, 'x'.repeat(300)]))
-  const begun = performance.now()
+  const begun = threadCpuMs()
   const answer = readResult(
     'recommendations.get',
     JSON.stringify({
@@ -23,7 +24,7 @@ t.test('what is beyond is cut off, quickly', async (t) => {
       ],
     }),
   ) as { recommendations: { title: string; externalIds: Record<string, string> }[] }
-  t.ok(performance.now() - begun < 5_000)
+  t.ok(threadCpuMs() - begun < 5_000)
   const [first] = answer.recommendations
   t.equal(Object.keys(first?.externalIds ?? {}).length, 100)
   t.equal(first?.externalIds.service0?.length, 200)

@@ -15,7 +15,7 @@ import { awaitGone } from '#test/support/carrel-process.ts'
 import { eventually } from '#test/support/guests.ts'
 
 // Making a cluster takes a second on a quiet machine, and several on a busy one.
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** What native code could do that has taken over a runner: no permissions of Node hold it. */
 const STAND_IN = `

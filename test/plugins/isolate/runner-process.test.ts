@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { type Log, silentLog } from '#core/log.ts'
+import { watchTurns } from '#test/support/cpu-time.ts'
 import { BUDGET, eventually, openGuests, runnersOf } from '#test/support/guests.ts'
 
-t.setTimeout(150_000)
+t.setTimeout(240_000)
 
 const runnerPath = fileURLToPath(new URL('../../support/hostile-runner.mjs', import.meta.url))
-const LONG = { cpuMs: 1_000, wallMs: 10_000 }
+const LONG = { cpuMs: 1_000, wallMs: 60_000 }
 
 t.test('a runner that was overcome costs its calls and no more, whatever it says', async (t) => {
   const { open } = openGuests(t, { runnerPath })
@@ -23,10 +23,10 @@ t.test('a runner that was overcome costs its calls and no more, whatever it says
   const before = process.memoryUsage().rss
   for (const act of ['strays', 'others', 'lines', 'requests', 'garbage', 'giant', 'header', 'hangsUp', 'exits']) {
     const begun = performance.now()
-    const error = await fails('act', { act }, LONG, { onRequest: async () => await sleep(10_000, null, { ref: false }) })
+    const error = await fails('act', { act }, LONG, { onRequest: async () => await sleep(60_000, null, { ref: false }) })
     const tookMs = performance.now() - begun
     t.equal(error.code, 'crash', `${act}: ${error.message}`)
-    t.ok(tookMs < 5_000, `${act} was ended after ${Math.round(tookMs)} ms, long before its time was up`)
+    t.ok(tookMs < 30_000, `${act} was ended after ${Math.round(tookMs)} ms, long before its time was up`)
     t.equal(await other.call('echo', act, LONG), act)
     t.equal(await call('echo', act, LONG), act)
   }
@@ -47,15 +47,14 @@ t.test(
     const readLarge = async (_kind: string, body: string) => body.length
     await call('echo', 'x')
     const before = process.memoryUsage().rss
-    const delay = monitorEventLoopDelay({ resolution: 10 })
-    delay.enable()
+    const turns = watchTurns()
     for (const act of ['costlyAnswer', 'costlyFailure', 'costlyLine', 'costlyFetch', 'costlySleep', 'costlyHeader', 'unwanted']) {
       t.match(await fails('act', { act }, LONG, { onRequest, readLarge }), { code: 'crash' }, act)
       t.equal(await call('echo', act, LONG), act)
     }
     for (const act of ['deepFetch', 'wideLines']) t.equal(await call('act', { act }, LONG, { onRequest, readLarge }), 'sent', act)
-    delay.disable()
-    t.ok(delay.max / 1e6 < 1_500, `the longest that it stood still is ${Math.round(delay.max / 1e6)} ms`)
+    turns.close()
+    t.ok(turns.longestMs() < 1_500, `the longest that it stood still is ${Math.round(turns.longestMs())} ms`)
     const grownMb = (process.memoryUsage().rss - before) / 1e6
     t.ok(grownMb < 200, `it has grown by ${Math.round(grownMb)} MB at most meanwhile`)
   },
@@ -65,13 +64,13 @@ t.test('a runner that stops reading, or is stopped, is ended, and what was meant
   const { open } = openGuests(t, { runnerPath })
   const { call, fails } = open('act: 0', { concurrency: 16 })
   await call('echo', 1)
-  const deaf = fails('act', { act: 'deaf' }, { cpuMs: 1_000, wallMs: 30_000 })
+  const deaf = fails('act', { act: 'deaf' }, LONG)
   await sleep(50)
   const large = 'x'.repeat(9_000_000)
   const begun = performance.now()
   const lost = Array.from({ length: 10 }, () => fails('echo', large, LONG))
   for (const { code } of await Promise.all([deaf, ...lost])) t.match(code, /crash|timeout/)
-  t.ok(performance.now() - begun < 5_000, 'in seconds, not when its time is up')
+  t.ok(performance.now() - begun < 30_000, 'in seconds, not when its time is up')
   t.equal(await call('echo', 2, LONG), 2)
 
   // The one that serves and the spare: the one is missed by its call, the other when nobody has heard of it for long.

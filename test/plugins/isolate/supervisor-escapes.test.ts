@@ -4,7 +4,7 @@ import t from 'tap'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { BUDGET, openGuests } from '#test/support/guests.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** Answers like the server, and fails where the test says so, with what must not be told. */
 const onRequest = async (kind: string, payload: unknown) => {

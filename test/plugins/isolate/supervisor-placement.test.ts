@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { BUDGET, eventually, openGuests, pluginProgram, runnersOf } from '#test/support/guests.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const LONG = { cpuMs: 2_000, wallMs: 20_000 }
 /** Cannot be interrupted: its runner has to go. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { cutBytes, HIDDEN, harmless, hideSecrets, isSecretName, redact } from '#plugins/journal/text.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 t.test('names that are called like secrets', async (t) => {
@@ -50,9 +51,9 @@ t.test('secrets in texts', async (t) => {
     '"'.repeat(100_000),
   ]
   for (const text of hostile) {
-    const begun = performance.now()
+    const begun = threadCpuMs()
     hideSecrets(text)
-    t.ok(performance.now() - begun < 2_000, `${text.slice(0, 12)}… takes no more than it is long`)
+    t.ok(threadCpuMs() - begun < 2_000, `${text.slice(0, 12)}… takes no more than it is long`)
   }
 })
 

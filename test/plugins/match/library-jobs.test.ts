@@ -14,7 +14,7 @@ import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** Knows every series whose title begins with "Known"; asks to wait the first time, and takes its time for those called slow. */
 const PROVIDER = `

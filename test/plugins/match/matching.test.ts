@@ -13,7 +13,7 @@ import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** A provider with two works; what it answers can be bent by the identifier. */
 const PROVIDER = (change = '') => `

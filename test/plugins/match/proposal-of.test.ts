@@ -1,5 +1,6 @@
 import t from 'tap'
 import { plainText, proposalOf } from '#plugins/match/proposal-of.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 
 const PROVIDER = { idSource: 'anilist', pluginKey: 'org.example.anilist' }
 
@@ -44,9 +45,9 @@ t.test('a text takes no more time than it is long', async (t) => {
     '<!-->',
   ]) {
     for (const length of [40_000, 400_000]) {
-      const begun = performance.now()
+      const begun = threadCpuMs()
       plainText(`a${unit.repeat(length / unit.length)}b`)
-      const took = performance.now() - begun
+      const took = threadCpuMs() - begun
       t.ok(took < 2_000, `${length} of ${JSON.stringify(unit)}: ${took.toFixed(0)} ms`)
     }
   }

@@ -10,7 +10,7 @@ import { readZip, writeZip } from '#plugins/package/zip.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const MB = 1024 * 1024
 const INTEGRITY = 'META/integrity.json'

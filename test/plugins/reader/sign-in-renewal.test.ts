@@ -5,7 +5,7 @@ import { addCaller } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDS, sendJson } from '#test/support/reader-plugins.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 

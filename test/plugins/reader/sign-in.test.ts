@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bodyOf, OAUTH, openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 

@@ -5,11 +5,11 @@ import t from 'tap'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { item, openTaste, until } from '#test/support/reader-plugins.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('one task at a time, which can be stopped', async (t) => {
   const { rita, adminToken, get, setAnswer, request, settled, database, pluginId, signUp } = await openTaste(t)
-  setAnswer({ value: { recommendations: [item('1', 1)], sleepMs: 20_000 } })
+  setAnswer({ value: { recommendations: [item('1', 1)], sleepMs: 60_000 } })
   const starts = await Promise.all(
     Array.from({ length: 6 }, () => rita<{ taskId: string; message: string }>('POST', 'recommendations/refresh')),
   )
@@ -32,7 +32,7 @@ t.test('one task at a time, which can be stopped', async (t) => {
   const begun = performance.now()
   t.match(await rita('POST', `plugins/${pluginId}/disable`), { status: 200 })
   await until(async () => (await database('pgboss.job').where('id', taskId).first()).state === 'cancelled', 'it to be cancelled')
-  t.ok(performance.now() - begun < 5_000)
+  t.ok(performance.now() - begun < 30_000)
   await rita('POST', `plugins/${pluginId}/enable`)
   setAnswer({ value: { recommendations: [item('2', 1)] } })
   await get()
@@ -43,7 +43,7 @@ t.test('one task at a time, which can be stopped', async (t) => {
 t.test('a list stays while nobody runs, and a task that was broken off runs again', async (t) => {
   const { rita, get, renew, setAnswer, closeNode, openNode, services, pluginId, database } = await openTaste(t)
   await renew([item('1', 1)])
-  setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 20_000 } })
+  setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 60_000 } })
   const { taskId } = (await rita<{ taskId: string }>('POST', 'recommendations/refresh')).json
   await until(async () => (await get()).taskStatus === 'running', 'it to run')
   await closeNode()

@@ -13,6 +13,7 @@ import {
   readNewIndex,
   signIndex,
 } from '#plugins/repository/index-file.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { daysFromNow, entryOf, indexOf, newKey, signAnything, type UnsignedIndex } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
@@ -183,9 +184,9 @@ t.test('the largest that there may be is read in linear time', async (t) => {
   const plugins = Array.from({ length: 1_100 }, (_, index) => ({ ...entry, id: `org.example.p${index}`, versions: versions(index) }))
   const { bytes, signature } = signIndex(indexOf({ plugins }), key)
   t.ok(bytes.length > 4_000_000 && bytes.length <= INDEX_BYTES_MAX, `${bytes.length} bytes`)
-  const started = performance.now()
+  const started = threadCpuMs()
   t.equal(readIndex(bytes, signature, publicKey, now()).plugins.length, plugins.length)
-  const tookMs = performance.now() - started
+  const tookMs = threadCpuMs() - started
   t.comment(`${Math.round(tookMs)} ms`)
   // A fifth of a second on a quiet machine.
   t.ok(tookMs < 15_000)

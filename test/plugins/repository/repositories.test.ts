@@ -110,7 +110,7 @@ t.test('indexes are fetched by themselves until it is closed', async (t) => {
   t.equal((await repositories.get(id)).sequence, 1, 'not before it is started')
   repositories.start()
   repositories.start()
-  for (let times = 0; times < 100 && (await repositories.get(id)).sequence < 2; times++) await sleep(20)
+  for (let times = 0; times < 3_000 && (await repositories.get(id)).sequence < 2; times++) await sleep(20)
   t.equal((await repositories.get(id)).sequence, 2)
   await repositories.setEnabled(id, false)
   await sleep(100)
@@ -132,7 +132,7 @@ t.test('closing ends what is being fetched', async (t) => {
   await sleep(50)
   const started = performance.now()
   await repositories.close()
-  t.ok(performance.now() - started < 1_000)
+  t.ok(performance.now() - started < 10_000, 'long before its deadline')
   t.match(await refreshing, { sequence: 1, error: null }, 'which is no mistake of the repository')
 })
 

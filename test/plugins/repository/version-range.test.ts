@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { compareVersions } from '#plugins/package/upgrade.ts'
 import { RANGE_LENGTH_MAX, readRange, satisfies, type VersionRange } from '#plugins/repository/version-range.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const range = (text: string): VersionRange => {
@@ -129,9 +130,9 @@ t.test('hostile ranges take no time', async (t) => {
     '|'.repeat(200),
     ' '.repeat(200),
   ]
-  const started = performance.now()
+  const started = threadCpuMs()
   for (const text of nasty) for (let times = 0; times < 100; times++) readRange(text)
-  t.ok(performance.now() - started < 1_000, 'six hundred of them within a second')
+  t.ok(threadCpuMs() - started < 1_000, 'six hundred of them within a second')
 })
 
 const number = fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 999_999 }))

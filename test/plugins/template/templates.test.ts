@@ -5,7 +5,7 @@ import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/template/vocabulary.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const supervisor = openSupervisor({ log: silentLog })
 const templates = openTemplates(supervisor)

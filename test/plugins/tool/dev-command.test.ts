@@ -5,9 +5,9 @@ import t, { type Test } from 'tap'
 import { runCommandLine } from '#plugins/tool/command-line.ts'
 import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 /** Starts `dev`, and answers what it has said once that fits. */
 async function startDev(t: Test, folder: string, given: string[] = []) {

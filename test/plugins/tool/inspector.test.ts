@@ -14,9 +14,9 @@ import { runCommandLine } from '#plugins/tool/command-line.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(240_000)
 
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 60_000
 /** What the manifest of the test lets a call have, and how long the breakpoint holds it. */
 const WALL_MS = 3_000
 const PAUSE_MS = 4_000

@@ -14,7 +14,7 @@ import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('a version that is only tried lies between the last and the next', async (t) => {
   const early = new Date('2026-11-21T10:00:00Z')

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { ECHO, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(240_000)
 
 const IMPORTS = `import { assertEqual, assertFails, openPlugin, test } from '@carrel/plugin-sdk/testing'\n`
 

@@ -6,7 +6,7 @@ import { placeKit, run, TSC, writeFiles } from '#test/support/plugin-kit.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const CONFIG = {
   type: 'object',

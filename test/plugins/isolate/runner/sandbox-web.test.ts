@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { BUDGET, openGuests } from '#test/support/guests.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** Addresses by their parts, so that most are nearly right. */
 const address = fc

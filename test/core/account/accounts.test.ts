@@ -201,6 +201,8 @@ t.test('sessions that have ended are purged, others are kept; two processes agre
   t.match(caller, { username: 'ada', role: 'admin', via: 'token', sessionId: String })
   await here.refresh(refreshToken)
   t.equal(await purgeSessions(database, new Date()), 0)
+  // Read anew where what it knows has become old meanwhile.
+  await there.callers.ofToken(accessToken, 'token')
   await here.logout(caller!)
   t.equal(await here.callers.ofToken(accessToken, 'token'), null, 'at once here')
   t.not(await there.callers.ofToken(accessToken, 'token'), null, 'another process may still believe it')

@@ -161,6 +161,7 @@ t.test('following lines', async (t) => {
   for (let at = 0; at < 250; at += 1) record.log('info', `line ${at}`)
   await sleep(20)
   record.log('info', 'last')
+  for (let tries = 0; seen.length < 251 && tries < 1_000; tries++) await sleep(20)
   await sleep(20)
   t.same(
     seen.map(({ message }) => message),

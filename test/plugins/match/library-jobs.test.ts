@@ -71,14 +71,14 @@ t.test('a library is matched as one task, which tells how far it is and what cam
 
 t.test('a task that is cancelled stops', async (t) => {
   const { tasks, matchTasks, libraryId, pluginId, add, ended } = await openJobs(t)
-  for (let index = 0; index < 20; index++) await add(`Known ${index} slow`)
+  for (let index = 0; index < 80; index++) await add(`Known ${index} slow`)
   await tasks.start()
   const taskId = await matchTasks.enqueueLibrary(libraryId, { pluginIds: [pluginId] })
   await sleep(1_500)
   t.equal(await tasks.cancel(taskId), true)
   const begun = performance.now()
   t.match(await ended(taskId), { status: 'cancelled' })
-  t.ok(performance.now() - begun < 5_000, 'soon, not when all is done')
+  t.ok(performance.now() - begun < 20_000, 'soon, not when all is done, which takes a minute')
 })
 
 t.test('a job runs when its time has come, once, and says what it did', async (t) => {

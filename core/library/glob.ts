@@ -11,6 +11,8 @@ export const PATTERN_LENGTH_MAX = 1_000
 const VARIANTS_MAX = 100
 /** Each pair of braces is another pass over all variants. */
 const BRACES_MAX = 50
+/** Variants written out pair by pair, of all patterns together: empty choices make many that have no characters. */
+const STEPS_MAX = 20_000
 /** Characters of all variants together: every name of the library is compared with all of them. */
 const EXPANDED_LENGTH_MAX = 100_000
 
@@ -32,9 +34,10 @@ export function compileExcludes(text: string | null): Excludes {
   const names: Token[][] = []
   const paths: Segment[][] = []
   let expanded = 0
+  const work = { steps: 0 }
   for (const line of lines) {
     if (line.length > PATTERN_LENGTH_MAX) throw new Error(`An exclusion pattern is longer than ${PATTERN_LENGTH_MAX} characters.`)
-    for (const variant of expandBraces(line)) {
+    for (const variant of expandBraces(line, work)) {
       expanded += variant.length
       if (expanded > EXPANDED_LENGTH_MAX)
         throw new Error(`With their braces written out the exclusion patterns have more than ${EXPANDED_LENGTH_MAX} characters.`)
@@ -60,7 +63,7 @@ function withoutTrailingSlashes(text: string): string {
   return text.slice(0, end)
 }
 
-function expandBraces(pattern: string): string[] {
+function expandBraces(pattern: string, work: { steps: number }): string[] {
   if (pattern.split('{').length > BRACES_MAX + 1) throw new Error(`An exclusion pattern has more than ${BRACES_MAX} pairs of braces.`)
   let variants = [pattern]
   for (;;) {
@@ -71,6 +74,8 @@ function expandBraces(pattern: string): string[] {
       return (match[1] as string).split(',').map((choice) => variant.slice(0, index) + choice + variant.slice(index + match[0].length))
     })
     if (next.length > VARIANTS_MAX) throw new Error(`The exclusion pattern "${pattern}" has more than ${VARIANTS_MAX} variants.`)
+    work.steps += next.length
+    if (work.steps > STEPS_MAX) throw new Error('The exclusion patterns have too many braces together: write fewer, or with fewer choices.')
     if (next.length === variants.length && next.every((variant, at) => variant === variants[at])) return variants
     variants = next
   }

@@ -257,6 +257,12 @@ t.test('patterns', async (t) => {
     t.throws(() => compileExcludes(costly), /pairs of braces|characters/)
   t.ok(threadCpuMs() - begun < 5_000)
   t.throws(() => compileExcludes('{a,b}'.repeat(20)), /variants/)
+  // Braces of nothing leave no characters to count.
+  t.throws(
+    () => compileExcludes(Array.from({ length: 78 }, () => `{${','.repeat(98)}}${'{}'.repeat(49)}`).join('\n')),
+    /too many braces together/,
+  )
+  t.doesNotThrow(() => compileExcludes(Array.from({ length: 200 }, (_, index) => `${index}/*.{jpg,png,gif}{,.bak}`).join('\n')))
   t.throws(() => compileExcludes('x\n'.repeat(1000)), /at most/)
   const at = threadCpuMs()
   compileExcludes(`${'*a'.repeat(200)}b`)('', 'a'.repeat(255))

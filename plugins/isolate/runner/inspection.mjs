@@ -5,7 +5,7 @@
  * @typedef {object} Inspection
  * @property {() => boolean} isAttached
  * @property {() => void} attach
- * @property {() => void} detach
+ * @property {() => Promise<void> | null} detach lets the debugger go; resolves when the isolate may be disposed, null where it may be at once
  * @property {(text: string) => void} send
  * @property {() => void} begin
  * @property {Promise<void>} begun when the program may start
@@ -13,10 +13,18 @@
 
 /** A paused isolate misses a message that comes in the very moment in which it has read the one before, and reads it with the next. */
 const NUDGE_EVERY_MS = 50
-const NUDGE = JSON.stringify({ id: -2_147_483_648, method: 'Runtime.nudge' })
 const NUDGED = -2_147_483_648
+const NUDGE = JSON.stringify({ id: NUDGED, method: 'Runtime.nudge' })
 /** As long as the arguments of a call. Snapshots of the heap come in pieces of 100 KB. */
 const MESSAGE_LENGTH_MAX = 10_000_000
+/** After these nothing comes from a session by itself, and what it has stopped goes on. The last one's answer says that all are done. */
+const PARTING = ['Profiler.disable', 'HeapProfiler.disable', 'Debugger.disable', 'Runtime.disable']
+const PARTED = NUDGED + PARTING.length
+/** An isolate reads its messages within milliseconds, unless it is inside one of the built-in functions that nothing can interrupt. */
+const PARTING_MS_MAX = 100
+
+/** @param {Promise<unknown>} work */
+const within = (work) => Promise.race([work.catch(() => {}), new Promise((resolve) => setTimeout(resolve, PARTING_MS_MAX))])
 
 /**
  * The debugger of an isolate, for whoever writes what runs in it.
@@ -26,59 +34,92 @@ const MESSAGE_LENGTH_MAX = 10_000_000
  * @returns {Inspection}
  */
 export function openInspection(isolate, { onMessage, onMemory }) {
-  /** @type {ReturnType<Isolate['createInspectorSession']> | null} */
-  let session = null
+  /** @type {ReturnType<typeof openSession> | null} */
+  let current = null
+  /** @type {Promise<void> | null} */
+  let parting = null
   let begin = () => {}
   /** @type {Promise<void>} */
   const begun = new Promise((resolve) => {
     begin = resolve
   })
-  let unanswered = 0
-  /** @type {NodeJS.Timeout | undefined} */
-  let nudging
 
-  const nudge = () => {
-    if (unanswered > 0 && !isolate.isDisposed) session?.dispatchProtocolMessage(NUDGE)
-    else stopNudging()
-  }
-  const stopNudging = () => {
-    clearInterval(nudging)
-    nudging = undefined
-  }
-  /** @param {number} id @param {string} text */
-  const answer = (id, text) => {
-    if (id === NUDGED) return
-    unanswered = Math.max(unanswered - 1, 0)
-    const message = `An answer of ${text.length} characters is beyond the ${MESSAGE_LENGTH_MAX} that are passed on.`
-    onMessage(text.length > MESSAGE_LENGTH_MAX ? JSON.stringify({ id, error: { code: -32_000, message } }) : text)
-  }
-  /** @param {string} text */
-  const notify = (text) => {
-    if (text.startsWith('{"method":"Debugger.paused"') && /** @type {any} */ (JSON.parse(text)).params.reason === 'OOM') onMemory()
-    if (text.length <= MESSAGE_LENGTH_MAX) onMessage(text)
-  }
+  const openSession = () => {
+    const session = isolate.createInspectorSession()
+    let isCurrent = true
+    let unanswered = 0
+    /** @type {NodeJS.Timeout | undefined} */
+    let nudging
+    let parted = () => {}
 
-  return {
-    isAttached: () => session !== null,
-    attach() {
-      if (session !== null || isolate.isDisposed) return
-      session = isolate.createInspectorSession()
-      session.onResponse = answer
-      session.onNotification = notify
-    },
-    detach() {
-      // The thread that has let the isolate go waits for the session, and would be waited for here.
-      if (session === null || isolate.isDisposed) return
-      stopNudging()
-      unanswered = 0
-      session.dispose()
-      session = null
-    },
-    send(text) {
-      if (session === null || isolate.isDisposed) return
+    const stopNudging = () => {
+      clearInterval(nudging)
+      nudging = undefined
+    }
+    const nudge = () => {
+      if (unanswered > 0 && !isolate.isDisposed) session.dispatchProtocolMessage(NUDGE)
+      else stopNudging()
+    }
+    /** @param {string} text */
+    const send = (text) => {
       unanswered += 1
       nudging ??= setInterval(nudge, NUDGE_EVERY_MS)
       session.dispatchProtocolMessage(text)
+    }
+    session.onResponse = (/** @type {number} */ id, /** @type {string} */ text) => {
+      if (id === NUDGED) return
+      unanswered = Math.max(unanswered - 1, 0)
+      if (id === PARTED) parted()
+      if (!isCurrent) return
+      const message = `An answer of ${text.length} characters is beyond the ${MESSAGE_LENGTH_MAX} that are passed on.`
+      onMessage(text.length > MESSAGE_LENGTH_MAX ? JSON.stringify({ id, error: { code: -32_000, message } }) : text)
+    }
+    session.onNotification = (/** @type {string} */ text) => {
+      if (!isCurrent) return
+      if (text.startsWith('{"method":"Debugger.paused"') && /** @type {any} */ (JSON.parse(text)).params.reason === 'OOM') onMemory()
+      if (text.length <= MESSAGE_LENGTH_MAX) onMessage(text)
+    }
+
+    return {
+      send,
+      /**
+       * A session that is disposed while the thread of the isolate still speaks through it, or whose isolate is disposed before that thread has let
+       * it go, takes the process along: first it falls silent, then it is let go, and a visit of the isolate shows that it has been.
+       */
+      async part() {
+        isCurrent = false
+        /** @type {Promise<void>} */
+        const silent = new Promise((resolve) => {
+          parted = resolve
+        })
+        for (const [at, method] of PARTING.entries()) send(JSON.stringify({ id: NUDGED + 1 + at, method }))
+        await within(silent)
+        stopNudging()
+        if (isolate.isDisposed) return
+        session.dispose()
+        await within(isolate.compileScript('0').then((script) => script.release()))
+      },
+    }
+  }
+
+  return {
+    isAttached: () => current !== null,
+    attach() {
+      if (current === null && !isolate.isDisposed) current = openSession()
+    },
+    detach() {
+      if (current === null || isolate.isDisposed) return parting
+      const left = current.part()
+      current = null
+      const before = parting
+      const both = Promise.all([before, left]).then(() => {
+        if (parting === both) parting = null
+      })
+      parting = both
+      return parting
+    },
+    send(text) {
+      if (!isolate.isDisposed) current?.send(text)
     },
     begin: () => begin(),
     begun,

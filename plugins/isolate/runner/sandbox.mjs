@@ -114,12 +114,12 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
     clearTimers()
     // With a debugger in it: it has gone by itself, and its thread never comes back; or it was stopped, and would only go on.
     if (inspection?.isAttached() && code === 'memory') return onEnd(code, message, true)
-    dispose()
-    letGo().then((isStuck) => onEnd(code, message, isStuck))
+    dispose().then(letGo).then((isStuck) => onEnd(code, message, isStuck))
   }
-  const dispose = () => {
-    // An isolate that goes with its debugger in it never gets to an end.
-    inspection?.detach()
+  const dispose = async () => {
+    // An isolate that goes with its debugger in it never gets to an end. One without is disposed at once, before anybody waits for anything.
+    const parting = inspection?.detach()
+    if (parting) await parting
     if (!isolate.isDisposed) isolate.dispose()
   }
   /** Whether what was inside is there still after it had to go. */
@@ -301,9 +301,10 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
         ended = true
         clearInterval(watch)
         clearTimers()
-        dispose()
         // Nobody waits for it, but it would hold a core.
-        letGo().then((isStuck) => isStuck && onEnd('closed', '', true))
+        dispose()
+          .then(letGo)
+          .then((isStuck) => isStuck && onEnd('closed', '', true))
       },
     }
   } catch (error) {

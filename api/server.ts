@@ -44,7 +44,7 @@ export interface ServerOptions {
   bodyDeadlineMs?: number
   headersTimeoutMs?: number
   /** Instead of what the machine allows. */
-  connections?: { connectionsMax?: number; firstByteMs?: number }
+  connections?: { connectionsMax?: number; firstByteMs?: number; stalledMs?: number }
 }
 
 export interface Server {

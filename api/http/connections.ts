@@ -6,10 +6,15 @@ import type { Log } from '#core/log.ts'
 
 /** A client sends its request with the connection; browsers that open some in advance open others when these are gone. */
 const FIRST_BYTE_MS = 10_000
+/** Until it counts as silent: of many that come at once each would else be given up for the next, before its request is read. */
+const COMING_MS = 1_000
 /** What everything else has open at its worst: PostgreSQL, threads, files that are read and sent. */
 const OTHER_DESCRIPTORS = 512
 /** Each costs some 20 KB; more than this are not served by one process anyhow. */
 const CONNECTIONS_MAX = 10_000
+/** So long a connection may move less than STALLED_BYTES before it counts as stalled: the slowest honest line has some kilobytes a second. */
+const STALLED_MS = 30_000
+const STALLED_BYTES = 30_000
 /** Where the system tells no limit, the usual one of a shell. */
 const DESCRIPTORS_USUAL = 1_024
 
@@ -29,18 +34,22 @@ interface Held {
   /** Of its last answer, or of its beginning. */
   quietSince: number
   timer: NodeJS.Timeout
+  /** Bytes that had come or gone when that was last looked at; nothing moves less before it has been looked at twice. */
+  moved: number
+  isStalled: boolean
 }
 
 /**
  * Watches the connections of a server. Where there is no room for a new one the oldest that has said nothing is given up, then the one that has
- * been quiet for longest between two requests; only where all are being answered the new one is refused.
+ * been quiet for longest between two requests. Where all are being answered, one that waits for its own client, which sends its request or takes
+ * its answer slowly, makes room: one of the address that has the most, and more than the new one's, or one that is stalled. Else the new one is refused.
  * @param options.perAddress connections of one address, or of one /64 of IPv6; those of trusted proxies stand for many and count nowhere
  */
 export function watchConnections(
   http: Server,
-  options: { perAddress: number; isProxy: (address: string) => boolean; log: Log; connectionsMax?: number; firstByteMs?: number },
+  options: { perAddress: number; isProxy: (address: string) => boolean; log: Log; connectionsMax?: number; firstByteMs?: number; stalledMs?: number },
 ): Connections {
-  const { perAddress, isProxy, log } = options
+  const { perAddress, isProxy, log, stalledMs = STALLED_MS } = options
   const max = options.connectionsMax ?? roomForConnections()
   // In the order of their coming.
   const all = new Map<Socket, Held>()
@@ -52,12 +61,13 @@ export function watchConnections(
     const address = socket.remoteAddress ?? ''
     const group = isProxy(address) ? '' : addressGroup(address)
     const own = ofGroup.get(group) ?? new Set()
-    if (group !== '' && own.size >= perAddress && !giveUp(own)) return refuse(socket, address)
-    if (all.size >= max && !giveUp(all.keys())) return refuse(socket, address)
+    if (group !== '' && own.size >= perAddress && !giveUpIdle(own, 0)) return refuse(socket, address)
+    if (all.size >= max && !giveUpIdle(all.keys(), COMING_MS) && !giveUpSlow(own.size) && !giveUpIdle(all.keys(), 0))
+      return refuse(socket, address)
     const timer = setTimeout(() => {
       if (socket.bytesRead === 0) socket.destroy()
     }, options.firstByteMs ?? FIRST_BYTE_MS).unref()
-    all.set(socket, { group, answers: new Set(), quietSince: performance.now(), timer })
+    all.set(socket, { group, answers: new Set(), quietSince: performance.now(), timer, moved: Number.NEGATIVE_INFINITY, isStalled: false })
     ofGroup.set(group, own.add(socket))
     socket.once('close', () => forget(socket))
   })
@@ -72,23 +82,53 @@ export function watchConnections(
     if (own?.size === 0) ofGroup.delete(held.group)
   }
 
-  /** Hangs up the one that is missed least; false when all are being answered. */
-  function giveUp(sockets: Iterable<Socket>): boolean {
+  /** Hangs up one that asks for nothing, which is missed least; false when there is none. @param patienceMs that one which has said nothing yet has */
+  function giveUpIdle(sockets: Iterable<Socket>, patienceMs: number): boolean {
+    const spoken = performance.now() - patienceMs
     let quietest: { socket: Socket; quietSince: number } | null = null
     for (const socket of sockets) {
       const { answers, quietSince } = all.get(socket) as Held
       if (socket.bytesRead === 0) {
-        quietest = { socket, quietSince }
-        break
-      }
-      if (answers.size === 0 && (quietest === null || quietSince < quietest.quietSince)) quietest = { socket, quietSince }
+        if (quietSince <= spoken) return hangUp(socket)
+      } else if (answers.size === 0 && (quietest === null || quietSince < quietest.quietSince)) quietest = { socket, quietSince }
     }
-    if (quietest === null) return false
+    return quietest !== null && hangUp(quietest.socket)
+  }
+
+  function hangUp(socket: Socket): true {
     // Not when it is closed: a burst of new ones would give up the same one again and again.
-    forget(quietest.socket)
-    quietest.socket.destroy()
+    forget(socket)
+    socket.destroy()
     return true
   }
+
+  /** Hangs up one that waits for its own client. @param share what the address of the new one has */
+  function giveUpSlow(share: number): boolean {
+    let largest: Set<Socket> | null = null
+    for (const [group, sockets] of ofGroup) if (group !== '' && sockets.size > (largest?.size ?? share + 1)) largest = sockets
+    const stalled = (socket: Socket) => all.get(socket)?.isStalled === true && waitsForClient(socket)
+    const slow = [...(largest ?? [])].find(waitsForClient) ?? [...all.keys()].find(stalled)
+    if (slow === undefined) return false
+    log.debug({ address: slow.remoteAddress, connections: all.size }, 'A slow connection was given up to make room')
+    return hangUp(slow)
+  }
+
+  /** Whether what is under way goes on only when the client sends or takes something. */
+  function waitsForClient(socket: Socket): boolean {
+    if (socket.bytesRead === 0 || socket.writableLength > 0) return true
+    for (const { req } of all.get(socket)?.answers ?? []) if (!req.complete) return true
+    return false
+  }
+
+  function lookForStalled(): void {
+    for (const [socket, held] of all) {
+      const moved = socket.bytesRead + socket.bytesWritten - socket.writableLength
+      held.isStalled = moved - held.moved < STALLED_BYTES
+      held.moved = moved
+    }
+  }
+  const looking = setInterval(lookForStalled, stalledMs).unref()
+  http.once('close', () => clearInterval(looking))
 
   function refuse(socket: Socket, address: string): void {
     log.debug({ address, connections: all.size }, 'A connection was refused: all there may be are being answered')

@@ -2,8 +2,11 @@ import type { Knex } from 'knex'
 import type { Permission, Role } from '#core/account/permission.ts'
 import type { SharingGrant, User } from '#core/account/user.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { boundMarks, cutText } from '#core/foundation/text.ts'
 
 const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const
+/** One more than the longest address has, so that a name that was cut is nobody's. */
+const LOGIN_LENGTH_MAX = 255
 const UNIQUE_VIOLATION = '23505'
 
 interface UserRow {
@@ -75,7 +78,10 @@ export async function findUserByLogin(database: Knex, login: string): Promise<Us
  * Finds by user name or e-mail address, ignoring case, and answers a key that is the same for everything that names this one
  * account, whether it exists or not. PostgreSQL folds the text for both: no two texts share a user and not the key.
  */
-export async function findLogin(database: Knex, login: string): Promise<{ found: UserWithHash | null; account: string }> {
+export async function findLogin(database: Knex, typed: string): Promise<{ found: UserWithHash | null; account: string }> {
+  // As bodies of requests have it; headers and command lines come as they are. Nobody has a longer name, and what is kept of a guess stays small;
+  // PostgreSQL knows no NUL.
+  const login = cutText(boundMarks(typed), LOGIN_LENGTH_MAX).replaceAll('\0', '\ufffd')
   const column = login.includes('@') ? 'email' : 'username'
   const [row] = await database
     .from(database.raw('(SELECT lower(?) AS folded) AS typed', [login]))
@@ -211,7 +217,7 @@ function keepOneAdmin(admins: readonly string[], id: string): void {
 
 function toRow(fields: Partial<UserFields>): Partial<UserRow> & { password_hash?: string } {
   return {
-    ...(fields.username !== undefined && { username: fields.username }),
+    ...(fields.username !== undefined && { username: boundMarks(fields.username) }),
     ...(fields.email !== undefined && { email: fields.email }),
     ...(fields.passwordHash !== undefined && { password_hash: fields.passwordHash }),
     ...(fields.role !== undefined && { role: fields.role }),

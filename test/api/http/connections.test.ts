@@ -19,7 +19,28 @@ const routes = [
       return params.ms
     },
   }),
+  endpoint({
+    method: 'GET',
+    path: '/large',
+    summary: 'answers more than fits into any buffer on the way',
+    tag: 'test',
+    allow: { who: 'public' },
+    reply: Type.String(),
+    run: async () => 'x'.repeat(20_000_000),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/body',
+    summary: 'takes a body',
+    tag: 'test',
+    allow: { who: 'public' },
+    body: Type.Object({ text: Type.String({ maxLength: 1_000 }) }),
+    reply: Type.Integer(),
+    run: async (_call, { body }) => body.text.length,
+  }),
 ]
+const LARGE = 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n'
+const BODY = 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"text":"'
 const ASK = (ms: number) => `GET /wait/${ms} HTTP/1.1\r\nHost: x\r\n\r\n`
 
 /** A connection and what has become of it. */
@@ -94,6 +115,50 @@ t.test('one address has so many, and takes them from nobody else', async (t) => 
   t.notOk(other.isClosed)
   other.socket.write(ASK(0))
   t.ok(await comes(() => other.text.includes('200 OK')))
+})
+
+t.test('of many that come at once none is given up for the next before its request is read', async (t) => {
+  const { port } = await openTestServer(t, { routes, admin: false, server: { connections: { connectionsMax: 4 } } })
+  for (let count = 0; count < 4; count++) await connect(t, port, BODY)
+  await sleep(100)
+  const late = await Promise.all(['127.0.0.2', '127.0.0.3'].map((address) => connect(t, port, '', address)))
+  await sleep(200)
+  for (const { socket } of late) socket.write(ASK(0))
+  t.ok(await comes(() => late.every(({ text }) => text.includes('200 OK'))))
+})
+
+for (const [name, said] of Object.entries({ 'takes its answer': LARGE, 'sends its request': BODY }))
+  t.test(`an address that ${name} slowly, on many connections, keeps no other out`, async (t) => {
+    const { port } = await openTestServer(t, { routes, admin: false, server: { connections: { connectionsMax: 6 } } })
+    const honest = await connect(t, port, ASK(3_000), '127.0.0.3')
+    const slow: Line[] = []
+    for (let count = 0; count < 5; count++) {
+      const line = await connect(t, port, said)
+      line.socket.pause()
+      slow.push(line)
+    }
+    await sleep(300)
+    const others = await Promise.all(['127.0.0.2', '127.0.0.4'].map((address) => connect(t, port, ASK(0), address)))
+    t.ok(await comes(() => others.every(({ text }) => text.includes('200 OK'))), 'there is room for others')
+    t.ok(await comes(() => honest.text.includes('200 OK')), 'and for whoever waits for the server')
+  })
+
+t.test('one slow connection of each of many addresses makes room when it is stalled, and one that moves does not', async (t) => {
+  const connections = { connectionsMax: 3, stalledMs: 400 }
+  const { port } = await openTestServer(t, { routes, admin: false, server: { connections } })
+  const moving = await connect(t, port, BODY.replace('900', '1000000'))
+  const stalled = await Promise.all(['127.0.0.2', '127.0.0.3'].map((address) => connect(t, port, BODY, address)))
+  const sending = setInterval(() => moving.socket.write('x'.repeat(4_000)), 20)
+  t.teardown(() => clearInterval(sending))
+  await sleep(100)
+  const early = await connect(t, port, ASK(0), '127.0.0.4')
+  await early.closed
+  t.equal(early.text, '', 'at first nobody is stalled')
+  await sleep(1_000)
+  const later = await connect(t, port, ASK(0), '127.0.0.4')
+  t.ok(await comes(() => later.text.includes('200 OK')))
+  t.ok(await comes(() => stalled.filter(({ isClosed }) => isClosed).length === 1))
+  t.notOk(moving.isClosed)
 })
 
 t.test('a trusted proxy stands for many', async (t) => {

@@ -9,6 +9,7 @@ import { hashPassword, verifyPassword } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS } from '#core/account/permission.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { openTokens } from '#core/account/token.ts'
+import { findLogin } from '#core/account/user-store.ts'
 import { openFreshCache } from '#core/fresh-cache.ts'
 import { silentLog } from '#core/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -272,6 +273,26 @@ t.test('no session outlives the password it was opened with', async (t) => {
   t.equal(await alive(), 0)
   await t.rejects(login('long enough'), { code: 'unauthorized' })
   t.match(await login('a new password'), { user: { id } })
+})
+
+t.test('a name with more marks than are kept is the same name everywhere', async (t) => {
+  const { accounts } = await openTestAccounts(t)
+  const name = `e${'\u0301\u0315'.repeat(20)}`
+  await accounts.createUser({ username: name, email: 'e@example.org', password: 'long enough' }, null)
+  for (const typed of [name, name.slice(0, 31)]) {
+    const proof = { username: typed, password: 'long enough', address: '10.0.0.1' }
+    t.match(await accounts.login(proof), { user: { username: name.slice(0, 31) } })
+    t.match(await accounts.callers.ofBasic(proof), { via: 'basic' })
+  }
+})
+
+t.test('what is kept of a guess at a name without end is small', async (t) => {
+  const { database } = await openTestAccounts(t)
+  for (const name of ['x'.repeat(12_000), 'a\0b', '\ud800', '\u{1f600}'.repeat(6_000), `${'x'.repeat(6_000)}@${'y'.repeat(6_000)}`]) {
+    const { found, account } = await findLogin(database, name)
+    t.equal(found, null)
+    t.ok(account.length < 300)
+  }
 })
 
 t.test('guesses at one account are counted together, whatever name it is called by', async (t) => {

@@ -58,6 +58,32 @@ async function openTestLibraries(t: Test) {
   }
 }
 
+t.test('no library is made of the data folder or a folder of the system, nor moved there, by whatever path', async (t) => {
+  const { folder, dataFolder, database, request, adminToken: token } = await openTestLibraries(t)
+  const room = dirname(dataFolder)
+  folder('data/covers')
+  const books = folder('books', ['Saga/1.cbz'])
+  const links = { data: dataFolder, inside: join(dataFolder, 'covers'), processes: '/proc', everything: '/', twice: 'link-data' }
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(room, `link-${name}`))
+  const own = [
+    ...[dataFolder, `${dataFolder}//`, `${dataFolder}/covers`, `${room}/books/../data`, `${room}/./data/.`, room, '/tmp/..'],
+    ...['link-data', 'link-data/covers', 'link-inside', 'link-twice', 'link-twice/../data'].map((name) => join(room, name)),
+    ...[`/proc/self/root${dataFolder}`, `/proc/thread-self/root${dataFolder}/covers`, join(room, `link-everything${dataFolder}`)],
+  ]
+  const system = ['/proc', '/proc/self', '/proc/self/fd', '/sys', '/sys/kernel', '/dev', '/dev/fd', '/dev/shm']
+  const bad = [...own, ...system, join(room, 'link-processes'), join(room, 'link-processes/self/task'), '/', '//', '/.', join(room, 'link-everything')]
+  const made = await request<{ id: string }>('POST', '/api/v1/libraries', { token, body: { name: 'Books', path: books } })
+  t.equal(made.status, 201)
+  for (const path of bad) {
+    const said = { error: 'invalid_value', details: { member: 'path' } }
+    const making = await request('POST', '/api/v1/libraries', { token, body: { name: 'Bad', path, scanImmediately: true } })
+    t.match({ status: making.status, json: making.json }, { status: 422, json: said }, `POST ${path}`)
+    const moving = await request('PATCH', `/api/v1/libraries/${made.json.id}`, { token, body: { path } })
+    t.match({ status: moving.status, json: moving.json }, { status: 422, json: said }, `PATCH ${path}`)
+  }
+  t.same(await database('libraries').select('path'), [{ path: books }], 'nothing was made or changed')
+})
+
 t.test('a library is made, shown, changed and taken away', async (t) => {
   const server = await openTestLibraries(t)
   const { ask, folder, ended, database } = server

@@ -41,6 +41,8 @@ export const VALUE_LENGTH_MAX = 256 * 1024
 export const TTL_SECONDS_MAX = 366 * 86_400
 const SLEEP_MS_MAX = 60_000
 const TEXT_LENGTH_MAX = 1024 * 1024
+/** As PostgreSQL reads one. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const refuse = (code: string, message: string): never => {
   throw new GuestError('thrown', message, code)
@@ -130,7 +132,7 @@ export function openHostCalls(parts: {
     'library.entries': async ({ cursor }, { granted, userId }) => {
       if (granted.library.length === 0) refuse('permission', 'This plugin may not read the library: its manifest does not ask for it.')
       if (userId === null) return refuse('permission', 'No reader is behind this call, so there is no library to read.')
-      if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && /^[0-9a-f-]{36}$/i.test(cursor)))
+      if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
         refuse('invalid_argument', 'The cursor is none that this server has given.')
       const entries = await listLibraryEntries(database, { userId }, (cursor as string | undefined) ?? null)
       return {

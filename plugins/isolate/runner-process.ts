@@ -77,6 +77,8 @@ const DYING_MS = 100
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** What a runner writes on its standard error is at most this much of the log; it has no reason to write any. */
 const STDERR_BYTES_MAX = 16 * 1024
+/** Headers have some hundred bytes. So many within a second are ten thousand messages and more, and take this thread some 40 ms. */
+const HEADER_BYTES_A_SECOND_MAX = 2 * 1024 * 1024
 const PAGE_BYTES = 4_096
 
 /** @param path of the program, which may read itself and what the runner may */
@@ -125,7 +127,8 @@ export function startRunner(
   const hear = (header: unknown, body: string): void => {
     // Of a chunk that brought several.
     if (death !== null) return
-    if ((header as { kind?: unknown } | null)?.kind !== 'ready') {
+    // Once: what says so again is as unwanted as anything else that nobody waits for.
+    if (begun === null || (header as { kind?: unknown } | null)?.kind !== 'ready') {
       listener.onFrame(header, body)
       return
     }
@@ -133,9 +136,23 @@ export function startRunner(
       pid = findChild(started) ?? started
       prepare(pid)
     }
-    begun?.resolve()
+    begun.resolve()
+    begun = null
   }
-  const read = createFrameReader(hear, (header, bodyBytes) => death === null && listener.isWanted(header, bodyBytes))
+  let second = 0
+  let headerBytesOfSecond = 0
+  const countHeader = (bytes: number): void => {
+    const now = Math.floor(performance.now() / 1_000)
+    if (now !== second) headerBytesOfSecond = 0
+    second = now
+    headerBytesOfSecond += bytes
+    if (headerBytesOfSecond > HEADER_BYTES_A_SECOND_MAX) throw new RangeError('More headers than any runner sends.')
+  }
+  const read = createFrameReader(hear, (header, bodyBytes, headerBytes) => {
+    if (death !== null) return false
+    countHeader(headerBytes)
+    return listener.isWanted(header, bodyBytes)
+  })
   socket.on('data', (chunk: Buffer) => {
     if (death !== null) return
     try {
@@ -152,8 +169,10 @@ export function startRunner(
   let written = 0
   child.stderr?.on('data', (chunk: Buffer) => {
     // What it says while it is being ended is of no use to anybody.
-    if (death !== null || written > STDERR_BYTES_MAX) return
+    if (death !== null) return
     written += chunk.length
+    // To read on and let it go would cost this thread as much as it can write.
+    if (written > STDERR_BYTES_MAX) child.stderr?.destroy()
     log.warn({ pid, text: chunk.toString('utf8', 0, STDERR_BYTES_MAX) }, 'A plugin runner wrote on its standard error')
   })
   child.on('error', die)

@@ -16,6 +16,15 @@ const flood = (step) => {
   more()
 }
 
+/** Writes without end, as fast as it is taken, or once in so many milliseconds. */
+const pour = (stream, bytes, everyMs) => {
+  const more = () => stream.write(bytes, () => (everyMs ? undefined : setImmediate(more)))
+  if (everyMs) setInterval(more, everyMs)
+  else more()
+}
+/** Some 30 KB of what takes long to build. */
+const COSTLY = Array(10_000).fill([])
+
 const tryTo = async (work) => {
   try {
     return String(await work()).slice(0, 100)
@@ -67,6 +76,11 @@ const ACTS = {
     const more = () => server.write(frame, more)
     more()
   },
+  // Headers alone, as large as they may be, of kinds that nobody counts, or fewer than are let go.
+  readies: () => pour(server, frameOf({ kind: 'ready', x: COSTLY })),
+  pongs: () => pour(server, frameOf({ kind: 'pong', x: COSTLY }), 2),
+  fatLine: (sandbox, id) => pour(server, frameOf({ kind: 'done', sandbox, id: id + 1e6, x: COSTLY }), 2),
+  shouts: () => pour(process.stderr, Buffer.alloc(65_536, 'x')),
   // Within what their kinds may have.
   deepFetch(sandbox, id) {
     send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'fetch' }, `{"payload":${'['.repeat(1_200_000)}${']'.repeat(1_200_000)}}`)

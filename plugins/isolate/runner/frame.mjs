@@ -41,7 +41,7 @@ export function frameOf(header, body = '') {
  * Puts frames together again from chunks of any size. What it returns throws at the first byte that is no frame: the other side cannot be
  * trusted any further then.
  * @param {(header: unknown, body: string) => void} onFrame
- * @param {(header: unknown, bodyBytes: number) => boolean} [isWanted] asked before any of the body is read; one that nobody wants is let go as it
+ * @param {(header: unknown, bodyBytes: number, headerBytes: number) => boolean} [isWanted] asked before any of the body is read; one that nobody wants is let go as it
  *   comes, and its frame is told with an empty one. Throws to end it all
  * @param {number} [headerBytesMax]
  * @returns {(chunk: Buffer) => void}
@@ -69,7 +69,7 @@ export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax
     } else if (part === HEADER) {
       header = JSON.parse(bytes.toString('utf8'))
       needed = bodyBytes
-      part = isWanted(header, bodyBytes) ? BODY : UNWANTED
+      part = isWanted(header, bodyBytes, bytes.length) ? BODY : UNWANTED
     } else {
       const body = part === BODY ? bytes.toString('utf8') : ''
       needed = LENGTHS_BYTES

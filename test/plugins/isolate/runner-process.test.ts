@@ -60,6 +60,26 @@ t.test(
   },
 )
 
+t.test('headers without end, of whatever kind, end their runner; what it writes on its standard error is not read without end', async (t) => {
+  const { open } = openGuests(t, { runnerPath })
+  const { call, fails } = open('act: 0', { concurrency: 1 })
+  await call('echo', 'x')
+  for (const act of ['readies', 'pongs', 'fatLine']) {
+    const before = process.threadCpuUsage()
+    const begun = performance.now()
+    t.match(await fails('act', { act }, LONG), { code: 'crash' }, act)
+    const { user, system } = process.threadCpuUsage(before)
+    const tookMs = performance.now() - begun
+    t.ok(tookMs < 5_000, `${act} was ended after ${Math.round(tookMs)} ms`)
+    t.ok((user + system) / 1_000 < 1_000, `for ${Math.round((user + system) / 1_000)} ms of this thread`)
+    t.equal(await call('echo', act, LONG), act)
+  }
+  const before = process.threadCpuUsage()
+  t.match(await fails('act', { act: 'shouts' }, { cpuMs: 10_000, wallMs: 3_000 }), { code: /crash|timeout/ })
+  const { user, system } = process.threadCpuUsage(before)
+  t.ok((user + system) / 1_000 < 500, `${Math.round((user + system) / 1_000)} ms of this thread for what it wrote`)
+})
+
 t.test('a runner that stops reading, or is stopped, is ended, and what was meant for it is let go', async (t) => {
   const { open } = openGuests(t, { runnerPath })
   const { call, fails } = open('act: 0', { concurrency: 16 })

@@ -47,7 +47,14 @@ interface Held {
  */
 export function watchConnections(
   http: Server,
-  options: { perAddress: number; isProxy: (address: string) => boolean; log: Log; connectionsMax?: number; firstByteMs?: number; stalledMs?: number },
+  options: {
+    perAddress: number
+    isProxy: (address: string) => boolean
+    log: Log
+    connectionsMax?: number
+    firstByteMs?: number
+    stalledMs?: number
+  },
 ): Connections {
   const { perAddress, isProxy, log, stalledMs = STALLED_MS } = options
   const max = options.connectionsMax ?? roomForConnections()

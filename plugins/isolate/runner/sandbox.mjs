@@ -114,7 +114,9 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
     clearTimers()
     // With a debugger in it: it has gone by itself, and its thread never comes back; or it was stopped, and would only go on.
     if (inspection?.isAttached() && code === 'memory') return onEnd(code, message, true)
-    dispose().then(letGo).then((isStuck) => onEnd(code, message, isStuck))
+    dispose()
+      .then(letGo)
+      .then((isStuck) => onEnd(code, message, isStuck))
   }
   const dispose = async () => {
     // An isolate that goes with its debugger in it never gets to an end. One without is disposed at once, before anybody waits for anything.

@@ -44,5 +44,8 @@ t.test('the command makes no library of the data folder or a folder of the syste
     t.match(`${stdout}${stderr}`, /data folder/, 'mounted elsewhere')
   }
   t.same(await database('libraries').select('path'), [])
-  t.match(await runCommand(words(path.join(room, 'books')), { env: { DATABASE_URL: url } }), { code: 0, output: /Added the library "books"/ })
+  t.match(await runCommand(words(path.join(room, 'books')), { env: { DATABASE_URL: url } }), {
+    code: 0,
+    output: /Added the library "books"/,
+  })
 })

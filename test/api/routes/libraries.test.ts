@@ -71,7 +71,16 @@ t.test('no library is made of the data folder or a folder of the system, nor mov
     ...[`/proc/self/root${dataFolder}`, `/proc/thread-self/root${dataFolder}/covers`, join(room, `link-everything${dataFolder}`)],
   ]
   const system = ['/proc', '/proc/self', '/proc/self/fd', '/sys', '/sys/kernel', '/dev', '/dev/fd', '/dev/shm']
-  const bad = [...own, ...system, join(room, 'link-processes'), join(room, 'link-processes/self/task'), '/', '//', '/.', join(room, 'link-everything')]
+  const bad = [
+    ...own,
+    ...system,
+    join(room, 'link-processes'),
+    join(room, 'link-processes/self/task'),
+    '/',
+    '//',
+    '/.',
+    join(room, 'link-everything'),
+  ]
   const made = await request<{ id: string }>('POST', '/api/v1/libraries', { token, body: { name: 'Books', path: books } })
   t.equal(made.status, 201)
   for (const path of bad) {

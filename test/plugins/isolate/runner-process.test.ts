@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('headers without end, of whatever kind, end their runner; what it writes on its standard error is not read without end', async (t) => {
+t.test('headers without end end their runner, and what it writes on its standard error is not read without end', async (t) => {
   const { open } = openGuests(t, { runnerPath })
   const { call, fails } = open('act: 0', { concurrency: 1 })
   await call('echo', 'x')

@@ -5,7 +5,8 @@
  * @typedef {object} Inspection
  * @property {() => boolean} isAttached
  * @property {() => void} attach
- * @property {() => Promise<void> | null} detach lets the debugger go; resolves when the isolate may be disposed, null where it may be at once
+ * @property {() => Promise<boolean> | null} detach lets the debugger go; tells when the isolate may be disposed, and false where it never may be: its
+ *   process has to go. Null where it may be at once
  * @property {(text: string) => void} send
  * @property {() => void} begin
  * @property {Promise<void>} begun when the program may start
@@ -21,10 +22,24 @@ const MESSAGE_LENGTH_MAX = 10_000_000
 const PARTING = ['Profiler.disable', 'HeapProfiler.disable', 'Debugger.disable', 'Runtime.disable']
 const PARTED = NUDGED + PARTING.length
 /** An isolate reads its messages within milliseconds, unless it is inside one of the built-in functions that nothing can interrupt. */
-const PARTING_MS_MAX = 100
+const SILENT_MS_MAX = 2_000
+const LEAVING_MS = 5
+/** One that computes has no time for a visit; a session that was told to go is gone by then. */
+const VISIT_MS_MAX = 500
 
-/** @param {Promise<unknown>} work */
-const within = (work) => Promise.race([work.catch(() => {}), new Promise((resolve) => setTimeout(resolve, PARTING_MS_MAX))])
+/** @param {Promise<unknown>} work @param {number} ms @returns {Promise<boolean>} whether it was done in time */
+const within = (work, ms) => {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  const done = work.then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([done, late]).finally(() => clearTimeout(timer))
+}
 
 /**
  * The debugger of an isolate, for whoever writes what runs in it.
@@ -36,7 +51,7 @@ const within = (work) => Promise.race([work.catch(() => {}), new Promise((resolv
 export function openInspection(isolate, { onMessage, onMemory }) {
   /** @type {ReturnType<typeof openSession> | null} */
   let current = null
-  /** @type {Promise<void> | null} */
+  /** @type {Promise<boolean> | null} */
   let parting = null
   let begin = () => {}
   /** @type {Promise<void>} */
@@ -50,15 +65,18 @@ export function openInspection(isolate, { onMessage, onMemory }) {
     let unanswered = 0
     /** @type {NodeJS.Timeout | undefined} */
     let nudging
-    let parted = () => {}
+    let nudges = 0
+    let isParted = false
+    let onSilent = () => {}
 
     const stopNudging = () => {
       clearInterval(nudging)
       nudging = undefined
     }
     const nudge = () => {
-      if (unanswered > 0 && !isolate.isDisposed) session.dispatchProtocolMessage(NUDGE)
-      else stopNudging()
+      if (unanswered === 0 || isolate.isDisposed) return stopNudging()
+      nudges += 1
+      session.dispatchProtocolMessage(NUDGE)
     }
     /** @param {string} text */
     const send = (text) => {
@@ -67,10 +85,14 @@ export function openInspection(isolate, { onMessage, onMemory }) {
       session.dispatchProtocolMessage(text)
     }
     session.onResponse = (/** @type {number} */ id, /** @type {string} */ text) => {
-      if (id === NUDGED) return
-      unanswered = Math.max(unanswered - 1, 0)
-      if (id === PARTED) parted()
-      if (!isCurrent) return
+      if (id === NUDGED) nudges -= 1
+      else unanswered = Math.max(unanswered - 1, 0)
+      if (id === PARTED) {
+        isParted = true
+        stopNudging()
+      }
+      if (isParted && nudges === 0) onSilent()
+      if (id === NUDGED || !isCurrent) return
       const message = `An answer of ${text.length} characters is beyond the ${MESSAGE_LENGTH_MAX} that are passed on.`
       onMessage(text.length > MESSAGE_LENGTH_MAX ? JSON.stringify({ id, error: { code: -32_000, message } }) : text)
     }
@@ -90,14 +112,21 @@ export function openInspection(isolate, { onMessage, onMemory }) {
         isCurrent = false
         /** @type {Promise<void>} */
         const silent = new Promise((resolve) => {
-          parted = resolve
+          onSilent = resolve
         })
         for (const [at, method] of PARTING.entries()) send(JSON.stringify({ id: NUDGED + 1 + at, method }))
-        await within(silent)
+        const isSilent = await within(silent, SILENT_MS_MAX)
         stopNudging()
-        if (isolate.isDisposed) return
+        // Its last answer is here before the thread that sent it has left the session.
+        await new Promise((resolve) => setTimeout(resolve, LEAVING_MS))
+        if (isolate.isDisposed) return true
+        if (!isSilent) return false
         session.dispose()
-        await within(isolate.compileScript('0').then((script) => script.release()))
+        await within(
+          isolate.compileScript('0').then((script) => script.release()),
+          VISIT_MS_MAX,
+        )
+        return true
       },
     }
   }
@@ -111,9 +140,10 @@ export function openInspection(isolate, { onMessage, onMemory }) {
       if (current === null || isolate.isDisposed) return parting
       const left = current.part()
       current = null
-      const before = parting
-      const both = Promise.all([before, left]).then(() => {
-        if (parting === both) parting = null
+      const before = parting ?? Promise.resolve(true)
+      const both = Promise.all([before, left]).then(([first, second]) => {
+        if (parting === both && first && second) parting = null
+        return first && second
       })
       parting = both
       return parting

@@ -121,11 +121,13 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
   const dispose = async () => {
     // An isolate that goes with its debugger in it never gets to an end. One without is disposed at once, before anybody waits for anything.
     const parting = inspection?.detach()
-    if (parting) await parting
+    if (parting && !(await parting)) return false
     if (!isolate.isDisposed) isolate.dispose()
+    return true
   }
-  /** Whether what was inside is there still after it had to go. */
-  const letGo = async () => {
+  /** Whether what was inside is there still after it had to go. @param {boolean} isDisposed */
+  const letGo = async (isDisposed) => {
+    if (!isDisposed) return true
     const patience = new Promise((resolve) => setTimeout(resolve, LET_GO_MS, true))
     return (await Promise.race([patience, Promise.allSettled(inside)])) === true
   }

@@ -4,7 +4,7 @@ import t from 'tap'
 
 t.setTimeout(120_000)
 
-const TURNS = 60
+const TURNS = 30
 const sandboxUrl = new URL('../../../../plugins/isolate/runner/sandbox.mjs', import.meta.url).href
 
 /** Opens isolates one after another, has each debugged as `debug` says, closes it, and prints how many there were. */

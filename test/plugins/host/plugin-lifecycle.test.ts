@@ -201,31 +201,36 @@ t.test('an update that somebody else has agreed to meanwhile is not thrown away'
 })
 
 t.test('a plugin that another server has stopped is not started by its last failure', async (t) => {
-  const late = saying('two').replace(`throw new Error('no good')`, `{ await ctx.sleep(300); throw new Error('no good') }`)
+  const late = saying('two').replace(
+    `if (query === 'bad') throw`,
+    `if (query === 'late') await ctx.sleep(3_000)\n    if (query !== 'a') throw`,
+  )
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
   await host.install(pluginOf(late, { version: '2.0.0' }), { userId: null })
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'))
-  const last = ask('bad')
+  const last = ask('late')
   last.catch(() => {})
-  await sleep(100)
+  // It is under way, and long from its end.
+  await sleep(1_000)
   await other.setEnabled(id, false)
   await t.rejects(last, { code: 'unavailable' })
   t.match(await host.get(id), { state: 'disabled' })
 })
 
 t.test('what breaks its sandbox while another server stops it stays stopped', async (t) => {
-  const bomb = saying('one').replace(`throw new Error('no good')`, '{ await ctx.sleep(300); for (;;); }')
+  const bomb = saying('one').replace(`if (query === 'bad') throw`, `if (query === 'late') await ctx.sleep(3_000)\n    for (;;);\n    throw`)
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(bomb, { limits: { cpuMs: 100 } })
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
   for (let times = 0; times < 2; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
-  const last = ask('bad')
+  const last = ask('late')
   last.catch(() => {})
-  await sleep(100)
+  // It is under way, and long from its end.
+  await sleep(1_000)
   await other.setEnabled(id, false)
   await t.rejects(last, { code: 'unavailable' })
   t.match(await host.get(id), { state: 'disabled' })

@@ -35,6 +35,9 @@ const SWEEP_MS = 20
 /** Browsers send 20 to 30. */
 const HEADERS_MAX = 100
 
+/** Requests of one connection that wait for their answers: browsers send one, the most patient of programs ten. Node reads all that have come at once. */
+const PIPELINED_MAX = 20
+
 /** Of a part of the path that names something, percent-encoded: identifiers of services have 200 letters of whatever alphabet. */
 const PARAMETER_LENGTH_MAX = 2_000
 
@@ -85,6 +88,11 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   // Sees every request before restify does anything with it: here a hostile Host header is caught, which would throw outside of
   // any handler when the router parses it.
   app.first((request, response) => {
+    // Thousands fit into one packet, and nobody else would have a turn before the last of them.
+    if (request.socket.destroyed || connections.answersOf(request.socket).size >= PIPELINED_MAX) {
+      request.socket.destroy()
+      return false
+    }
     const socketAddress = request.socket.remoteAddress ?? ''
     const exchange: Exchange<Services> = {
       request,

@@ -161,6 +161,20 @@ t.test('one slow connection of each of many addresses makes room when it is stal
   t.notOk(moving.isClosed)
 })
 
+t.test('thousands of requests in one packet hold nobody up', async (t) => {
+  const { port } = await openTestServer(t, { routes, admin: false })
+  const few = await connect(t, port, ASK(0).repeat(10))
+  t.ok(await comes(() => few.text.split('200 OK').length === 11), 'some are answered')
+  await connect(t, port, ASK(0))
+  const before = process.threadCpuUsage()
+  const line = await connect(t, port, ASK(0).repeat(5_000))
+  await line.closed
+  const { user, system } = process.threadCpuUsage(before)
+  t.ok((user + system) / 1_000 < 700, `${Math.round((user + system) / 1_000)} ms of this thread`)
+  const again = await connect(t, port, ASK(0))
+  t.ok(await comes(() => again.text.includes('200 OK')))
+})
+
 t.test('a trusted proxy stands for many', async (t) => {
   const settings = { connectionsPerAddress: 8, trustedProxies: ['127.0.0.1'] }
   const { port } = await openTestServer(t, { routes, admin: false, settings })

@@ -24,6 +24,8 @@ interface Shape {
 const LISTS_OF_RECORDS = new Set(['authors', 'awards', 'subjects'])
 /** Members of an object that may have any. */
 const MEMBERS = 50
+/** Of one entry of a list, where all together have room for more entries than there may be. */
+const ITEM_ROOM = 2_000
 /** What a pattern takes is known by name only; most take a word. */
 const WORD = 'word'
 /** Letters that are compared, folded and searched in more than one way. */
@@ -38,7 +40,8 @@ const fillerOf = (length: number): string => LETTERS.repeat(Math.ceil(length / L
  * @param known values by the name of a member; arrays for members that are lists
  */
 export function largestOf(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
-  if (known[name] !== undefined) return known[name]
+  const value = known[name]
+  if (value !== undefined) return Array.isArray(value) ? value.slice(0, shape.maxItems ?? value.length) : value
   if (shape.enum) return shape.enum.at(-1)
   if (shape.const !== undefined) return shape.const
   if (shape.anyOf) {
@@ -71,7 +74,7 @@ function largestObject(shape: Shape, room: number, known: Known & Record<string,
 }
 
 function largestArray(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
-  const one = largestOf(shape.items ?? {}, name, Math.min(room, 2_000), known)
+  const one = largestOf(shape.items ?? {}, name, Math.max(Math.min(room, ITEM_ROOM), Math.floor(room / (shape.maxItems ?? 1_000)) - 2), known)
   const count = Math.min(shape.maxItems ?? 1_000, Math.max(1, Math.floor(room / (sizeOf(one) + 1))))
   if (Array.isArray(shape.items?.enum)) return shape.items.enum.slice(0, count)
   const list = Array.from({ length: count }, (_, index) => distinct(shape.items ?? {}, one, index))

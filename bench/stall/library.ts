@@ -3,16 +3,20 @@ import { join } from 'node:path'
 import type { Endpoint } from '#api/http/endpoint.ts'
 import { routes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
+import { NAMES } from '#bench/stall/bodies.ts'
 import { copyToAll } from '#bench/stall/copies.ts'
+import { send } from '#bench/stall/input.ts'
 import { largestOf } from '#bench/stall/largest.ts'
 import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import type { Field } from '#core/metadata/field.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { awaitScan, type RunningServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 /** What a page of a list holds at most; every record is as large as its limits allow. */
 export const RECORDS = 500
-const TITLES = 50
+/** One fewer than there may be, so that one can be added. */
+const TITLES = ALTERNATE_TITLES_MAX - 1
 const SCAN_MS = 300_000
 /** Of one change, which takes at most 512 KB. */
 const PATCH_ROOM = 380_000
@@ -35,15 +39,20 @@ export const VALID = {
 
 export interface PlantedLibrary {
   libraryId: string
+  /** The first is the book of the first series. */
   bookIds: string[]
   seriesIds: string[]
+  /** Its file is damaged. */
+  brokenBookId: string
   /** Of all the series, and of all the books. */
   collectionId: string
   readListId: string
 }
 
-/** A folder of comics, each a series of its own. */
+/** A folder of comics, each a series of its own, and one that cannot be read. */
 export function writeFolder(folder: string, records: number): void {
+  mkdirSync(join(folder, 'Series 0'), { recursive: true })
+  writeFileSync(join(folder, 'Series 0', 'Broken.cbz'), Buffer.alloc(1_000, 'broken'))
   for (let index = 0; index < records; index++) {
     mkdirSync(join(folder, `Series ${index}`), { recursive: true })
     writeFileSync(
@@ -60,8 +69,13 @@ export async function plantLibrary(server: RunningServer, folder: string, dataFo
   await awaitScan(server, libraryId, { analysed: true, timeoutMs: SCAN_MS })
   const idsOf = async (kind: string) =>
     (await server.get<{ data: { id: string }[] }>(`/api/v1/${kind}?pageSize=${RECORDS}`)).data.map(({ id }) => id)
-  const [bookIds, seriesIds] = [await idsOf('books'), await idsOf('series')]
-  const [book = '', series = ''] = [bookIds[0], seriesIds[0]]
+  const broken = await server.get<{ groups: { books: { book: { id: string } }[] }[] }>('/api/v1/books/errors')
+  const brokenBookId = broken.groups[0]?.books[0]?.book.id ?? ''
+  const [bookIds, seriesIds] = [(await idsOf('books')).filter((id) => id !== brokenBookId), await idsOf('series')]
+  const [book = ''] = bookIds
+  const { data: ownBooks } = await server.get<{ data: { id: string; seriesId: string }[] }>(`/api/v1/books?pageSize=${RECORDS}`)
+  const series = ownBooks.find(({ id }) => id === book)?.seriesId ?? ''
+  seriesIds.sort((a, b) => Number(b === series) - Number(a === series))
   await enlarge(server, 'books', book)
   await enlarge(server, 'series', series)
   for (let number = 0; number < TITLES; number++) {
@@ -70,11 +84,15 @@ export async function plantLibrary(server: RunningServer, folder: string, dataFo
       title: `Title ${number} `.repeat(40).trim(),
     })
   }
+  for (const taxonomy of ['tags', 'genres']) {
+    await send(server, 'PUT', `/api/v1/series/${series}/${taxonomy}`, { [taxonomy]: NAMES })
+    await send(server, 'POST', `/api/v1/books/bulk/${taxonomy}`, { bookIds: [book], add: NAMES, remove: [] })
+  }
   await copyToAll(dataFolder, 'book', book)
   await copyToAll(dataFolder, 'series', series)
   const { id: collectionId } = await server.post<{ id: string }>('/api/v1/collections', { name: 'Large', seriesIds })
   const { id: readListId } = await server.post<{ id: string }>('/api/v1/read-lists', { name: 'Large', bookIds })
-  return { libraryId, bookIds, seriesIds, collectionId, readListId }
+  return { libraryId, bookIds, seriesIds, brokenBookId, collectionId, readListId }
 }
 
 /** Gives one record the largest metadata: by several requests, because one has room for a part of it only. */

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import sharp from 'sharp'
+import { largePlugin } from '#bench/stall/plugin.ts'
+import { READING_LIST_ENTRIES_MAX } from '#core/shelf/reading-list.ts'
+
+/** Files for every route that takes one: valid, and as large as they may be. */
+
+const COVER_BYTES_MAX = 20 * 1_048_576
+/** Noise is what no format makes smaller; three bytes of a PNG are one pixel of it. */
+const NOISE_SIDE = 2_600
+const LIST_BYTES_MAX = 2 * 1_048_576
+const MAP_BYTES = 8 * 1_048_576 - 1_000
+/** Of the text beside the program, which is compressed to three quarters. */
+const COMMENT_BYTES = 1_700_000
+
+let pictures: Promise<Record<'PNG' | 'JPEG', Buffer>> | null = null
+
+/** Pictures just below the largest cover; made once. */
+export function largePictures(): Promise<Record<'PNG' | 'JPEG', Buffer>> {
+  pictures ??= (async () => {
+    const noise = (side: number) => sharp(randomBytes(side * side * 3), { raw: { width: side, height: side, channels: 3 } })
+    const [png, jpeg] = await Promise.all([
+      noise(NOISE_SIDE).png({ compressionLevel: 0 }).toBuffer(),
+      noise(NOISE_SIDE).jpeg({ quality: 100, chromaSubsampling: '4:4:4' }).toBuffer(),
+    ])
+    for (const file of [png, jpeg]) if (file.length > COVER_BYTES_MAX) throw new Error(`A cover of ${file.length} bytes is too large.`)
+    return { PNG: png, JPEG: jpeg }
+  })()
+  return pictures
+}
+
+/** As many books as a reading list may have, all of them in the library by a name that many series have, with names as long as the file may be. */
+export function largeReadingList(): Buffer {
+  const longest = Math.floor(LIST_BYTES_MAX / READING_LIST_ENTRIES_MAX) - 80
+  const entries = Array.from({ length: READING_LIST_ENTRIES_MAX }, (_, index) => {
+    const series = `Élan ${index} vital – ß `.repeat(30).slice(0, longest * 0.8)
+    return `<Book Series="${series}" Number="${index}" Volume="2020" Year="2020"/>`
+  })
+  return Buffer.from(`<ReadingList><Name>Large</Name><Books>${entries.join('')}</Books></ReadingList>`)
+}
+
+/** A package of nearly 10 MB: its map cannot be made smaller. */
+export function largePackage(version: string): Buffer {
+  return largePlugin(version, {
+    comment: randomBytes((COMMENT_BYTES * 3) / 4).toString('base64'),
+    map: randomBytes(MAP_BYTES),
+  })
+}

@@ -29,12 +29,13 @@ export function largePictures(): Promise<Record<'PNG' | 'JPEG', Buffer>> {
   return pictures
 }
 
-/** As many books as a reading list may have, all of them in the library by a name that many series have, with names as long as the file may be. */
-export function largeReadingList(): Buffer {
-  const longest = Math.floor(LIST_BYTES_MAX / READING_LIST_ENTRIES_MAX) - 80
+/** As many books as a reading list may have, in as many bytes; some of them are in the library, by the name that all its series have. */
+export function largeReadingList(title: string): Buffer {
+  const escaped = title.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
+  const known = Math.min(READING_LIST_ENTRIES_MAX / 2, Math.floor(LIST_BYTES_MAX / 2 / (Buffer.byteLength(escaped) + 80)))
   const entries = Array.from({ length: READING_LIST_ENTRIES_MAX }, (_, index) => {
-    const series = `Élan ${index} vital – ß `.repeat(30).slice(0, longest * 0.8)
-    return `<Book Series="${series}" Number="${index}" Volume="2020" Year="2020"/>`
+    const series = index < known ? escaped : `Élan ${index} vital – ß `.repeat(10).slice(0, 120)
+    return `<Book Series="${series}" Number="${index < known ? 1 : index}" Volume="2020" Year="2020"/>`
   })
   return Buffer.from(`<ReadingList><Name>Large</Name><Books>${entries.join('')}</Books></ReadingList>`)
 }

@@ -44,11 +44,12 @@ export function inputsOf(route: Route<Services>, ids: Planted): Input[] | { unkn
     ...(reason !== undefined && { mayBeRefused: reason }),
   }
   const { body, upload, bodyBytesMax = BODY_BYTES_MAX } = route as Endpoint<Services>
-  if (upload) return uploadsOf(at, bodyBytesMax)
+  if (upload) return uploadsOf(at, bodyBytesMax, ids)
   if (!body) return [{ ...at, what: 'largest answer', prepare: async (server) => await prepare?.(server, ids) }]
   const makeBodies = () => BODIES[key]?.(ids) ?? { 'largest body': largestBody(route, body, bodyBytesMax, known) }
   const inputs: Input[] = Object.entries(makeBodies()).map(([what, value]) => ({
     ...{ ...at, ...jsonOf(value), what },
+    ...(REFUSALS[`${key} (${what})`] !== undefined && { mayBeRefused: REFUSALS[`${key} (${what})`] as string }),
     prepare: async (server) => {
       const prepared = await prepare?.(server, ids)
       return { ...jsonOf(makeBodies()[what]), ...prepared }
@@ -118,8 +119,7 @@ function knownOf(route: Route<Services>, ids: Planted): Known {
   return {
     ...{ pageNumber: 1, source: 'mal', page: 1, pageSize: 500, full: true, format: 'webp', width: 2000, currentPage: 1, query: 'largest' },
     // As many as there may be.
-    ...{ tags: NAMES, genres: NAMES, add: NAMES, remove: NAMES },
-    ...(isLock ? {} : VALID),
+    ...(isLock ? {} : { tags: NAMES, genres: NAMES, add: NAMES, remove: NAMES, ...VALID }),
     ...{ collectionId: ids.collectionId, readListId: ids.readListId, libraryId: ids.libraryId, seriesId: ids.seriesIds[0] },
     ...{ pluginId: ids.pluginId, userId: ids.userId, apiKeyId: ids.apiKeyId, jobId: ids.jobId, exportId: ids.exportId },
     ...{ taskId: ids.taskId, titleId: ids.titleId, repositoryId: ids.repositoryId, callId: ids.callId },
@@ -148,7 +148,7 @@ function queryOf(route: Route<Services>, known: Known): string {
   return query.toString()
 }
 
-function uploadsOf(at: Omit<Input, 'what'>, bytesMax: number): Input[] {
+function uploadsOf(at: Omit<Input, 'what'>, bytesMax: number, ids: Planted): Input[] {
   const headers = { 'content-type': 'multipart/form-data; boundary=b' }
   const form = (file: Buffer, head = '') =>
     Buffer.concat([
@@ -163,7 +163,7 @@ function uploadsOf(at: Omit<Input, 'what'>, bytesMax: number): Input[] {
     ...{ ...at, what, headers },
     prepare: async () => ({ headers, body: form(await make()) }),
   })
-  if (/read-lists/.test(at.route)) return [valid('largest reading list', largeReadingList), ...hostile]
+  if (/read-lists/.test(at.route)) return [valid('largest reading list', () => largeReadingList(ids.seriesTitle)), ...hostile]
   if (!/cover/.test(at.route)) {
     let minor = 1
     return [valid('largest package', () => largePackage(`1.${++minor}.0`)), ...hostile]

@@ -74,7 +74,12 @@ function largestObject(shape: Shape, room: number, known: Known & Record<string,
 }
 
 function largestArray(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
-  const one = largestOf(shape.items ?? {}, name, Math.max(Math.min(room, ITEM_ROOM), Math.floor(room / (shape.maxItems ?? 1_000)) - 2), known)
+  const one = largestOf(
+    shape.items ?? {},
+    name,
+    Math.max(Math.min(room, ITEM_ROOM), Math.floor(room / (shape.maxItems ?? 1_000)) - 2),
+    known,
+  )
   const count = Math.min(shape.maxItems ?? 1_000, Math.max(1, Math.floor(room / (sizeOf(one) + 1))))
   if (Array.isArray(shape.items?.enum)) return shape.items.enum.slice(0, count)
   const list = Array.from({ length: count }, (_, index) => distinct(shape.items ?? {}, one, index))

@@ -44,6 +44,8 @@ export interface PlantedLibrary {
   seriesIds: string[]
   /** Its file is damaged. */
   brokenBookId: string
+  /** Of every series. */
+  seriesTitle: string
   /** Of all the series, and of all the books. */
   collectionId: string
   readListId: string
@@ -92,7 +94,9 @@ export async function plantLibrary(server: RunningServer, folder: string, dataFo
   await copyToAll(dataFolder, 'series', series)
   const { id: collectionId } = await server.post<{ id: string }>('/api/v1/collections', { name: 'Large', seriesIds })
   const { id: readListId } = await server.post<{ id: string }>('/api/v1/read-lists', { name: 'Large', bookIds })
-  return { libraryId, bookIds, seriesIds, brokenBookId, collectionId, readListId }
+  const { data: named } = await server.get<{ data: { title: string }[] }>('/api/v1/series?pageSize=1')
+  const seriesTitle = named[0]?.title ?? ''
+  return { libraryId, bookIds, seriesTitle, seriesIds, brokenBookId, collectionId, readListId }
 }
 
 /** Gives one record the largest metadata: by several requests, because one has room for a part of it only. */

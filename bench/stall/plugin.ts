@@ -32,7 +32,10 @@ export const LIKE_TITLES = 'titles'
 
 /** A configuration as large as it may be, by which its reader also says how it shall answer. */
 export function largeConfig(answer: string): Record<string, string> {
-  const members = Array.from({ length: CONFIG_MEMBERS }, (_, index) => [`text${index}`, 'Élan vital '.repeat(950)] as const)
+  const members = Array.from(
+    { length: CONFIG_MEMBERS },
+    (_, index) => [`text${index}`, 'Élan vital '.repeat(CONFIG_MEMBER_LENGTH / 11 - 1)] as const,
+  )
   return { answer, ...Object.fromEntries(members) }
 }
 

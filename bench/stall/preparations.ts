@@ -12,6 +12,7 @@ const NOT_OFFERED = 'the plugin has no such thing'
 
 /** Routes that nothing can be taken by here, and why. */
 export const REFUSALS: Record<string, string> = {
+  'POST /api/v1/auth/login (nobody)': 'nobody has this name',
   'POST /api/v1/setup/initialize': 'the server has its administrator',
   'GET /api/v1/user/plugins/oauth/callback': NO_CONNECTION,
   'POST /api/v1/user/plugins/:pluginId/oauth/start': NOT_OFFERED,
@@ -39,22 +40,23 @@ const startTask = async (server: RunningServer, ids: Planted): Promise<string> =
   return taskId
 }
 
-/** Applies the largest answer, and undoes that. */
+/** Applies the largest answer to a record of which nobody says anything, so that there is much to undo. */
 const applied =
-  (kind: 'books' | 'series', idOf: (ids: Planted) => string): Prepare =>
+  (kind: 'books' | 'series'): Prepare =>
   async (server, ids) => {
     await enable(server, ids)
-    const path = `/api/v1/${kind}/${idOf(ids)}/metadata`
-    await send(server, 'PATCH', path, { summary: randomUUID(), publisher: randomUUID() })
-    const done = await send(server, 'POST', `${path}/apply`, { pluginId: ids.pluginId, externalId: 'largest', dryRun: false })
-    const { applicationId } = (done ?? {}) as { applicationId?: string }
-    return { path: `${path}/applications/${applicationId ?? randomUUID()}/undo` }
+    const path = `/api/v1/${kind}/${(kind === 'books' ? ids.bookIds : ids.seriesIds).at(-1)}/metadata`
+    await send(server, 'PUT', path, {})
+    await send(server, 'POST', `${path}/apply`, { pluginId: ids.pluginId, externalId: 'largest', dryRun: false })
+    const applications = Object.values(((await send(server, 'GET', `${path}/applications`)) ?? {}) as object).find(Array.isArray) ?? []
+    const last = (applications as { id: string; undoneAt: string | null }[]).find(({ undoneAt }) => undoneAt === null)
+    return { path: `${path}/applications/${last?.id ?? randomUUID()}/undo` }
   }
 
 /** A name that a unique one is among. */
 const named =
   (path: string, body: Record<string, unknown>): Prepare =>
-  async () => ({ path, ...jsonOf({ ...body, name: `${randomUUID()} ${'Élan vital '.repeat(5)}` }) })
+  async () => ({ path, ...jsonOf({ ...body, name: `${randomUUID()} ${'Élan vital '.repeat(5)}`.trim() }) })
 
 export const PREPARATIONS: Record<string, Prepare> = {
   'POST /api/v1/auth/refresh': async (server) => {
@@ -67,10 +69,14 @@ export const PREPARATIONS: Record<string, Prepare> = {
     for (const { id } of titles.slice(48)) if (id !== titleId) await send(server, 'DELETE', `${path}/${id}`)
     return jsonOf({ label: 'x'.repeat(50), title: randomUUID().padEnd(500, ' vital') })
   },
-  'POST /api/v1/series/:seriesId/tags': async (server, { seriesIds }) =>
-    void (await send(server, 'PUT', `/api/v1/series/${seriesIds[0]}/tags`, { tags: [] })) as undefined,
-  'POST /api/v1/series/:seriesId/genres': async (server, { seriesIds }) =>
-    void (await send(server, 'PUT', `/api/v1/series/${seriesIds[0]}/genres`, { genres: [] })) as undefined,
+  'POST /api/v1/series/:seriesId/tags': async (server, { seriesIds }) => {
+    await send(server, 'PUT', `/api/v1/series/${seriesIds[0]}/tags`, { tags: [] })
+    return jsonOf({ name: 'x'.repeat(100) })
+  },
+  'POST /api/v1/series/:seriesId/genres': async (server, { seriesIds }) => {
+    await send(server, 'PUT', `/api/v1/series/${seriesIds[0]}/genres`, { genres: [] })
+    return jsonOf({ name: 'x'.repeat(100) })
+  },
   'POST /api/v1/series/:seriesId/sharing-tags': async (server, { seriesIds, sharingTagIds }) =>
     void (await send(server, 'PUT', `/api/v1/series/${seriesIds[0]}/sharing-tags`, { sharingTagIds: sharingTagIds.slice(1) })) as undefined,
   'POST /api/v1/tasks/:taskId/cancel': async (server, ids) => ({ path: `/api/v1/tasks/${await startTask(server, ids)}/cancel` }),
@@ -86,8 +92,10 @@ export const PREPARATIONS: Record<string, Prepare> = {
     named(`/api/v1/read-lists/${ids.readListId}`, { summary: 'x'.repeat(4_000) })(server, ids),
   'DELETE /api/v1/user/want-to-read/:seriesId': async (server, { seriesIds }) =>
     void (await send(server, 'PUT', `/api/v1/user/want-to-read/${seriesIds[0]}`)) as undefined,
-  'POST /api/v1/books/:bookId/metadata/applications/:applicationId/undo': applied('books', ({ bookIds }) => bookIds[0] as string),
-  'POST /api/v1/series/:seriesId/metadata/applications/:applicationId/undo': applied('series', ({ seriesIds }) => seriesIds[0] as string),
+  'POST /api/v1/books/:bookId/metadata/applications/:applicationId/undo': applied('books'),
+  'POST /api/v1/series/:seriesId/metadata/applications/:applicationId/undo': applied('series'),
+  'POST /api/v1/user/plugins/:pluginId/enable': async (server, ids) =>
+    void (await send(server, 'POST', `/api/v1/user/plugins/${ids.pluginId}/disable`)) as undefined,
   // One of them disables the plugin, another goes back to the version before.
   ...Object.fromEntries(
     [

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { type ExportDraft, openExportDraft, removeExportFiles } from '#core/export/export-file.ts'
 import { openExportWriter } from '#core/export/export-format.ts'
 import { countRecords, listRecords, readExport } from '#core/export/export-query.ts'
+import { recordSlices } from '#core/export/record-slices.ts'
 import { beginExport, completeExport, countBytes, type ExportRecordRow, handBackExport } from '#core/export/series-export-store.ts'
 import { FinalFailure, type TaskHandler, type TaskRun } from '#core/task/task.ts'
 
@@ -65,7 +66,7 @@ async function writeRecords(
   await draft.write(writer.start())
   for await (const page of listRecords(snapshot, view, columns)) {
     run.signal.throwIfAborted()
-    await draft.write(page.map((record) => writer.add(record)).join(''))
+    for await (const text of recordSlices(writer, page)) await draft.write(text)
     rows += page.length
     run.progress(rows, total)
     if (draft.bytes > room) {

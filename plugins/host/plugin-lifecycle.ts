@@ -25,7 +25,7 @@ import { GuestError } from '#plugins/isolate/guest-error.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/manifest/permissions.ts'
 import { readConfig } from '#plugins/manifest/plugin-config.ts'
-import { readPackage } from '#plugins/package/plugin-package.ts'
+import { readPackageBeside } from '#plugins/package/package-reader.ts'
 import { checkUpgrade, compareVersions } from '#plugins/package/upgrade.ts'
 
 export interface Installation {
@@ -168,7 +168,7 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
 
   return {
     async install(bytes, { userId, expected, trustNewKey = false }) {
-      const { manifest, code, readme, sha256, signedBy } = readPackage(bytes)
+      const { manifest, code, readme, sha256, signedBy } = await readPackageBeside(bytes)
       if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
         refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which is not what the repository says.`)
       await refuseRevoked(manifest.id, { version: manifest.version, sha256 })

@@ -89,6 +89,24 @@ export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | nu
   return files
 }
 
+/** How many bytes its files have as its directory says, beyond which none is unpacked; infinite for what is no package, and may hold anything. */
+export function unpackedBytes(bytes: Buffer): number {
+  try {
+    const endAt = bytes.length - 22
+    let at = bytes.readUInt32LE(endAt + 16)
+    let sum = 0
+    for (let left = Math.min(bytes.readUInt16LE(endAt + 10), ENTRIES_MAX); left > 0; left--) {
+      const entry = readCentral(bytes, at, endAt)
+      sum += entry.size
+      at = entry.next
+    }
+    return sum
+  } catch (error) {
+    if (error instanceof ZipError || error instanceof RangeError) return Number.POSITIVE_INFINITY
+    throw error
+  }
+}
+
 interface Entry {
   name: string
   flags: number

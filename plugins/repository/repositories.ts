@@ -18,7 +18,7 @@ import {
   setRepositoryEnabled,
 } from '#core/plugin/plugin-repository-store.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import { readPackage } from '#plugins/package/plugin-package.ts'
+import { readPackageBeside } from '#plugins/package/package-reader.ts'
 import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repository/available.ts'
 import type { Download } from '#plugins/repository/download.ts'
 import { checkEntry } from '#plugins/repository/index-entry.ts'
@@ -269,7 +269,7 @@ export function openRepositories(parts: {
         refuse('conflict', `The package of ${name} has ${bytes.length} bytes and not ${size}, as the index says: it is not installed.`)
       if (createHash('sha256').update(bytes).digest('hex') !== sha256)
         refuse('conflict', `The package of ${name} is not the one that the index of the repository lists: it is not installed.`)
-      checkEntry(readPackage(bytes).manifest, { id: pluginId, version: chosen })
+      checkEntry((await readPackageBeside(bytes)).manifest, { id: pluginId, version: chosen })
       return await install(bytes, { userId, trustNewKey, expected: { id: pluginId, version: chosen.version, sha256 } })
     },
 

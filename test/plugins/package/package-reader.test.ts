@@ -18,7 +18,7 @@ const cpuMs = () => {
 }
 
 t.test('the largest package costs the main thread a small part of its reading', async (t) => {
-  const large = withMap(randomBytes(8_000_000))
+  const large = withMap(Buffer.from(randomBytes(6_000_000).toString('base64')))
   const begun = cpuMs()
   const direct = readPackage(large)
   const directMs = cpuMs() - begun

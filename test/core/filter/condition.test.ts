@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { DEPTH_MAX, type FilterField, GROUPS_MAX, LEAVES_MAX, readCondition } from '#core/filter/condition.ts'
+import { DEPTH_MAX, type FilterField, GROUPS_MAX, LEAVES_MAX, readCondition, VALUES_MAX, VALUES_TOTAL_MAX } from '#core/filter/condition.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const FIELDS: Record<string, FilterField> = {
@@ -13,6 +13,9 @@ const FIELDS: Record<string, FilterField> = {
 }
 const ID = '00000000-0000-4000-8000-000000000000'
 const is = (value: unknown) => ({ operator: 'is', value })
+const sets = (count: number) => ({
+  anyOf: Array.from({ length: count }, () => ({ libraryId: { operator: 'in', values: Array(VALUES_MAX).fill(ID) } })),
+})
 
 t.test('what is refused, with the path of the member', async (t) => {
   const deep = (levels: number): unknown => (levels === 1 ? { title: is('x') } : { allOf: [deep(levels - 1)] })
@@ -42,6 +45,7 @@ t.test('what is refused, with the path of the member', async (t) => {
     [{ libraryId: { operator: 'in', values: [ID, 'x'] } }, /libraryId\/values\/1 must be a UUID/],
     [{ libraryId: { operator: 'in', value: ID } }, /libraryId/],
     [{ libraryId: { operator: 'in', values: Array.from({ length: 501 }, () => ID) } }, /more than 500/],
+    [sets(VALUES_TOTAL_MAX / VALUES_MAX + 1), /anyOf\/10\/libraryId\/values holds too many: in all sets together there may be 5000/],
     [{ hasError: { operator: 'isTrue', value: true } }, /hasError\/value is not known/],
     [{ year: { operator: 'eq', value: '5' } }, /year\/value must be a number/],
     [{ year: { operator: 'between' } }, /year needs min, max/],
@@ -58,6 +62,7 @@ t.test('what is refused, with the path of the member', async (t) => {
     t.throws(() => readCondition(given, FIELDS), { code: 'invalid_request', message }, JSON.stringify(given)?.slice(0, 80))
   t.doesNotThrow(() => readCondition(deep(DEPTH_MAX), FIELDS))
   t.doesNotThrow(() => readCondition({ anyOf: Array.from({ length: GROUPS_MAX - 1 }, () => ({ allOf: [] })) }, FIELDS))
+  t.doesNotThrow(() => readCondition(sets(VALUES_TOTAL_MAX / VALUES_MAX), FIELDS))
   t.doesNotThrow(() => readCondition({ anyOf: Array.from({ length: LEAVES_MAX }, () => ({ title: is('x') })) }, FIELDS))
 })
 

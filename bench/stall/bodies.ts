@@ -69,7 +69,7 @@ const ownContext = () => ({ title: fill(20_000), metadata: { title: 'x', publish
 
 /** Nearly all of it is text: what a template computes has a limit of its own. */
 function template(): string {
-  const part = '{{#each metadata.authors}}{{name}} {{role}}{{/each}}{{#if title}}{{upper title}}{{/if}}{{metadata.summary}}\n'
+  const part = '{{#each metadata.authors}}{{name}} {{role}}{{/each}}{{#if title}}{{title}}{{/if}}{{metadata.summary}}\n'
   const named = part + '{{metadata.publisher}}'.repeat(50)
   return named + fill(TEMPLATE_LENGTH - named.length - 100)
 }
@@ -81,7 +81,7 @@ const libraryEdit = () => ({
   bookConfig: { text: fill(60_000) },
   defaultReadingDirection: 'ltr',
   allowedFormats: ['cbz', 'cbr', 'epub', 'pdf'],
-  excludedPatterns: many(600, (index) => `never-${index}/{a,b}*.tmp`).join('\n'),
+  excludedPatterns: many(200, (index) => `never-${'x'.repeat(60)}-${index}/{a,b}*.tmp`).join('\n'),
   scanningConfig: { enabled: false, scanMode: 'normal' },
   titlePreprocessingRules: titleRules(),
   autoMatchConditions: rules('any', 'x'),
@@ -145,8 +145,8 @@ export const BODIES: Record<string, (ids: Planted) => Record<string, unknown>> =
   'POST /api/v1/series/list': (ids) => listConditions('series', ids),
   'POST /api/v1/series/list/alphabetical-groups': (ids) => listConditions('series', ids),
   'POST /api/v1/series/search': () => ({ 'largest body': { query: fill(500), full: true } }),
-  'POST /api/v1/series/bulk/tags': ({ seriesIds }) => bulk({ seriesIds: first(seriesIds, 100) }),
-  'POST /api/v1/series/bulk/genres': ({ seriesIds }) => bulk({ seriesIds: first(seriesIds, 100) }),
+  'POST /api/v1/series/bulk/tags': ({ seriesIds }) => bulk({ seriesIds: seriesIds.slice(1, 101) }),
+  'POST /api/v1/series/bulk/genres': ({ seriesIds }) => bulk({ seriesIds: seriesIds.slice(1, 101) }),
   'POST /api/v1/books/bulk/tags': ({ bookIds }) => bulk({ bookIds: first(bookIds, 500) }),
   'POST /api/v1/books/bulk/genres': ({ bookIds }) => bulk({ bookIds: first(bookIds, 500) }),
   'PUT /api/v1/books/:bookId/progression': () => ({
@@ -177,7 +177,7 @@ export const BODIES: Record<string, (ids: Planted) => Record<string, unknown>> =
   'POST /api/v1/templates/validate': () => ({
     'largest body': { template: template(), type: 'series' },
     'one long name': { template: `{{${'n'.repeat(60_000)}}}`, type: 'series' },
-    'many names': { template: many(500, (index) => `{{titel${index}}}`).join(''), type: 'series' },
+    'many names': { template: many(200, (index) => `{{titel${index}}}`).join(''), type: 'series' },
   }),
   'POST /api/v1/conditions/evaluate': ({ seriesIds: [seriesId], bookIds: [bookId] }) => ({
     'over the largest series': { condition: rules('all', 'x'), seriesId },

@@ -12,6 +12,8 @@ const NOT_OFFERED = 'the plugin has no such thing'
 
 /** Routes that nothing can be taken by here, and why. */
 export const REFUSALS: Record<string, string> = {
+  'POST /api/v1/tasks/:taskId/retry': 'the task may end before it is cancelled',
+  'POST /api/v1/tasks/:taskId/cancel': 'the task may end before it is cancelled',
   'POST /api/v1/auth/login (nobody)': 'nobody has this name',
   'POST /api/v1/setup/initialize': 'the server has its administrator',
   'GET /api/v1/user/plugins/oauth/callback': NO_CONNECTION,
@@ -53,6 +55,12 @@ const applied =
     return { path: `${path}/applications/${last?.id ?? randomUUID()}/undo` }
   }
 
+/** One of the names that a series has. */
+async function ofSeries(server: RunningServer, path: string): Promise<Partial<Sent>> {
+  const found = Object.values(await server.get<object>(path)).find(Array.isArray) ?? []
+  return { path: `${path}/${found[0]?.id ?? randomUUID()}` }
+}
+
 /** A name that a unique one is among. */
 const named =
   (path: string, body: Record<string, unknown>): Prepare =>
@@ -90,6 +98,8 @@ export const PREPARATIONS: Record<string, Prepare> = {
     named(`/api/v1/collections/${ids.collectionId}`, { summary: 'x'.repeat(4_000) })(server, ids),
   'PATCH /api/v1/read-lists/:readListId': (server, ids) =>
     named(`/api/v1/read-lists/${ids.readListId}`, { summary: 'x'.repeat(4_000) })(server, ids),
+  'DELETE /api/v1/series/:seriesId/genres/:genreId': (server, { seriesIds }) => ofSeries(server, `/api/v1/series/${seriesIds[0]}/genres`),
+  'DELETE /api/v1/series/:seriesId/tags/:tagId': (server, { seriesIds }) => ofSeries(server, `/api/v1/series/${seriesIds[0]}/tags`),
   'DELETE /api/v1/user/want-to-read/:seriesId': async (server, { seriesIds }) =>
     void (await send(server, 'PUT', `/api/v1/user/want-to-read/${seriesIds[0]}`)) as undefined,
   'POST /api/v1/books/:bookId/metadata/applications/:applicationId/undo': applied('books'),

@@ -1,5 +1,6 @@
 // npm test: all tests by tap on this very Node, arguments passed through, nothing left running afterwards.
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
 import net from 'node:net'
 import path from 'node:path'
@@ -37,14 +38,21 @@ function closeKeeper(): Promise<void> {
   })
 }
 
+/** The same seed makes the same random values again. */
+const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31)) | 0
 const given = process.argv.slice(2)
 /** Files that were named run one by one. */
 const files = given.every((word) => word.startsWith('-')) ? arrangeFiles(root) : []
-const child = spawn(process.execPath, [tap, ...given, ...files], { cwd: root, stdio: 'inherit', env: cleanEnvironment() })
+const child = spawn(process.execPath, [tap, ...given, ...files], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...cleanEnvironment(), TEST_SEED: String(seed) },
+})
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
 process.on('disconnect', () => child.kill('SIGTERM'))
 process.channel?.unref()
 child.once('exit', async (code, signal) => {
   await closeKeeper()
+  console.log(`# seed of random values: ${seed} (the same again: TEST_SEED=${seed} npm test)`)
   process.exit(signal ? 1 : (code ?? 1))
 })

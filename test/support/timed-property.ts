@@ -1,6 +1,9 @@
 import vm from 'node:vm'
 import fc from 'fast-check'
 
+/** Of the random values of a run, which tells it at its end; a file that runs by itself takes one of its own. */
+export const testSeed = Number(process.env['TEST_SEED'] ?? Date.now()) | 0
+
 /** Properties take a second; a machine that is busy with everything at once needs many times that, and what never ends is told apart all the same. */
 const LIMIT_MS = 60_000
 
@@ -10,7 +13,7 @@ const LIMIT_MS = 60_000
  * @throws Error when it does not hold, or not within the limit
  */
 export function assertInTime<Given>(property: fc.IProperty<Given>, given: fc.Parameters<Given> = {}, limitMs = LIMIT_MS): void {
-  const seed = given.seed ?? Date.now() | 0
+  const seed = given.seed ?? testSeed
   let last: unknown
   const watched = new Proxy(property, {
     get(target, name) {
@@ -29,4 +32,9 @@ export function assertInTime<Given>(property: fc.IProperty<Given>, given: fc.Par
     if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
     throw new Error(`The property did not end within ${limitMs} ms: { seed: ${seed} }, with ${fc.stringify(last)}`, { cause: error })
   }
+}
+
+/** As {@link assertInTime} for properties that wait for something: the limit of their test ends those. */
+export async function assertEventually<Given>(property: fc.IAsyncProperty<Given>, given: fc.Parameters<Given> = {}): Promise<void> {
+  await fc.assert(property, { seed: testSeed, ...given })
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { jsonChunks, listInParts } from '#api/http/json-chunks.ts'
+import { assertEventually } from '#test/support/timed-property.ts'
 
 async function written(value: unknown): Promise<Buffer[]> {
   const chunks: Buffer[] = []
@@ -11,7 +12,7 @@ async function written(value: unknown): Promise<Buffer[]> {
 
 t.test('it is what JSON.stringify writes', async () => {
   const plain = fc.oneof(fc.jsonValue(), fc.object({ withDate: true, maxDepth: 3 }), fc.array(fc.constantFrom(undefined, null, 1)))
-  await fc.assert(
+  await assertEventually(
     fc.asyncProperty(plain, async (value) => {
       t.equal(Buffer.concat(await written(value)).toString(), JSON.stringify(value))
     }),
@@ -29,7 +30,7 @@ t.test('others have their turn while a large answer is written', async (t) => {
   clearInterval(timer)
   t.ok(turns > 5, `${turns} turns`)
   t.ok(chunks.every((chunk) => chunk.length < 2_000_000))
-  t.same(JSON.parse(Buffer.concat(chunks).toString()), { data: Array(300).fill(record), total: 300 })
+  t.ok(Buffer.concat(chunks).toString() === JSON.stringify({ data: Array(300).fill(record), total: 300 }))
 })
 
 t.test('a list in parts stands where it belongs, and each part is read when those before it were written', async (t) => {

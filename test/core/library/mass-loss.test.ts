@@ -11,6 +11,7 @@ import type { TaskRun } from '#core/task/task.ts'
 import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { type House, openHouse } from '#test/support/house.ts'
 import { findRules } from '#test/support/supervisor.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 t.setTimeout(240_000)
 
@@ -22,7 +23,7 @@ const open = (t: Parameters<typeof openHouse>[0], count: number): Promise<House>
 const present = async (house: House) => [...(await house.books()).values()].filter((book) => book.deleted_at === null).length
 
 t.test('the rule', async (t) => {
-  fc.assert(
+  assertInTime(
     fc.property(fc.nat(500), fc.nat(500), (known, missing) => {
       const expected = missing > 0 && (missing >= known || (missing > known / 2 && missing >= 20))
       return isMassLoss({ known, missing }) === expected

@@ -6,6 +6,7 @@ import { readSettings, type SettingsInput, SettingsRefused, settingFlags } from 
 import { absolutePath, hasFileTwin, listFlags, listVariables, SETTINGS, type Setting } from '#core/setting/setting-table.ts'
 import { maskSettings, renderSettingsHelp, renderSettingsTable } from '#core/setting/settings-text.ts'
 import { splitFlags } from '#core/setting/split-flags.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
 
 type Files = Record<string, string>
 
@@ -214,7 +215,7 @@ t.test('taking a command line apart', async (t) => {
 
 t.test('the distance within a bound is the distance', async () => {
   const text = fc.string({ maxLength: 12, unit: fc.constantFrom('a', 'b', 'c') })
-  fc.assert(
+  assertInTime(
     fc.property(text, text, fc.nat(12), (from, to, most) => {
       const whole = editDistance(from, to, 24)
       return editDistance(from, to, most) === (whole <= most ? whole : Number.POSITIVE_INFINITY) && whole === editDistance(to, from, 24)

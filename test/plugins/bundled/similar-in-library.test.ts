@@ -6,6 +6,7 @@ import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { openBundledSandbox } from '#test/support/library-plugin.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
+import { assertEventually } from '#test/support/timed-property.ts'
 import type { LibraryEntry, Recommendation } from '../../../plugin-sdk/types.ts'
 
 t.setTimeout(240_000)
@@ -326,7 +327,7 @@ t.test('whatever a reader has read: scores fall from 1 to 0, nothing comes twice
     { requiredKeys: ['bookCount'] },
   )
   let seen = 0
-  await fc.assert(
+  await assertEventually(
     fc.asyncProperty(fc.array(entry, { maxLength: 40, size: 'max' }), fc.integer({ min: 0, max: 60 }), async (given, limit) => {
       const library = given.map((more, number) => series(number, more))
       const byId = new Map(library.map((one) => [one.seriesId, one]))

@@ -20,6 +20,7 @@ const NEEDED_NODE = 24
 /** A cold npm over a slow line takes minutes; beyond this the other launch has surely hung. */
 const OTHER_INSTALL_PATIENCE_MS = 15 * 60_000
 const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
+const PARENT_POLL_MS = 500
 
 /** The signal that came while no program ran to be told. @type {NodeJS.Signals | null} */
 let signaled = null
@@ -33,6 +34,7 @@ const argv = process.argv.slice(2)
 const dev = argv[0] === '--dev'
 if (dev) argv.shift()
 
+endWithParent()
 try {
   await main()
 } catch (error) {
@@ -44,6 +46,20 @@ async function main() {
     fail(`Node ${process.versions.node} is too old. Install Node ${NEEDED_NODE} or newer (${OLDEST_NODE} is enough on Linux).`)
   if (!isInstalled()) await install()
   await run(findProgram())
+}
+
+/**
+ * Under npm we end when npm, or the shell that it runs us in, ends: npm passes two signals on and only to that shell, and nobody else would
+ * ever stop us.
+ */
+function endWithParent() {
+  if (process.env['npm_lifecycle_event'] === undefined) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, PARENT_POLL_MS).unref()
 }
 
 /** The first argument when it names a file of the repository; otherwise the server, with all arguments. */

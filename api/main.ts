@@ -34,6 +34,8 @@ process.on('SIGUSR1', () => {})
 // The launcher was killed outright: nobody would ever stop us.
 process.on('disconnect', askToStop)
 process.channel?.unref()
+// A terminal that was closed, or a reader that has seen enough, takes no more lines; that is no reason to fall.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 /** Under npm we stand in the package, and the user somewhere else. */
 function findUserFolder(): string {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
@@ -161,6 +162,39 @@ t.test('under a launcher kill -9 of the server ends everything, and of both too'
     if (!both) t.equal(await findPostmaster(path.join(data, 'postgres')), null, 'and after PostgreSQL')
     t.ok(await awaitGone(pid))
   }
+})
+
+/** `npm start` as a person types it, by itself or as the only program of a terminal. */
+const asTyped = (words: string) => `npm start -- --data-dir ${data} --port 0 --workers 1 ${words}`
+async function startNpm(t: Test, command: readonly string[]): Promise<Omit<Running, 'url'>> {
+  const npm = spawnCarrel([], { run: command })
+  t.teardown(() => void npm.child.kill('SIGKILL'))
+  await npm.said(/Listening on http/)
+  return npm
+}
+
+t.test('SIGTERM and SIGINT to npm end the server in order, and npm waits for it; what ends npm alone ends the server too', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const) {
+    const npm = await startNpm(t, ['/bin/sh', '-c', `exec ${asTyped('')}`])
+    const server = await serverPid()
+    npm.child.kill(signal)
+    const { code, output } = await npm.ended
+    t.match(output, /Stopped\n/, signal)
+    if (signal === 'SIGTERM' || signal === 'SIGINT') t.equal(code, 0, `${signal}: npm ends after the server, with its code`)
+    t.ok(await awaitGone(server), signal)
+    t.equal(await findPostmaster(path.join(data, 'postgres')), null, signal)
+  }
+})
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+t.test('closing the terminal ends the server in order', { skip: !hasScript && 'there is no script(1)' }, async (t) => {
+  const terminal = await startNpm(t, ['script', '-qfec', asTyped(''), '/dev/null'])
+  const server = await serverPid()
+  // The kernel tells everybody at the terminal when its other end goes.
+  terminal.child.kill('SIGKILL')
+  t.ok(await awaitGone(server))
+  t.equal(existsSync(path.join(data, 'carrel.lock')), false, 'it gave the folder free')
+  t.equal(await findPostmaster(path.join(data, 'postgres')), null)
 })
 
 t.test('a restart waits for the server that drains, and says so', async (t) => {

@@ -29,9 +29,10 @@ function cleanEnvironment(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 
 export function spawnCarrel(
   args: string[],
-  options: { program?: string[]; env?: NodeJS.ProcessEnv; cwd?: string; input?: string } = {},
+  options: { program?: string[]; run?: readonly string[]; env?: NodeJS.ProcessEnv; cwd?: string; input?: string } = {},
 ): Omit<Running, 'url'> {
-  const child = spawn(process.execPath, [...(options.program ?? [main]), ...args], {
+  const [program, ...words] = options.run ?? [process.execPath, ...(options.program ?? [main])]
+  const child = spawn(program!, [...words, ...args], {
     cwd: options.cwd ?? root,
     env: cleanEnvironment(options.env),
     stdio: ['pipe', 'pipe', 'pipe'],

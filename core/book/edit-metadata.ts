@@ -63,7 +63,10 @@ const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
   listVisible: (trx: Knex, ids: readonly string[]) => listVisibleBookIds(trx, caller, ids),
 })
 
-/** Adds and removes genres or tags of many books; answers how many changed. Genres are locked with the field `genre`, for a person has spoken. */
+/**
+ * Adds and removes genres or tags of many books; answers how many changed. Genres are locked with the field `genre`, for a person has spoken; tags have no
+ * lock, and machines leave those that a person has given or taken away.
+ */
 export async function changeBookNames(
   database: Knex,
   caller: Caller,
@@ -75,9 +78,9 @@ export async function changeBookNames(
       change: (locks) => new Set(change.taxonomy === 'genre' ? [...locks, 'genre'] : locks),
     })
     const of = { taxonomy: change.taxonomy, bearer: 'book' as const, bearerIds: done.map(({ id }) => id) }
-    const removed = await removeNames(trx, { ...of, names: change.remove })
+    const removed = await removeNames(trx, { ...of, names: change.remove, giver: 'user' })
     if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
-    const added = await addNames(trx, { ...of, names: change.add })
+    const added = await addNames(trx, { ...of, names: change.add, giver: 'user' })
     return new Set([...removed, ...added]).size
   })
 }

@@ -14,7 +14,7 @@ export async function storeKeptEmbedded(trx: Knex, bookId: string, kept: KeptEmb
     .update({ embedded: kept === null ? null : JSON.stringify(kept) })
 }
 
-/** Links by source: new and changed ones are written, those of `removed` go. */
+/** Links by source: new and changed ones are written, those of `removed` go; what somebody else gave stays as it is. */
 export async function changeLinks(
   trx: Knex,
   change: { bookId: string; added: readonly EmbeddedLink[]; removed: readonly string[] },
@@ -22,18 +22,19 @@ export async function changeLinks(
   const { bookId, added, removed } = change
   if (removed.length > 0) {
     await trx('book_external_links')
-      .where('book_id', bookId)
+      .where({ book_id: bookId, given_by: 'embedded' })
       .whereIn('source', [...removed])
       .delete()
   }
   if (added.length === 0) return
   await trx('book_external_links')
-    .insert(added.map((link) => ({ book_id: bookId, ...link })))
+    .insert(added.map((link) => ({ book_id: bookId, ...link, given_by: 'embedded' })))
     .onConflict(['book_id', 'source'])
     .merge({ url: trx.raw('excluded.url'), updated_at: trx.fn.now() })
+    .where('book_external_links.given_by', 'embedded')
 }
 
-/** Identifiers at other services by their source. */
+/** Identifiers at other services by their source, likewise. */
 export async function changeExternalIds(
   trx: Knex,
   change: { bookId: string; added: Readonly<Record<string, string>>; removed: readonly string[] },
@@ -42,13 +43,14 @@ export async function changeExternalIds(
   const added = Object.entries(change.added)
   if (removed.length > 0) {
     await trx('book_external_ids')
-      .where('book_id', bookId)
+      .where({ book_id: bookId, given_by: 'embedded' })
       .whereIn('source', [...removed])
       .delete()
   }
   if (added.length === 0) return
   await trx('book_external_ids')
-    .insert(added.map(([source, id]) => ({ book_id: bookId, source, external_id: id })))
+    .insert(added.map(([source, id]) => ({ book_id: bookId, source, external_id: id, given_by: 'embedded' })))
     .onConflict(['book_id', 'source'])
     .merge({ external_id: trx.raw('excluded.external_id'), updated_at: trx.fn.now() })
+    .where('book_external_ids.given_by', 'embedded')
 }

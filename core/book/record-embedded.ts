@@ -58,8 +58,8 @@ function keptOf({ title: _, book: __, ...kept }: Embedded): KeptEmbedded | null 
 }
 
 /**
- * Only what is new in the file is added and only what has gone from it is taken away: what people have added or removed since stays so.
- * Genres have the lock of the field `genre`.
+ * Only what is new in the file is added, and of what has gone from it only what the file gave is taken away: what people or plugins have added, changed
+ * or removed since stays so. Genres have the lock of the field `genre`.
  */
 async function changeKept(
   trx: Knex,
@@ -88,7 +88,7 @@ interface Difference {
 }
 
 async function changeNames(trx: Knex, taxonomy: Taxonomy, bookId: string, { added, removed }: Difference): Promise<void> {
-  const change = { taxonomy, bearer: 'book' as const, bearerIds: [bookId] }
+  const change = { taxonomy, bearer: 'book' as const, bearerIds: [bookId], giver: 'embedded' as const }
   if (removed.length > 0) await removeNames(trx, { ...change, names: removed })
   if (added.length > 0) await addNames(trx, { ...change, names: added })
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { FactName } from '#core/match/proposal.ts'
+import type { FactName, Givers } from '#core/match/fact.ts'
 import type { Source } from '#core/metadata/field.ts'
 import type { Kind } from '#core/metadata/holding-store.ts'
 
@@ -7,7 +7,8 @@ import type { Kind } from '#core/metadata/holding-store.ts'
 export interface Changes {
   /** Of fields: what they held and hold; `authors` takes the sources of the roles along. */
   values: Record<string, { before: unknown; after: unknown; sources: Record<string, Source | null> }>
-  facts: Partial<Record<FactName, { before: unknown; after: unknown }>>
+  /** `givers`: who had given what before; without it people. */
+  facts: Partial<Record<FactName, { before: unknown; after: unknown; givers?: Givers }>>
   /** The cover that was added. */
   coverId: string | null
 }

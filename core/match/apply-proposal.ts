@@ -2,16 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
 import { type Application, addApplication, type Changes, claimApplication, recordUndone } from '#core/match/application-store.ts'
-import { readFacts, writeFact } from '#core/match/fact-store.ts'
-import {
-  type Choice,
-  type FactName,
-  type Facts,
-  type FieldPreview,
-  type Proposal,
-  previewProposal,
-  type Standing,
-} from '#core/match/proposal.ts'
+import { FACTS, type FactName, type Facts, type GivenFact, restoredFact } from '#core/match/fact.ts'
+import { type KnownFacts, readFacts, writeFact } from '#core/match/fact-store.ts'
+import { type Choice, type FieldPreview, mergedOf, type Proposal, previewProposal, type Standing } from '#core/match/proposal.ts'
 import { recordSynced } from '#core/match/target-query.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { isSameHolding } from '#core/metadata/edit-holdings.ts'
@@ -62,26 +55,24 @@ export async function applyProposal(
     const holding = (await loadHoldings(trx, kind, [id])).get(id) ?? missing(target)
     const standing: Standing = { holding, ...(await readFacts(trx, kind, id)) }
     const fields = previewProposal(kind, standing, proposal, choice)
-    const chosen = fields.filter(({ status }) => status === 'will_apply')
     // What is the same already is confirmed by it: the value is the provider's from now on.
-    const given = fields.filter(
-      ({ field, status, reason }) => field in proposal.values && (status === 'will_apply' || (status === 'unchanged' && reason === null)),
-    )
-    const patch = Object.fromEntries(given.map(({ field }) => [field, proposal.values[field]]))
+    const given = fields.filter(({ status, reason }) => status === 'will_apply' || (status === 'unchanged' && reason === null))
+    const patch = Object.fromEntries(given.flatMap(({ field }) => (field in proposal.values ? [[field, proposal.values[field]]] : [])))
     const patched = applyPatch(fieldsOf(kind), holding, patch, 'plugin').next
     // What a series is sorted by follows its title, unless the provider or somebody else says it.
     const next = kind === 'series' && 'title' in patch && !('titleSort' in patch) ? withSortTitle(patched) : patched
     if (!isSameHolding(holding, next)) await storeHoldings(trx, kind, new Map([[id, next]]))
     const changes: Changes = { values: changedValues(kind, holding, next), facts: {}, coverId: null }
-    for (const { field, proposedValue } of chosen) {
-      if (!(field in proposal.facts)) continue
-      const name = field as FactName
-      const before = standing.facts[name]
-      await writeFact(trx, kind, { id, name, before, after: proposedValue as Facts[FactName] })
-      changes.facts[name] = { before, after: proposedValue }
+    for (const name of FACTS[kind]) {
+      if (!given.some(({ field }) => field === name) || !proposal.facts[name]) continue
+      const before = givenOf(standing, name)
+      const { value, givers } = mergedOf(standing, name, proposal.facts[name] as never)
+      if (isDeepStrictEqual([before.value, before.givers], [value, givers])) continue
+      await writeFact(trx, kind, { id, name, before, after: { value, givers } })
+      changes.facts[name] = { before: before.value, after: value, givers: before.givers }
     }
     await recordSynced(trx, kind, id, origin.idSource)
-    const willHaveCover = chosen.some(({ field }) => field === 'cover')
+    const willHaveCover = fields.some(({ field, status }) => field === 'cover' && status === 'will_apply')
     const isChanged = Object.keys(changes.values).length + Object.keys(changes.facts).length > 0 || willHaveCover
     const applicationId = isChanged
       ? await addApplication(trx, { ...{ kind, recordId: id, changes, appliedBy: origin.userId }, ...origin })
@@ -120,7 +111,7 @@ export async function undoApplication(
     if (application.undoneAt !== null) refuse('conflict', 'This was undone already.')
     const { kind, recordId, changes } = application
     const holding = (await loadHoldings(trx, kind, [recordId])).get(recordId) ?? missing({ kind, id: recordId })
-    const { facts } = await readFacts(trx, kind, recordId)
+    const known = await readFacts(trx, kind, recordId)
     const undone: string[] = []
     const left: { field: string; reason: string }[] = []
     const values: Record<string, unknown> = { ...holding.values }
@@ -140,11 +131,13 @@ export async function undoApplication(
       undone.push(field)
     }
     if (undone.length > 0) await storeHoldings(trx, kind, new Map([[recordId, { values, sources, locks: holding.locks }]]))
-    for (const [field, { before, after }] of Object.entries(changes.facts)) {
+    for (const [field, { before, after, givers = {} }] of Object.entries(changes.facts)) {
       const name = field as FactName
-      const reason = objection(holding, field, isDeepStrictEqual(inOrder(facts[name]), inOrder(after)))
+      const now = givenOf(known, name)
+      const reason = objection(holding, field, isDeepStrictEqual(inOrder(now.value), inOrder(after)))
       if (reason === null) {
-        await writeFact(trx, kind, { id: recordId, name, before: facts[name], after: before as Facts[FactName] })
+        const restored = restoredFact(name, now, { value: before as Facts[FactName], givers })
+        await writeFact(trx, kind, { id: recordId, name, before: now, after: restored })
         undone.push(field)
       } else left.push({ field, reason })
     }
@@ -152,6 +145,11 @@ export async function undoApplication(
     return { application, undone, left }
   })
 }
+
+const givenOf = <Name extends FactName>({ facts, givers }: Pick<KnownFacts, 'facts' | 'givers'>, name: Name): GivenFact<Name> => ({
+  value: facts[name],
+  givers: givers[name],
+})
 
 /** Titles that were added together have no order among them. */
 const inOrder = (fact: unknown): unknown => (Array.isArray(fact) ? fact.map((one) => JSON.stringify(one)).sort() : fact)

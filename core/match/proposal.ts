@@ -1,24 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { FACTS, type FactName, type Facts, type Givers, mergedFact } from '#core/match/fact.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import type { Holding } from '#core/metadata/field.ts'
 import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
-import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
-import { nameKey } from '#core/taxonomy/name.ts'
-
-/** What stands beside the fields of a series or book, as far as a provider may say it. */
-export interface Facts {
-  genres: string[]
-  tags: string[]
-  /** Of a series only. */
-  alternateTitles: { label: string; title: string }[]
-  /** By source. */
-  externalIds: Record<string, { externalId: string; externalUrl: string | null }>
-  /** Addresses by source. */
-  externalLinks: Record<string, string>
-  /** Of a series only, by source, from 0 to 100. */
-  externalRatings: Record<string, { rating: number; voteCount: number | null }>
-}
-export type FactName = keyof Facts
 
 /** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
 export interface Proposal {
@@ -32,6 +16,10 @@ export interface Proposal {
 export interface Standing {
   holding: Holding
   facts: Facts
+  /** Who gave what of them. */
+  givers: Record<FactName, Givers>
+  /** Keys of tags that a person took away. */
+  removedTags: readonly string[]
   /** Whether somebody has chosen a cover, or a plugin's is there already. */
   hasChosenCover: boolean
 }
@@ -59,10 +47,6 @@ export interface Choice {
   gapsOnly?: boolean
 }
 
-const FACTS: Record<Kind, readonly FactName[]> = {
-  series: ['genres', 'tags', 'alternateTitles', 'externalIds', 'externalLinks', 'externalRatings'],
-  book: ['genres', 'tags', 'externalIds', 'externalLinks'],
-}
 /** Nobody proposes these: they are the reader's own, or views of other fields. */
 const OWN = new Set(['customMetadata', 'genre'])
 const COVER = 'cover'
@@ -76,36 +60,16 @@ export const proposable = (kind: Kind): string[] => [
   COVER,
 ]
 
-/** The lock that keeps a fact as it is; identifiers, links and ratings have none, for people do not write them. */
+/** The lock that keeps a fact as it is. Identifiers, links, ratings and the tags of books have none: of those a machine leaves what a person said. */
 const lockOf = (kind: Kind, fact: FactName): string | null => {
   if (fact === 'genres') return kind === 'series' ? 'genres' : 'genre'
   if (fact === 'tags') return kind === 'series' ? 'tags' : null
   return fact === 'alternateTitles' ? 'alternateTitles' : null
 }
 
-/** What a fact would be: genres and tags take the place of those before, the rest is added to. */
-export function mergedFact<Name extends FactName>(name: Name, before: Facts[Name], given: Facts[Name]): Facts[Name] {
-  if (name === 'genres' || name === 'tags') {
-    const known = new Map((before as string[]).map((one) => [nameKey(one), one]))
-    const merged = new Map<string, string>()
-    for (const one of given as string[]) {
-      const key = nameKey(one)
-      merged.set(key, known.get(key) ?? one)
-    }
-    return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name) as Facts[Name]
-  }
-  if (name === 'alternateTitles') {
-    const titles = before as Facts['alternateTitles']
-    const known = new Set(titles.map(({ title }) => nameKey(title)))
-    const more = new Map<string, Facts['alternateTitles'][number]>()
-    for (const one of given as Facts['alternateTitles']) {
-      const key = nameKey(one.title)
-      if (titles.length + more.size < ALTERNATE_TITLES_MAX && !known.has(key) && !more.has(key)) more.set(key, one)
-    }
-    return [...titles, ...more.values()] as Facts[Name]
-  }
-  return { ...(before as object), ...(given as object) } as Facts[Name]
-}
+/** What a fact of a record would be with what a proposal says of it. */
+export const mergedOf = <Name extends FactName>({ facts, givers, removedTags }: Standing, name: Name, given: Facts[Name]) =>
+  mergedFact<Name>(name, { value: facts[name], givers: givers[name] }, given, name === 'tags' ? removedTags : [])
 
 const isNothing = (value: unknown): boolean =>
   value === undefined ||
@@ -127,7 +91,8 @@ export function previewProposal(kind: Kind, standing: Standing, proposal: Propos
     const current = fact ? facts[fact] : holding.values[field]
     const given = fact ? proposal.facts[fact] : field === COVER ? proposal.coverUrl : proposal.values[field]
     if (isNothing(given)) return show(current, null, 'not_provided', 'The provider does not say it.')
-    const proposed = fact ? mergedFact(fact, facts[fact] as never, given as never) : given
+    const merged = fact && mergedOf(standing, fact, given as never)
+    const proposed = merged ? merged.value : given
     if (choice.targets !== null && !choice.targets.includes(field))
       return show(current, proposed, 'no_permission', 'This provider is not used for this field.')
     if (choice.fields !== null && !choice.fields.includes(field)) return show(current, proposed, 'no_permission', 'It was not chosen.')
@@ -137,13 +102,17 @@ export function previewProposal(kind: Kind, standing: Standing, proposal: Propos
     if (lock !== null && holding.locks.has(lock)) return show(current, proposed, 'locked', 'It is locked.')
     if (field === COVER)
       return standing.hasChosenCover ? show(null, given, 'locked', 'A cover has been chosen.') : show(null, given, 'will_apply')
-    if (fact) return isDeepStrictEqual(current, proposed) ? show(current, proposed, 'unchanged') : show(current, proposed, 'will_apply')
+    if (merged) {
+      if (!isDeepStrictEqual(current, proposed)) return show(current, proposed, 'will_apply')
+      return merged.isRefused ? show(current, proposed, 'locked', BY_HAND) : show(current, proposed, 'unchanged')
+    }
     const [outcome] = applyPatch(fieldsOf(kind), holding, { [field]: given }, 'plugin').outcomes
-    if (outcome?.result === 'outranked') return show(current, proposed, 'locked', 'Somebody has given it by hand.')
+    if (outcome?.result === 'outranked') return show(current, proposed, 'locked', BY_HAND)
     if (outcome?.result === 'locked') return show(current, proposed, 'locked', 'It is locked.')
     return show(current, proposed, outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
   })
 }
 
+const BY_HAND = 'Somebody has said otherwise by hand.'
 /** A title that is only the name of a folder or file is as good as none. */
 const isFromName = (holding: Holding, field: string): boolean => holding.sources[field] === 'file_name'

@@ -8,6 +8,9 @@ export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGT
 /** Who gave a field its value, from the strongest to the weakest. A weaker source never overwrites a stronger one. */
 export const SOURCES = ['user', 'plugin', 'embedded', 'file_name'] as const
 export type Source = (typeof SOURCES)[number]
+/** Who gave a genre, tag, title, identifier, link or rating; none of them comes from the name of a file. The strongest first. */
+export const GIVERS = ['user', 'plugin', 'embedded'] as const
+export type Giver = (typeof GIVERS)[number]
 
 /** One metadata field of a book or a series: the lists of these drive storage, requests, answers, locks and contexts. */
 export interface Field {

@@ -89,9 +89,9 @@ export async function changeSeriesNames(
 ): Promise<number> {
   return await namedTransaction(database, caller, change, async (trx, ids) => {
     const of = { taxonomy: change.taxonomy, bearer: 'series' as const, bearerIds: ids }
-    const removed = await removeNames(trx, { ...of, names: change.remove })
+    const removed = await removeNames(trx, { ...of, names: change.remove, giver: 'user' })
     if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
-    const added = await addNames(trx, { ...of, names: change.add })
+    const added = await addNames(trx, { ...of, names: change.add, giver: 'user' })
     return new Set([...removed, ...added]).size
   })
 }

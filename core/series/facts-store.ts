@@ -21,12 +21,13 @@ export async function listFacts<Fact>(database: Knex, facts: Facts, ownerIds: re
   return rows.map((row) => ({ ...(factOf(row) as Fact), ownerId: row[owner] as string }))
 }
 
-/** One more row; of a source there is only one, which takes the new values. */
+/** One more row, by the word of a person; of a source there is only one, which takes the new values. */
 export async function saveFact<Fact>(database: Knex, facts: Facts, row: Record<string, unknown>): Promise<Fact> {
   const owner = ownerColumn(facts)
-  const query = database(facts).insert(row)
+  const given = { ...row, given_by: 'user' }
+  const query = database(facts).insert(given)
   if (facts !== 'series_alternate_titles') {
-    query.onConflict([owner, 'source']).merge({ ...row, updated_at: database.fn.now() })
+    query.onConflict([owner, 'source']).merge({ ...given, updated_at: database.fn.now() })
   }
   const [saved] = await query.returning('*')
   return factOf(saved) as Fact
@@ -40,7 +41,7 @@ export async function updateFact<Fact>(
 ): Promise<Fact | null> {
   const [row] = await database(facts)
     .where({ id: where.id, [ownerColumn(facts)]: where.ownerId })
-    .update({ ...change, updated_at: database.fn.now() })
+    .update({ ...change, given_by: 'user', updated_at: database.fn.now() })
     .returning('*')
   return row ? (factOf(row) as Fact) : null
 }
@@ -60,7 +61,7 @@ export async function deleteFact(
 }
 
 /** Columns as the wire names them; times as ISO 8601. */
-function factOf(row: Record<string, unknown>): Record<string, unknown> {
+function factOf({ given_by: _, ...row }: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [
       column.replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase()),

@@ -41,7 +41,7 @@ export async function seedSeries(trx: Knex, seriesIds: readonly string[]): Promi
     const next = withSortTitle(applyPatch(fields, holding, { ...NOTHING, ...said.fields }, 'embedded').next)
     if (!isDeepStrictEqual([next.values, next.sources], [holding.values, holding.sources])) changed.set(id, next)
     const { news, known } = tellNews(said, seeded.get(id) ?? {}, holding.locks)
-    const bearer = { bearer: 'series' as const, bearerIds: [id] }
+    const bearer = { bearer: 'series' as const, bearerIds: [id], giver: 'embedded' as const }
     await addNames(trx, { taxonomy: 'genre', ...bearer, names: news.genres ?? [] })
     await addNames(trx, { taxonomy: 'tag', ...bearer, names: news.tags ?? [] })
     await seedAlternateTitles(trx, id, news.alternateTitles ?? [])

@@ -93,14 +93,15 @@ export async function seedAlternateTitles(trx: Knex, seriesId: string, titles: r
   const keyOf = ({ label, title }: { label: string; title: string }) => `${label}\0${title}`
   const keys = new Set(known.map(keyOf))
   const fresh = titles.filter((one) => !keys.has(keyOf(one))).slice(0, Math.max(0, ALTERNATE_TITLES_MAX - known.length))
-  if (fresh.length > 0) await trx('series_alternate_titles').insert(fresh.map((row) => ({ series_id: seriesId, ...row })))
+  if (fresh.length > 0)
+    await trx('series_alternate_titles').insert(fresh.map((row) => ({ series_id: seriesId, ...row, given_by: 'embedded' })))
 }
 
 /** Links that files gave; a source that has one keeps it. */
 export async function seedLinks(trx: Knex, seriesId: string, links: readonly { source: string; url: string }[]): Promise<void> {
   if (links.length === 0) return
   await trx('series_external_links')
-    .insert(links.map((link) => ({ series_id: seriesId, ...link })))
+    .insert(links.map((link) => ({ series_id: seriesId, ...link, given_by: 'embedded' })))
     .onConflict(['series_id', 'source'])
     .ignore()
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Facts, Proposal } from '#core/match/proposal.ts'
+import type { Facts } from '#core/match/fact.ts'
+import type { Proposal } from '#core/match/proposal.ts'
 import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'

@@ -1,10 +1,12 @@
 import { unlinkSync } from 'node:fs'
 import t from 'tap'
+import { changeBookNames } from '#core/book/edit-metadata.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
 import type { Author, Field, Holding } from '#core/metadata/field.ts'
 import { loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { type House, openHouse } from '#test/support/house.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
@@ -312,4 +314,35 @@ t.test('files beside the book', async (t) => {
   t.notOk((await kept('Root.cbz'))?.seriesSidecar, 'beside the library itself it would speak of every book there')
   const [error] = await house.database('book_errors').where('book_id', await idOf(house, 'bad/X.cbz'))
   t.match(error.message, /metadata\.opf beside the book cannot be read.*series\.json beside the book is not/)
+})
+
+t.test('what people gave stays when the file does not say it any more, and a file changes no link of theirs', async (t) => {
+  const house = await openHouse(t)
+  const page = await makePicture({ width: 40, height: 60 })
+  const put = (info: Record<string, string>) => house.put('Run/1.cbz', comicWith(page, comicInfo(info)))
+  put({ Tags: 'Kept, Going, Removed', Genre: 'Horror, Drama', Web: 'https://one.example.org/a' })
+  await house.scan()
+  const id = await idOf(house, 'Run/1.cbz')
+  const { database } = house
+  const rowsOf = async (name: 'tag' | 'genre') => {
+    const rows = await database(`book_${name}s AS j`).join(`${name}s AS n`, 'n.id', `j.${name}_id`).where('book_id', id)
+    return Object.fromEntries(rows.map((row) => [row.name, row.given_by]))
+  }
+  const linksOf = () => database('book_external_links').where('book_id', id).select('url', 'given_by')
+  t.same(await rowsOf('tag'), { Kept: 'embedded', Going: 'embedded', Removed: 'embedded' })
+  t.match(await linksOf(), [{ url: 'https://one.example.org/a', given_by: 'embedded' }])
+  const person = await addCaller(database, { role: 'admin' })
+  const change = { bookIds: [id], taxonomy: 'tag', add: ['kept', 'Mine'], remove: ['Removed'] } as const
+  await changeBookNames(database, person, change)
+  await database('book_external_links').where('book_id', id).update({ url: 'https://one.example.org/mine', given_by: 'user' })
+
+  put({ Tags: 'New', Genre: 'Drama', Web: 'https://one.example.org/b' })
+  await house.scan()
+  t.same(await rowsOf('tag'), { Kept: 'user', Mine: 'user', New: 'embedded' })
+  t.same(await rowsOf('genre'), { Drama: 'embedded' })
+  t.match(await linksOf(), [{ url: 'https://one.example.org/mine', given_by: 'user' }])
+  put({ Tags: 'Removed' })
+  await house.scan()
+  t.same(await rowsOf('tag'), { Kept: 'user', Mine: 'user' }, 'what a person took away does not come back with another version of the file')
+  t.match(await linksOf(), [{ url: 'https://one.example.org/mine' }])
 })

@@ -4,9 +4,9 @@ import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import type { Command, CommandInput } from '#api/cli/command.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
-import { findHolder } from '#core/database/data-folder.ts'
-import { inspectDatabase } from '#core/database/database.ts'
+import { NoDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
+import { describeDenied, findHolder } from '#core/database/data-folder.ts'
+import { inspectDatabase, refuseNewer } from '#core/database/database.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
 import { listLibraries } from '#core/library/library-progress-query.ts'
 
@@ -18,9 +18,9 @@ const DISK_NOTE_BYTES = 2 * GB
 const MEMORY_NOTE_BYTES = 1 * GB
 const NODE_NEEDED = 24
 
-/** `trouble` makes the exit code 1; a note is worth knowing. */
+/** `trouble` makes the exit code 1; a note is worth knowing; what was skipped could not be looked at. */
 interface Finding {
-  state: 'ok' | 'note' | 'trouble'
+  state: 'ok' | 'note' | 'trouble' | 'skipped'
   about: string
   found: string
   todo?: string
@@ -29,6 +29,7 @@ interface Finding {
 const ok = (about: string, found: string): Finding => ({ state: 'ok', about, found })
 const note = (about: string, found: string, todo: string): Finding => ({ state: 'note', about, found, todo })
 const trouble = (about: string, found: string, todo: string): Finding => ({ state: 'trouble', about, found, todo })
+const skipped = (about: string, found: string, todo?: string): Finding => ({ state: 'skipped', about, found, ...(todo && { todo }) })
 const gigabytes = (bytes: number) => `${(bytes / GB).toFixed(1)} GB`
 
 async function checkNode(): Promise<Finding> {
@@ -63,9 +64,18 @@ function checkMachine({ settings }: CommandInput): Finding {
 async function checkDataFolder({ settings }: CommandInput): Promise<Finding[]> {
   const folder = settings.dataFolder
   let existing = folder
-  while (!(await stat(existing).catch(() => null))) existing = path.dirname(existing)
-  const found = await stat(existing)
   const about = 'Data folder'
+  const look = async () => {
+    try {
+      return await stat(existing)
+    } catch (error) {
+      return error as NodeJS.ErrnoException
+    }
+  }
+  let found = await look()
+  for (; found instanceof Error && (found.code === 'ENOENT' || found.code === 'ENOTDIR'); found = await look())
+    existing = path.dirname(existing)
+  if (found instanceof Error) return [trouble(about, `${folder} cannot be looked at`, describeDenied(folder, found))]
   if (!found.isDirectory()) return [trouble(about, `${existing} is no folder`, 'Choose another --data-dir.')]
   const writable = await access(existing, constants.W_OK | constants.X_OK).then(
     () => true,
@@ -80,7 +90,14 @@ async function checkDataFolder({ settings }: CommandInput): Promise<Finding[]> {
       ),
     ]
   const findings: Finding[] = []
-  if (existing !== folder) findings.push(ok(about, `${folder}, will be made at the first start`))
+  if (existing !== folder)
+    findings.push(
+      note(
+        about,
+        `${folder} does not exist; the server makes it at its first start`,
+        'If it should be there, check --data-dir, or mount its disk.',
+      ),
+    )
   else if (found.mode & 0o007)
     findings.push(note(about, `${folder} is open to everybody on this machine`, `Close it: chmod o= '${folder}'`))
   else findings.push(ok(about, folder))
@@ -119,7 +136,7 @@ async function checkPrograms({ settings }: CommandInput): Promise<Finding[]> {
   try {
     const version = await readPostgresVersion()
     const existing = (await stat(settings.dataFolder).catch(() => null)) ? settings.dataFolder : path.dirname(settings.dataFolder)
-    const runner = await findPostgresRunner(existing)
+    const runner = await findPostgresRunner(existing, { mayCopy: false })
     const how = runner.uid !== undefined ? `, run as user ${runner.uid}` : runner.prefix.length > 0 ? ', run in a user namespace' : ''
     return [ok('PostgreSQL programs', `${version}${how}`)]
   } catch (error) {
@@ -130,7 +147,7 @@ async function checkPrograms({ settings }: CommandInput): Promise<Finding[]> {
 async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]; folders: string[] }> {
   const about = 'Database'
   try {
-    const opened = await openCommandDatabase(input)
+    const opened = await openCommandDatabase(input, 'inspect')
     try {
       const seen = await inspectDatabase(opened.database)
       const findings = [ok(about, `PostgreSQL ${seen.version}, ${seen.encoding}${opened.serverRuns ? ', of the running server' : ''}`)]
@@ -143,12 +160,25 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
       if (seen.pendingMigrations.length > 0)
         findings.push(trouble(about, `lacks ${seen.pendingMigrations.join(', ')}`, 'Start the server once.'))
       else findings.push(ok('Migrations', 'all applied'))
+      await refuseNewer(opened.database)
+      // Tables of an older Carrel are not those that we read.
+      if (seen.pendingMigrations.length > 0)
+        return { findings: [...findings, skipped('Libraries', 'they stand in the database')], folders: [] }
       return { findings, folders: (await listLibraries(opened.database)).map((library) => library.path) }
     } finally {
       await opened.close()
     }
   } catch (error) {
-    return { findings: [trouble(about, 'cannot be used', (error as Error).message)], folders: [] }
+    if (error instanceof NoDatabase)
+      return { findings: [skipped(about, 'there is none yet'), skipped('Libraries', 'they stand in the database')], folders: [] }
+    return {
+      findings: [
+        trouble(about, 'cannot be used', (error as Error).message),
+        skipped('Migrations', 'the database cannot be used'),
+        skipped('Libraries', 'they stand in the database'),
+      ],
+      folders: [],
+    }
   }
 }
 
@@ -168,13 +198,14 @@ async function checkPort({ settings }: CommandInput): Promise<Finding> {
   return trouble('Address', `${place} cannot be used (${code})`, 'Check --host: it must be an address of this machine.')
 }
 
-const LABEL = { ok: 'ok     ', note: 'note   ', trouble: 'TROUBLE' }
+const LABEL = { ok: 'ok     ', note: 'note   ', trouble: 'TROUBLE', skipped: 'skipped' }
 
 export const doctor: Command = {
   name: 'doctor',
   usage: '',
   summary: 'checks versions, folders, rights and the database, and says what to do',
-  about: 'Checks versions, folders, rights and the database, and says what to do about each trouble. Exits with 1 when there is one.',
+  about:
+    'Checks versions, folders, rights and the database, and says what to do about each trouble, and what could not be looked at. Changes nothing. Exits with 1 when there is a trouble.',
   flags: [],
   wordsMin: 0,
   wordsMax: 0,
@@ -192,16 +223,20 @@ export const doctor: Command = {
       const database = await checkDatabase(input)
       findings.push(...database.findings)
       folders = database.folders
-    }
+    } else findings.push(skipped('Database and libraries', 'what stands above is in the way', 'Mend that first, then ask again.'))
     const all = new Set([...input.settings.libraryFolders, ...folders])
     for (const folder of all) findings.push(await checkLibraryFolder(folder))
-    if (all.size === 0) findings.push(note('Libraries', 'none yet', 'Start with --library DIR, or: carrel library add DIR'))
+    const isKnown = !findings.some((finding) => finding.state === 'skipped')
+    if (all.size === 0 && isKnown) findings.push(note('Libraries', 'none yet', 'Start with --library DIR, or: carrel library add DIR'))
     for (const finding of findings) {
       input.out.line(`${LABEL[finding.state]}  ${finding.about}: ${finding.found}`)
       if (finding.todo) input.out.line(`         ${finding.todo}`)
     }
     const troubles = findings.filter((finding) => finding.state === 'trouble').length
-    input.out.line(troubles === 0 ? 'All is well.' : `${troubles} ${troubles === 1 ? 'thing stands' : 'things stand'} in the way.`)
+    const unseen = findings.filter((finding) => finding.state === 'skipped').length
+    const more = unseen === 0 ? '' : ` ${unseen} ${unseen === 1 ? 'thing was' : 'things were'} not looked at.`
+    if (troubles > 0) input.out.line(`${troubles} ${troubles === 1 ? 'thing stands' : 'things stand'} in the way.${more}`)
+    else input.out.line(unseen === 0 ? 'All is well.' : `Nothing that was looked at stands in the way.${more}`)
     return troubles === 0 ? 0 : 1
   },
 }

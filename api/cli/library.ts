@@ -28,7 +28,7 @@ export const libraryAdd: Command = {
   wordsMax: 1,
   async run({ settings, words, flag, cwd, out, log, stop }) {
     const folder = absolutePath(words[0]!, cwd)
-    const opened = await openCommandDatabase({ settings, log, stop })
+    const opened = await openCommandDatabase({ settings, log, stop }, 'make')
     try {
       const name = flag('name')
       const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/composition.ts'), import('#core/library/add-library.ts')])
@@ -62,7 +62,7 @@ export const libraryList: Command = {
   wordsMin: 0,
   wordsMax: 0,
   async run({ settings, out, log, stop }) {
-    const opened = await openCommandDatabase({ settings, log, stop })
+    const opened = await openCommandDatabase({ settings, log, stop }, 'look')
     try {
       const { libraries } = await getLibrarySummary(opened.database)
       for (const library of libraries) {

@@ -1,9 +1,18 @@
+import { realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { type DataFolder, FolderInUse, findHolder, makeDataFolder, openDataFolder, type Purpose } from '#core/database/data-folder.ts'
-import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations } from '#core/database/database.ts'
+import {
+  type DataFolder,
+  describeDenied,
+  FolderInUse,
+  findHolder,
+  makeDataFolder,
+  openDataFolder,
+  type Purpose,
+} from '#core/database/data-folder.ts'
+import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations, refuseNewer } from '#core/database/database.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
 import { closeFolders } from '#core/database/private-folders.ts'
 import type { Log } from '#core/log.ts'
@@ -24,6 +33,15 @@ const COMMAND_POOL_MAX = 4
 /** Who asks is remembered for seconds and looked up in a millisecond, so that few connections carry every request there is. */
 const RESERVED = { poolMax: 4, statementTimeoutMs: 5_000, acquireTimeoutMs: 5_000 }
 const OLDEST_VERSION = 150_000
+
+/**
+ * What a command wants of a database. `look` changes nothing, `inspect` neither and takes tables that are not up to date, `change` works on one that
+ * is there, and `make` makes folder and database where there are none.
+ */
+export type DatabaseUse = 'look' | 'inspect' | 'change' | 'make'
+
+/** There is no database yet where the settings say. */
+export class NoDatabase extends CommandProblem {}
 
 /** A database ready for use, and everything that was started for it. */
 export interface OpenedDatabase {
@@ -48,11 +66,13 @@ export async function openOwnDatabase(options: {
   settings: Settings
   log: Log
   purpose: Purpose
+  /** Of a command; a server makes what it needs. */
+  use?: DatabaseUse
   onHeld?: () => void
   onLost: (reason: string) => void
   stop: AbortSignal
 }): Promise<OpenedDatabase> {
-  const { settings, log } = options
+  const { settings, log, use = 'make' } = options
   const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex; reserved?: Knex } = {}
   // In the opposite order of opening; each part even when another fails.
   const close = async () => {
@@ -81,13 +101,12 @@ export async function openOwnDatabase(options: {
     }
     // PostgreSQL has what it reads of ours. Whatever is made from now on is closed to others, by whomever it is made.
     process.umask(0o077)
-    const closed = await closeFolders(held.folder.path)
+    const closed = isLook(use) ? 0 : await closeFolders(held.folder.path)
     if (closed > 0) log.info({ closed }, 'Closed folders of the data folder that others could read')
     const url = held.postgres?.url ?? settings.databaseUrl!
     held.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
     if (held.postgres === undefined) await awaitForeign(held.database, log, options.stop)
-    const ran = await migrate(held.database)
-    if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
+    await prepareTables(held.database, use, log)
     // Made when first needed, as all of them.
     if (options.purpose === 'server') held.reserved = openDatabase({ url, log, ...RESERVED })
     return {
@@ -102,6 +121,20 @@ export async function openOwnDatabase(options: {
     await close()
     throw error
   }
+}
+
+const isLook = (use: DatabaseUse) => use === 'look' || use === 'inspect'
+
+async function prepareTables(database: Knex, use: DatabaseUse, log: Log): Promise<void> {
+  if (use === 'inspect') return
+  if (use === 'look') {
+    await refuseNewer(database)
+    if ((await pendingMigrations(database)).length > 0)
+      throw new CommandProblem('The tables of the database are not there yet, or of an older Carrel. Start the server once.')
+    return
+  }
+  const ran = await migrate(database)
+  if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
 }
 
 /** A server waits for the one before it to close; a command looks for a running server to work beside. */
@@ -122,17 +155,17 @@ async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeo
   }
 }
 
-/** Opens the database for a command, beside a running server or without one. */
-export async function openCommandDatabase({
-  settings,
-  log,
-  stop,
-}: Pick<CommandInput, 'settings' | 'log' | 'stop'>): Promise<OpenedDatabase> {
+/** Opens the database for a command, beside a running server or without one. @throws NoDatabase unless it may be made */
+export async function openCommandDatabase(
+  { settings, log, stop }: Pick<CommandInput, 'settings' | 'log' | 'stop'>,
+  use: DatabaseUse,
+): Promise<OpenedDatabase> {
   const until = Date.now() + RUNNING_PATIENCE_MS
-  if (settings.databaseUrl !== null) return await openForeign(settings, log, stop)
+  if (settings.databaseUrl !== null) return await openForeign(settings, log, stop, use)
+  if (use !== 'make') await refuseAbsent(settings.dataFolder)
   for (;;) {
     try {
-      return await openOwnDatabase({ settings, log, purpose: 'command', onLost: (reason) => log.error({}, reason), stop })
+      return await openOwnDatabase({ settings, log, purpose: 'command', use, onLost: (reason) => log.error({}, reason), stop })
     } catch (error) {
       if (!(error instanceof FolderInUse)) throw error
       if (error.purpose === 'server') {
@@ -145,9 +178,29 @@ export async function openCommandDatabase({
   }
 }
 
+/** A mistyped --data-dir must not become a new, empty library. */
+async function refuseAbsent(folder: string): Promise<void> {
+  await refuseAbsentFolder(folder)
+  const cluster = path.join(folder, 'postgres', 'PG_VERSION')
+  const isThere = await stat(cluster).catch((cause: NodeJS.ErrnoException) => cause.code !== 'ENOENT' && cause.code !== 'ENOTDIR')
+  // A server that starts for the first time is just making it.
+  if (isThere || (await findHolder(folder))?.purpose === 'server') return
+  throw new NoDatabase(`The folder ${folder} holds no database of Carrel. Is --data-dir right? The server makes it at its first start.`)
+}
+
+async function refuseAbsentFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return null
+    throw new CommandProblem(describeDenied(folder, cause), { cause })
+  })
+  if (found === null)
+    throw new NoDatabase(`The data folder ${folder} does not exist. Is --data-dir right? The server makes it at its first start.`)
+  if (!found.isDirectory()) throw new CommandProblem(`--data-dir ${folder} is not a folder. Give it the name of a folder.`)
+}
+
 /** The embedded PostgreSQL that a server runs; null while it is still starting, or was started anew since its password was read. */
 async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | null> {
-  const folder = await makeDataFolder(settings.dataFolder)
+  const folder = await realpath(settings.dataFolder)
   const url = await findRunningUrl(folder)
   if (url === null) return null
   const database = openDatabase({ url, poolMax: COMMAND_POOL_MAX, log })
@@ -161,12 +214,15 @@ async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | nu
   return null
 }
 
-async function openForeign(settings: Settings, log: Log, stop: AbortSignal): Promise<OpenedDatabase> {
-  const folder = await makeDataFolder(settings.dataFolder)
+async function openForeign(settings: Settings, log: Log, stop: AbortSignal, use: DatabaseUse): Promise<OpenedDatabase> {
+  const { dataFolder } = settings
+  if (use === 'change') await refuseAbsentFolder(dataFolder)
+  const folder = use === 'make' ? await makeDataFolder(dataFolder) : await realpath(dataFolder).catch(() => dataFolder)
   const database = openDatabase({ url: settings.databaseUrl!, poolMax: COMMAND_POOL_MAX, log })
   try {
-    await awaitForeign(database, log, stop)
-    await migrate(database)
+    // Who looks can look again.
+    await awaitForeign(database, log, stop, isLook(use) ? 0 : FOREIGN_PATIENCE_MS)
+    await prepareTables(database, use, log)
     const serverRuns = (await findHolder(folder))?.purpose === 'server'
     return { database, settings: { ...settings, dataFolder: folder }, serverRuns, close: () => closeDatabase(database) }
   } catch (error) {
@@ -175,8 +231,8 @@ async function openForeign(settings: Settings, log: Log, stop: AbortSignal): Pro
   }
 }
 
-async function awaitForeign(database: Knex, log: Log, stop: AbortSignal): Promise<void> {
-  const until = Date.now() + FOREIGN_PATIENCE_MS
+async function awaitForeign(database: Knex, log: Log, stop: AbortSignal, patienceMs = FOREIGN_PATIENCE_MS): Promise<void> {
+  const until = Date.now() + patienceMs
   for (let told = false; ; ) {
     try {
       const { version } = await checkDatabase(database)
@@ -187,7 +243,7 @@ async function awaitForeign(database: Knex, log: Log, stop: AbortSignal): Promis
       // Away, not found yet, or still starting (57P03); anything else does not mend itself.
       const mayCome = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'ETIMEDOUT', '57P03'].includes(code)
       if (error instanceof CommandProblem) throw error
-      if (!mayCome || Date.now() > until)
+      if (!mayCome || Date.now() >= until)
         throw new CommandProblem(`The database of DATABASE_URL cannot be used: ${describe(error)}. Check its address, user and rights.`, {
           cause: error,
         })

@@ -1,6 +1,6 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { type DatabaseUse, openCommandDatabase } from '#api/cli/open-database.ts'
 import { describePermissions } from '#api/cli/plugin.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
@@ -9,6 +9,9 @@ import { didYouMean } from '#core/setting/nearest-name.ts'
 import type { EgressWay } from '#plugins/egress/egress.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Repositories, Repository } from '#plugins/repository/repositories.ts'
+
+/** Who only looks decrypts nothing, and makes no key. */
+const UNUSED_KEY = 'nothing is encrypted with this key'
 
 interface Opened {
   host: PluginHost
@@ -19,10 +22,11 @@ interface Opened {
 async function withRepositories(
   input: CommandInput,
   way: EgressWay | undefined,
+  use: DatabaseUse,
   work: (opened: Opened) => Promise<number>,
 ): Promise<number> {
   const { settings, log, stop } = input
-  const opened = await openCommandDatabase({ settings, log, stop })
+  const opened = await openCommandDatabase({ settings, log, stop }, use)
   try {
     const { database } = opened
     const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
@@ -34,7 +38,13 @@ async function withRepositories(
     ])
     const supervisor = openSupervisor({ log, spare: false })
     const egress = openEgress(way)
-    const host = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(opened.settings) })
+    const host = openPluginHost({
+      database,
+      supervisor,
+      egress,
+      log,
+      secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(opened.settings),
+    })
     const repositories = openRepositories({
       ...{ database, log, download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }), serverVersion: VERSION },
       install: host.install,
@@ -83,7 +93,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
     wordsMin: 1,
     wordsMax: 1,
     run: (input) =>
-      withRepositories(input, way, async ({ repositories }) => {
+      withRepositories(input, way, 'make', async ({ repositories }) => {
         const { words, flag, out } = input
         const url = words[0] as string
         const publicKey = flag('key')
@@ -108,7 +118,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
     wordsMin: 0,
     wordsMax: 0,
     run: (input) =>
-      withRepositories(input, way, async ({ repositories }) => {
+      withRepositories(input, way, 'look', async ({ repositories }) => {
         const all = await repositories.list()
         for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
           const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
@@ -128,7 +138,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
     wordsMin: 1,
     wordsMax: 1,
     run: (input) =>
-      withRepositories(input, way, async ({ repositories }) => {
+      withRepositories(input, way, 'change', async ({ repositories }) => {
         const { id } = await chooseRepository(repositories, input.words[0] as string)
         const { name, plugins, error } = await repositories.refresh(id)
         if (error !== null) throw new CommandProblem(`It could not be refreshed: ${printable(error)}`)
@@ -145,7 +155,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
     wordsMin: 1,
     wordsMax: 1,
     run: (input) =>
-      withRepositories(input, way, async ({ repositories }) => {
+      withRepositories(input, way, 'change', async ({ repositories }) => {
         const { id, name } = await chooseRepository(repositories, input.words[0] as string)
         await repositories.remove(id)
         input.out.line(`${printable(name)} is taken away.`)
@@ -162,7 +172,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
     wordsMin: 2,
     wordsMax: 3,
     run: (input) =>
-      withRepositories(input, way, async ({ host, repositories }) => {
+      withRepositories(input, way, 'change', async ({ host, repositories }) => {
         const { words, flag, out } = input
         const { id } = await chooseRepository(repositories, words[0] as string)
         const { permissionsOf } = await import('#plugins/manifest/permissions.ts')

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { type DatabaseUse, openCommandDatabase } from '#api/cli/open-database.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
 import { listPlugins } from '#core/plugin/plugin-store.ts'
@@ -12,9 +12,9 @@ import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Permissions } from '#plugins/manifest/permissions.ts'
 
 /** Opens what the commands need; a running server sees every change with its next call of the plugin. */
-async function withPlugins(input: CommandInput, work: (host: PluginHost) => Promise<number>): Promise<number> {
+async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
   const { settings, log, stop } = input
-  const opened = await openCommandDatabase({ settings, log, stop })
+  const opened = await openCommandDatabase({ settings, log, stop }, use)
   try {
     const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
       import('#plugins/host/plugin-host.ts'),
@@ -79,7 +79,7 @@ export const pluginList: Command = {
   wordsMin: 0,
   wordsMax: 0,
   async run({ settings, log, stop, out }) {
-    const opened = await openCommandDatabase({ settings, log, stop })
+    const opened = await openCommandDatabase({ settings, log, stop }, 'look')
     try {
       const plugins = await listPlugins<InstalledPlugin>(opened.database)
       for (const { key, version, state, stateReason, manifest } of plugins) {
@@ -123,7 +123,7 @@ export const pluginInstall: Command = {
       import('#plugins/manifest/permissions.ts'),
     ])
     const { manifest, sha256, signedBy } = readPackage(bytes)
-    return await withPlugins(input, async (host) => {
+    return await withPlugins(input, 'make', async (host) => {
       const known = (await host.list()).find(({ key }) => key === manifest.id)
       const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
       const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['was not agreed to yet'] }
@@ -157,7 +157,7 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
   wordsMin: 1,
   wordsMax: 1,
   run: (input) =>
-    withPlugins(input, async (host) => {
+    withPlugins(input, 'change', async (host) => {
       const { id } = await choosePlugin(host, input.words[0] as string)
       const plugin = await host.setEnabled(id, verb === 'enable')
       input.out.line(`${plugin.key} is ${plugin.state}.`)

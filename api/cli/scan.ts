@@ -32,7 +32,7 @@ export const scan: Command = {
 async function run(input: CommandInput): Promise<number> {
   const { log, out } = input
   const mode = input.flag('deep') === 'true' ? 'deep' : 'normal'
-  const opened = await openCommandDatabase(input)
+  const opened = await openCommandDatabase(input, 'change')
   try {
     const all = await listLibraries(opened.database)
     const chosen =

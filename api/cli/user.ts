@@ -15,8 +15,8 @@ const PASSWORD_FILE = {
   about: 'File whose first line is the password. Without it the password is read from a pipe or typed.',
 } as const
 
-async function withAccounts<T>(input: CommandInput, work: (accounts: Accounts) => Promise<T>): Promise<T> {
-  const opened = await openCommandDatabase(input)
+async function withAccounts<T>(input: CommandInput, use: 'change' | 'make', work: (accounts: Accounts) => Promise<T>): Promise<T> {
+  const opened = await openCommandDatabase(input, use)
   try {
     const key = input.settings.tokenKey ?? (await tokenKey(opened.settings.dataFolder))
     const { openAccounts } = await import('#core/account/accounts.ts')
@@ -60,7 +60,7 @@ export const userAdd: Command = {
     const role = readRole(input.flag('role'))
     const email = input.flag('email') ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
     const password = await askPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
-    const user = await withAccounts(input, (accounts) => accounts.createUser({ username, email, password, role }, null))
+    const user = await withAccounts(input, 'make', (accounts) => accounts.createUser({ username, email, password, role }, null))
     input.out.line(`Made ${user.role} ${user.username}.`)
     return 0
   },
@@ -80,7 +80,7 @@ export const userResetPassword: Command = {
   async run(input) {
     const login = input.words[0]!
     const password = await askPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
-    await withAccounts(input, async (accounts) => {
+    await withAccounts(input, 'change', async (accounts) => {
       const user = await accounts.findUser(login)
       if (!user) {
         const { users } = await accounts.listUsers({ filter: {}, offset: 0, limit: 500 })

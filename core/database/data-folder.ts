@@ -62,6 +62,13 @@ export class FolderInUse extends Error {
   }
 }
 
+/** Why this user gets no further with a folder, and what to do. */
+export function describeDenied(folder: string, cause: NodeJS.ErrnoException): string {
+  const { username } = os.userInfo()
+  if (cause.code !== 'EACCES' && cause.code !== 'EPERM') return `The data folder ${folder} cannot be used (${cause.code}): ${cause.message}`
+  return `The data folder ${folder} is closed to user ${username}, who runs Carrel (${cause.code}). Run Carrel as the user it belongs to, or give it to this one: chown -R ${username} '${folder}'`
+}
+
 /** Makes the folder when it is absent: closed to others, except that root lets PostgreSQL's unprivileged user pass through. */
 export async function makeDataFolder(folder: string): Promise<string> {
   try {

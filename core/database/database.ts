@@ -118,6 +118,21 @@ export async function pendingMigrations(database: Knex): Promise<string[]> {
   return (await listMigrations()).filter((name) => !known.has(name))
 }
 
+/** @throws NewerDatabase when it was made by a newer Carrel */
+export async function refuseNewer(database: Knex): Promise<void> {
+  const own = await listMigrations()
+  const newer = [...(await appliedMigrations(database))].filter((name) => !own.includes(name))
+  if (newer.length > 0) throw new NewerDatabase(newer)
+}
+
+/** This code is older than the tables, and would not know what it does to them. */
+export class NewerDatabase extends Error {
+  constructor(names: readonly string[]) {
+    super(`This database was written by a newer Carrel (it knows ${names.join(', ')}). Start that version, or restore a backup.`)
+    this.name = 'NewerDatabase'
+  }
+}
+
 async function appliedMigrations(database: Knex): Promise<Set<string>> {
   if (!(await database.schema.hasTable('knex_migrations'))) return new Set()
   return new Set(await database('knex_migrations').pluck('name'))
@@ -134,11 +149,7 @@ export async function migrate(database: Knex): Promise<string[]> {
     // Waiting for another process' migrations takes as long as they do.
     await holder.raw('SET LOCAL statement_timeout = 0')
     await holder.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-    const newer = [...(await appliedMigrations(database))].filter((name) => !own.includes(name))
-    if (newer.length > 0)
-      throw new Error(
-        `This database was written by a newer Carrel (it knows ${newer.join(', ')}). Start that version, or restore a backup.`,
-      )
+    await refuseNewer(database)
     await database.migrate.forceFreeMigrationsLock()
     const [, ran] = await database.migrate.latest({
       migrationSource: {

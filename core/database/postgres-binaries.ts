@@ -73,11 +73,12 @@ export async function reachableByNobody(target: string, need: 1 | 5 = 1): Promis
  * Finds a way to run PostgreSQL on data below `dataFolder`. For root that is an unprivileged user; where that user cannot reach the
  * programs or the data, a user namespace in which root appears as that user; where those are forbidden, a copy of the programs.
  * @param options.native folder of the programs, when not the installed ones
+ * @param options.mayCopy false for who only asks whether there is a way
  * @throws Error that says what to change when there is no way
  */
 export async function findPostgresRunner(
   dataFolder: string,
-  options: { native?: string; searchPath?: string } = {},
+  options: { native?: string; searchPath?: string; mayCopy?: boolean } = {},
 ): Promise<PostgresRunner> {
   const native = options.native ?? findPostgresFolder()
   await linkLibraries(native)
@@ -96,6 +97,7 @@ export async function findPostgresRunner(
   }).catch(() => null)
   if (probe) return { binFolder, prefix: namespace, owner: 0 }
 
+  if (dataReachable && options.mayCopy === false) return { binFolder, ...direct }
   if (dataReachable) return { binFolder: path.join(await copyPostgres(native, dataFolder), 'bin'), ...direct }
   throw new Error(
     `PostgreSQL does not run as root, and user ${NOBODY} cannot reach ${dataFolder} (a folder above it is closed to others), nor may a user ` +

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -74,7 +74,6 @@ t.test('commands without a server, and a server that finds its port taken', asyn
   const books = path.join(room, 'books')
   await mkdir(books)
   await writeFile(path.join(books, 'broken.cbz'), 'no book')
-  t.match(await runCommand(['library', 'list', '--data-dir', data]), { code: 0, output: /no library yet/ })
   t.match(await runCommand(['library', 'add', 'books', '--name', 'Mine', '--data-dir', 'data'], { cwd: room }), {
     code: 0,
     output: /Added the library "Mine"/,
@@ -96,6 +95,40 @@ t.test('commands without a server, and a server that finds its port taken', asyn
   t.match(troubles, { code: 1, output: /TROUBLE +Address/ })
   t.match(troubles.output, /TROUBLE +Library folder: .*does not exist\n +Check the path[\s\S]*2 things stand in the way/)
   t.equal(await findPostmaster(path.join(data, 'postgres')), null)
+})
+
+t.test('looking makes nothing: no folder, no database, and no tables in one of one’s own', async (t) => {
+  const room = await makeRoom(t)
+  const absent = path.join(room, 'typo', 'data')
+  const empty = path.join(room, 'empty')
+  await mkdir(empty)
+  const { database, url } = await openTestDatabase(t, { empty: true })
+  const words = [
+    ['library', 'list'],
+    ['plugin', 'list'],
+    ['plugin', 'repository', 'list'],
+    ['plugin', 'disable', 'carrel.echo'],
+    ['scan'],
+    ['user', 'reset-password', 'ada'],
+  ]
+  for (const each of words) {
+    const from = { input: 'a long password' }
+    const typo = await runCommand([...each, '--data-dir', absent], from)
+    t.match(typo, { code: 1, output: /typo\/data does not exist\. Is --data-dir right\?/ }, each.join(' '))
+    t.match(await runCommand([...each, '--data-dir', empty], from), { code: 1, output: /empty holds no database of Carrel/ })
+    if (each.at(-1) !== 'list') continue
+    const own = await runCommand([...each, '--data-dir', absent], { env: { DATABASE_URL: url } })
+    t.match(own, { code: 1, output: /Start the server once/ }, 'on a database of one’s own')
+  }
+  const doctor = await runCommand(['doctor', '--data-dir', absent, '--port', '0'])
+  t.match(doctor, { code: 0, output: /note +Data folder: .*does not exist[\s\S]*skipped +Database: there is none yet[\s\S]*not looked at/ })
+  t.match(await runCommand(['doctor', '--data-dir', absent, '--port', '0'], { env: { DATABASE_URL: url } }), {
+    code: 1,
+    output: /lacks 0001_[\s\S]*skipped +Libraries/,
+  })
+  t.match(await runCommand(['scan', '--help', '--data-dir', absent]), { code: 0, output: /^Usage/ })
+  t.same([await readdir(room), await readdir(empty)], [['empty'], []], 'no folder and no file')
+  t.equal(await database.schema.hasTable('knex_migrations'), false)
 })
 
 t.test('starts that cannot work say why', async (t) => {

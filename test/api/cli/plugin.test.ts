@@ -16,7 +16,7 @@ t.test('plugins from the command line', async (t) => {
     return path.join(room, name)
   }
   const run = async (...words: string[]) => await runCommand(['plugin', ...words, '--data-dir', path.join(room, 'data')])
-  t.match(await run('list'), { code: 0, output: /no plugin yet/ })
+  t.match(await run('list'), { code: 1, output: /data does not exist/ })
   const one = file('one.plugin', pluginOf(main))
   t.match(await run('install', one), { code: 0, output: /talks to api\.example\.org[\s\S]*waits for consent[\s\S]*--yes/ })
   t.match(await run('list'), { output: /org\.example\.echo 1\.0\.0 {2}waiting/ })

@@ -116,6 +116,7 @@ async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> 
 function describeRoute(route: Route<never>, schema: (given: TSchema) => Json): Json {
   const { who } = route.allow
   const body = route.kind === 'endpoint' ? (route.body as TSchema | undefined) : undefined
+  const isOptional = route.kind === 'endpoint' && route.bodyOptional === true
   return {
     operationId: nameOf(route),
     summary: route.summary,
@@ -138,7 +139,7 @@ function describeRoute(route: Route<never>, schema: (given: TSchema) => Json): J
           },
         },
       }),
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: schema(closeObjects(body)) } } } }),
+    ...(body && { requestBody: { required: !isOptional, content: { 'application/json': { schema: schema(closeObjects(body)) } } } }),
     responses: describeResponses(route, schema),
   }
 }

@@ -22,6 +22,8 @@ import { CarrelError } from '#core/errors.ts'
 const HEADERS_TIMEOUT_MS = 15_000
 /** Time for a whole request to arrive, for the largest uploads over the slowest lines. */
 const REQUEST_TIMEOUT_MS = 300_000
+/** Names of query parameters that one line of the log tells. */
+const UNKNOWN_NAMES_MAX = 20
 /** Time for a JSON body to arrive: a megabyte at 35 kB/s. */
 const BODY_DEADLINE_MS = 30_000
 /** A reader turns pages; a proxy in front keeps its connections about a minute (nginx: 60 s), and ours must not close first. */
@@ -64,7 +66,13 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   const addresses = openClientAddress(settings.trustedProxies)
   const limiter = settings.rateLimit.enabled ? openRateLimiter(settings.rateLimit) : null
   const gate = openGate({ limiter, authentication: openAuthentication(services.accounts.callers), callers: services.accounts.callers })
-  const handlers = openHandlers(services, { bodyDeadlineMs: options.bodyDeadlineMs ?? BODY_DEADLINE_MS })
+  const handlers = openHandlers(services, {
+    bodyDeadlineMs: options.bodyDeadlineMs ?? BODY_DEADLINE_MS,
+    // Older clients send what other servers know.
+    onUnknownQuery: settings.compatibility.legacyNames
+      ? (names) => log.debug({ names: names.slice(0, UNKNOWN_NAMES_MAX) }, 'Query parameters that are not known were left alone')
+      : null,
+  })
   const exchanges = new WeakMap<Request, Exchange<Services>>()
   const routeOfName = new Map<string, Route<Services>>()
   // Handlers that wait for something tell the client of their failure; this tells them that nobody will read it.

@@ -59,7 +59,11 @@ export interface Endpoint<
   status?: 200 | 201 | 202 | 204
   params?: P
   query?: Q
+  /** Takes query parameters that it does not name, and leaves them alone: services and reader apps add their own. */
+  takesAnyQuery?: true
   body?: B
+  /** No body means the same as an empty object. Else a forgotten body is refused, for it would change what its sender did not mean. */
+  bodyOptional?: true
   /** Largest request body in bytes; 1 MB unless said. */
   bodyBytesMax?: number
   /** Takes a form with one file in it instead of JSON: `run` is given it as `upload`. The body is at most `bodyBytesMax`. */
@@ -118,6 +122,8 @@ export interface Stream<Services, P extends TSchema | undefined = undefined, Q e
   allow: Allow
   params?: P
   query?: Q
+  /** Takes query parameters that it does not name, and leaves them alone: services and reader apps add their own. */
+  takesAnyQuery?: true
   /** Media types it may answer with, for OpenAPI. */
   mediaTypes: string[]
   run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>

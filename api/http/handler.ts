@@ -3,7 +3,7 @@ import { readCookie } from '#api/http/authentication.ts'
 import { discardBody } from '#api/http/body.ts'
 import type { Allow, Call, Route } from '#api/http/endpoint.ts'
 import type { Exchange } from '#api/http/exchange.ts'
-import { compileInput, type ReadInput } from '#api/http/input.ts'
+import { compileInput, type InputOptions, type ReadInput } from '#api/http/input.ts'
 import { sendStream } from '#api/http/send.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { refuse } from '#core/errors.ts'
@@ -21,7 +21,7 @@ export interface Handlers<Services> {
   compile(route: Route<Services>, ends: { draining: AbortSignal; closing: AbortSignal }): (exchange: Exchange<Services>) => Promise<void>
 }
 
-export function openHandlers<Services>(services: Services, limits: { bodyDeadlineMs: number }): Handlers<Services> {
+export function openHandlers<Services>(services: Services, options: InputOptions): Handlers<Services> {
   return {
     compile(route, { draining, closing }) {
       // The cookie comes along with what other sites make a browser send; only reading is safe then.
@@ -31,7 +31,7 @@ export function openHandlers<Services>(services: Services, limits: { bodyDeadlin
       const answer = async (exchange: Exchange<Services>, call: Call<Services>): Promise<void> => {
         checkAllowed(route.allow, exchange)
         const { request, response } = exchange
-        readInput ??= compileInput(route, limits)
+        readInput ??= compileInput(route, options)
         const input = await readInput(request, request.params, exchange.rawQuery)
         discardBody(request)
         noteWork()

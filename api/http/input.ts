@@ -7,9 +7,13 @@ import { excessOf } from '#api/http/excess.ts'
 import { readParameters } from '#api/http/query.ts'
 import { readUpload, type Upload } from '#api/http/upload.ts'
 import { refuse } from '#core/errors.ts'
+import { cutText } from '#core/foundation/text.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
 
 /** A wrong request has one or two faults; a hostile one may have a million. */
 const DETAILS_MAX = 20
+/** As much of a name that is not known is repeated. */
+const QUOTED_LENGTH_MAX = 60
 
 /** A broken rule leaves the value well-formed (422); everything else about a body is a wrong shape (400). */
 const RULES = new Set([
@@ -52,24 +56,54 @@ export interface Input {
   upload: Upload
 }
 
+export interface InputOptions {
+  bodyDeadlineMs: number
+  /** Told of query parameters that no route names; without it they are refused. */
+  onUnknownQuery: ((names: readonly string[]) => void) | null
+}
+
 /** Compiles the schemas of a route once. */
-export function compileInput(route: Route<never>, limits: { bodyDeadlineMs: number }): ReadInput {
+export function compileInput(route: Route<never>, options: InputOptions): ReadInput {
   const params = route.params ? compileParameters(route.params, 'path') : null
-  const query = route.query ? compileParameters(route.query, 'query') : null
+  const query = compileQuery(route, options.onUnknownQuery)
   const bodySchema: TSchema | undefined = route.kind === 'endpoint' ? route.body : undefined
-  const body = bodySchema ? compileBody(bodySchema) : null
+  const body = bodySchema ? compileBody(bodySchema, route.kind === 'endpoint' && route.bodyOptional === true) : null
   const bytesMax = (route.kind === 'endpoint' ? route.bodyBytesMax : undefined) ?? BODY_BYTES_MAX
 
   const takesFile = route.kind === 'endpoint' && route.upload !== undefined
-  const { bodyDeadlineMs: deadlineMs } = limits
+  const { bodyDeadlineMs: deadlineMs } = options
   const exact = new Set(exactMembers(bodySchema ?? {}))
 
   return async (request, pathParams, rawQuery) => ({
     params: params?.(new URLSearchParams(pathParams)),
-    query: query?.(new URLSearchParams(rawQuery)),
+    query: query(new URLSearchParams(rawQuery)),
     body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact })),
     upload: takesFile ? readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs })) : NO_UPLOAD,
   })
+}
+
+/** A misspelled parameter that is left out would answer another question than the one that was asked. */
+function compileQuery(route: Route<never>, onUnknown: InputOptions['onUnknownQuery']): (given: URLSearchParams) => unknown {
+  const read = route.query ? compileParameters(route.query, 'query') : () => undefined
+  if (route.takesAnyQuery || !route.path.startsWith('/api/v1/')) return read
+  const known = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {})
+  return (given) => {
+    const unknown = [...new Set(given.keys())].filter((name) => !known.includes(name))
+    const [first] = unknown
+    if (first === undefined) return read(given)
+    if (onUnknown === null)
+      refuse('invalid_request', unknownParameter(first, known), { details: unknown.slice(0, DETAILS_MAX).map(faultOf) })
+    onUnknown(unknown)
+    return read(given)
+  }
+}
+
+const faultOf = (name: string): Fault => ({ path: `/${shortened(name)}`, message: 'is not known here' })
+const shortened = (name: string) => cutText(name, QUOTED_LENGTH_MAX)
+
+function unknownParameter(name: string, known: readonly string[]): string {
+  const all = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
+  return `The query parameter ${shortened(name)} is not known here.${didYouMean(name, known)} ${all}`
 }
 
 function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: URLSearchParams) => unknown {
@@ -87,13 +121,12 @@ function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: UR
   }
 }
 
-function compileBody(schema: TSchema): (value: unknown) => unknown {
+function compileBody(schema: TSchema, isOptional: boolean): (value: unknown) => unknown {
   const closed = closeObjects(schema)
   const validator = Compile(closed)
-  const emptyWillDo = validator.Check({})
   return (given) => {
-    const value = given === undefined && emptyWillDo ? {} : given
-    if (value === undefined) refuse('invalid_request', 'This request needs a JSON body.')
+    const value = given === undefined && isOptional ? {} : given
+    if (value === undefined) refuse('invalid_request', 'This request needs a JSON body; send it with Content-Type: application/json.')
     const excess = excessOf(closed, value)
     if (excess !== null) refuseFaults(excess.code, [{ path: excess.path, message: excess.message }])
     if (validator.Check(value)) return value

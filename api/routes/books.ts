@@ -58,6 +58,7 @@ export const bookRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...pageQuery, sort: SORT, full: FULL }),
+    bodyOptional: true,
     body: Type.Object(
       {
         condition: Type.Optional(Nullable(FreeObject())),

@@ -118,6 +118,7 @@ export const libraryJobRoutes = [
     tag,
     allow: { who: 'libraries-write' },
     params: JobId,
+    bodyOptional: true,
     body: Type.Object({
       sampleSize: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: SAMPLE_MAX }))),
       configOverride: Type.Optional(Nullable(JobConfig)),

@@ -259,6 +259,7 @@ const routesOf = (kind: Target['kind']) => {
       tag,
       allow,
       params,
+      bodyOptional: true,
       body: Type.Object({ pluginId: Provider }, { description: PROVIDERS }),
       reply: Enqueued,
       run: async (call, { params, body }) => {
@@ -323,6 +324,7 @@ export const matchingRoutes = [
     tag: 'libraries',
     allow: { who: 'series-write' },
     params: Type.Object({ libraryId: Uuid }),
+    bodyOptional: true,
     body: Type.Object({ pluginId: Provider }, { description: PROVIDERS }),
     reply: Enqueued,
     run: async (call, { params, body }) => {

@@ -218,6 +218,7 @@ export const pluginRoutes = [
     tag,
     allow,
     params: PluginId,
+    bodyOptional: true,
     body: Type.Object({
       sha256: Type.Optional(
         Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'Of its package; the version that ran before, unless said.' }),

@@ -113,6 +113,7 @@ export const recommendationRoutes = [
     allow,
     params: Type.Object({ externalId: Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' }) }),
     query: WhichPlugin,
+    bodyOptional: true,
     body: Type.Object({
       reason: Type.Optional(
         Nullable(Type.String({ maxLength: REASON_LENGTH_MAX }), { description: 'Such as not_interested, already_read or already_owned.' }),

@@ -111,6 +111,7 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     query: Type.Object(seriesQuery),
+    bodyOptional: true,
     body: SeriesListRequest,
     reply: Paginated(ShownSeries),
     run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller ?? refuse('unauthorized')) }),
@@ -121,6 +122,7 @@ export const seriesRoutes = [
     summary: 'How many series of a list begin with each letter',
     tag: 'series',
     allow: { who: 'series-read' },
+    bodyOptional: true,
     body: SeriesListRequest,
     reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer({ minimum: 0 }) })),
     run: (call, { body }) => {

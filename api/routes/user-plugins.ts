@@ -180,6 +180,7 @@ export const userPluginRoutes = [
   }),
   stream({
     path: CALLBACK,
+    takesAnyQuery: true,
     summary: 'Where a service sends a browser back to when somebody has signed in there; a page that closes itself',
     tag,
     // The state and what the browser was given at the start prove it together. The cookie of the session says who is signed in, where somebody is.

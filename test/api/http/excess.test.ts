@@ -25,7 +25,7 @@ const read = compileInput(
     reply: Type.Null(),
     run: async () => null,
   }),
-  { bodyDeadlineMs: 30_000 },
+  { onUnknownQuery: null, bodyDeadlineMs: 30_000 },
 )
 const bodyOf = async (body: unknown) => (await read(jsonRequest(JSON.stringify(body)), {}, '')).body
 const refused = (path: string, message: string, code = 'invalid_value') => ({ code, details: [{ path, message }] })

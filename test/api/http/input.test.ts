@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
 import { endpoint, stream } from '#api/routes/route.ts'
+import { silentLog } from '#core/log.ts'
 import { Nullable, OneOf, Uuid } from '#core/schema.ts'
 import { type Answer, openTestServer } from '#test/support/server.ts'
 
@@ -51,17 +52,33 @@ const routes = [
     reply: Type.Object({ query: Type.Unknown() }),
     run: async (_call, { query }) => ({ query }),
   }),
-  endpoint({
-    method: 'POST',
-    path: '/small',
-    summary: 'a limit of its own; nothing is required',
-    tag: 'test',
-    allow: { who: 'public' },
-    bodyBytesMax: 50,
-    body: Type.Object({ text: Type.Optional(Type.String()) }),
-    reply: Type.Object({ text: Type.Optional(Type.String()) }),
-    run: async (_call, { body }) => body,
-  }),
+  ...(['POST', 'PUT'] as const).map((method) =>
+    endpoint({
+      method,
+      path: '/small',
+      summary: 'a limit of its own; nothing is required',
+      tag: 'test',
+      allow: { who: 'public' },
+      bodyBytesMax: 50,
+      ...(method === 'POST' && { bodyOptional: true }),
+      body: Type.Object({ text: Type.Optional(Type.String()) }),
+      reply: Type.Object({ text: Type.Optional(Type.String()) }),
+      run: async (_call, { body }) => body,
+    }),
+  ),
+  ...['/api/v1/shelf', '/api/v1/anything'].map((path) =>
+    endpoint({
+      method: 'GET',
+      path,
+      summary: 'query parameters',
+      tag: 'test',
+      allow: { who: 'public' },
+      ...(path === '/api/v1/anything' && { takesAnyQuery: true }),
+      query: Type.Object({ page: Type.Optional(Type.Integer()), pageSize: Type.Optional(Type.Integer()) }),
+      reply: Type.Object({ query: Type.Unknown() }),
+      run: async (_call, { query }) => ({ query }),
+    }),
+  ),
   endpoint({
     method: 'GET',
     path: '/broken',
@@ -172,7 +189,9 @@ t.test('bodies that are wrong', async (t) => {
   t.equal((await post('{"text":"0123456789012345678901234567890123456789"}', json, '/small')).status, 413, 'a route has its own limit')
   t.equal((await post('{"name":"abc"}', { 'content-type': 'application/vnd.api+json; charset="UTF-8"' })).status, 201)
   t.equal((await post(JSON.stringify({ name: 'abc', free: '["{\\'.repeat(40) }))).status, 201, 'brackets in a text are text')
-  t.same((await server.request('POST', '/small')).json, {}, 'no body where nothing is required')
+  t.same((await server.request('POST', '/small')).json, {}, 'no body where the route says that none means an empty one')
+  t.equal((await server.request('PUT', '/small')).status, 400, 'else a body that was forgotten would change everything')
+  t.same((await server.request('PUT', '/small', { body: {} })).json, {})
   t.match((await server.request<Failure>('POST', '/things')).json, { error: 'invalid_request', message: /needs a JSON body/ })
 })
 
@@ -203,6 +222,34 @@ t.test('parameters that are wrong, and that are right', async (t) => {
     else t.equal(answer.json.error, 'invalid_request')
   }
   for (const id of ['abc', '123', `${ID}0`, '%00', `${ID}%00`]) t.equal((await server.request('GET', `/things/${id}`)).status, 400, id)
+})
+
+t.test('a query parameter that a route does not know', async (t) => {
+  const strict = await open(t)
+  const table: [query: string, message: string | null][] = [
+    ['?page=2&pageSize=3', null],
+    ['?pagesize=3', 'The query parameter pagesize is not known here. Did you mean pageSize? It takes page, pageSize.'],
+    ['?page=1&limit=1', 'The query parameter limit is not known here. It takes page, pageSize.'],
+    [`?${'n'.repeat(5_000)}=1`, `The query parameter ${'n'.repeat(60)} is not known here. It takes page, pageSize.`],
+    ['?__proto__=1', 'The query parameter __proto__ is not known here. It takes page, pageSize.'],
+  ]
+  for (const [query, message] of table) {
+    const answer = await strict.request<Failure>('GET', `/api/v1/shelf${query}`)
+    if (message === null) t.equal(answer.status, 200)
+    else t.match([answer.status, answer.json], [400, { error: 'invalid_request', message }], query)
+  }
+  const { json } = await strict.request<Failure>('GET', '/api/v1/shelf?a=1&b=2&page=1&a=3')
+  t.same(json.details, [
+    { path: '/a', message: 'is not known here' },
+    { path: '/b', message: 'is not known here' },
+  ])
+  t.equal((await strict.request('GET', '/api/v1/anything?iss=https://a.example&page=1')).status, 200, 'services add their own')
+
+  const lines: unknown[][] = []
+  const log = { ...silentLog, debug: (...line: unknown[]) => lines.push(line) }
+  const lenient = await openTestServer(t, { routes, log, admin: false, settings: { compatibility: { legacyNames: true } } })
+  t.same((await lenient.request('GET', '/api/v1/shelf?limit=1&page=2')).json, { query: { page: 2 } })
+  t.match(lines, [[{ names: ['limit'] }, 'Query parameters that are not known were left alone']])
 })
 
 t.test('one shape for every refusal', async (t) => {

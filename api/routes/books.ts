@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint } from '#api/routes/route.ts'
-import { BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/routes/shown-books.ts'
+import { BOOK_SORT, BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { AdjacentBooks, BookErrorType, BooksWithErrors } from '#core/book/book.ts'
@@ -13,17 +13,9 @@ import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
-import { SORT_LENGTH_MAX } from '#core/sort.ts'
 
-const SORT = Type.Optional(
-  Type.String({
-    maxLength: SORT_LENGTH_MAX,
-    description:
-      '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), release_date, chapter_number (number), file_size, filename, page_count, last_read (read_date). Title unless said; of a search the best match first.',
-  }),
-)
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
-const bookQuery = { ...pageQuery, sort: SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
+const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
 
 /** Everything a list of books was asked, wherever it stood in the request. */
 interface ListAsk {
@@ -57,7 +49,7 @@ export const bookRoutes = [
     summary: 'List books by filter',
     tag: 'books',
     allow: { who: 'books-read' },
-    query: Type.Object({ ...pageQuery, sort: SORT, full: FULL }),
+    query: Type.Object({ ...pageQuery, sort: BOOK_SORT, full: FULL }),
     bodyOptional: true,
     body: Type.Object(
       {

@@ -3,12 +3,12 @@ import type { Call } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
+import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
 import type { Services } from '#api/services.ts'
 import { getSeriesThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
-import { Series } from '#core/series/series.ts'
-import { getSeries } from '#core/series/series-query.ts'
+import { getSeries, readSeriesSort } from '#core/series/series-query.ts'
 import { Collection, NewCollection, SeriesIds, type Shelf, ShelfEdit } from '#core/shelf/shelf.ts'
 import { findShelf, listCollectionSeries, listShelves } from '#core/shelf/shelf-query.ts'
 import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelf/shelf-store.ts'
@@ -95,13 +95,13 @@ export const collectionRoutes = [
     tag,
     allow: read,
     params,
-    query: Type.Object(pageQuery),
-    reply: Paginated(Series),
+    query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
+    reply: Paginated(ShownSeries),
     run: async (call, { params, query }) => {
       const { page, pageSize, ...window } = readPage(query)
-      const list = { ...window, shelf: await getShelf(call, params.collectionId) }
+      const list = { ...window, sort: readSeriesSort(query.sort), shelf: await getShelf(call, params.collectionId) }
       const { items, total } = await listCollectionSeries(call.services.database, signedInCaller(call), list)
-      return paginate({ call, page, pageSize, total, data: items })
+      return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
     },
   }),
   endpoint({
@@ -155,7 +155,7 @@ export const collectionRoutes = [
     mediaTypes: ['image/jpeg'],
     run: async (call, { params }) => {
       const caller = signedInCaller(call)
-      const list = { offset: 0, limit: 1, shelf: await getShelf(call, params.collectionId) }
+      const list = { offset: 0, limit: 1, sort: null, shelf: await getShelf(call, params.collectionId) }
       const { items } = await listCollectionSeries(call.services.database, caller, list)
       const cover = await getSeriesThumbnail(
         call.services,

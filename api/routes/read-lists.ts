@@ -3,9 +3,9 @@ import type { Call } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
-import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
+import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'
-import { getBook } from '#core/book/book-query.ts'
+import { getBook, readBookSort } from '#core/book/book-query.ts'
 import { getBookThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
@@ -111,11 +111,11 @@ export const readListRoutes = [
     tag,
     allow: read,
     params,
-    query: Type.Object({ ...pageQuery, full: FULL }),
+    query: Type.Object({ ...pageQuery, full: FULL, sort: BOOK_SORT }),
     reply: Paginated(ShownBook),
     run: async (call, { params, query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
-      const list = { offset, limit, shelf: await getShelf(call, params.readListId) }
+      const list = { offset, limit, sort: readBookSort(query.sort), shelf: await getShelf(call, params.readListId) }
       const { items, total } = await listReadListBooks(call.services.database, signedInCaller(call), list)
       return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
     },
@@ -171,7 +171,7 @@ export const readListRoutes = [
     mediaTypes: ['image/jpeg'],
     run: async (call, { params }) => {
       const caller = signedInCaller(call)
-      const list = { offset: 0, limit: 1, shelf: await getShelf(call, params.readListId) }
+      const list = { offset: 0, limit: 1, sort: null, shelf: await getShelf(call, params.readListId) }
       const { items } = await listReadListBooks(call.services.database, caller, list)
       const cover = await getBookThumbnail(call.services, caller, items[0]?.id ?? refuse('not_found', 'Nothing stands on this read list.'))
       return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: 'private, max-age=600' }

@@ -1,15 +1,14 @@
 import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint } from '#api/routes/route.ts'
-import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
+import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
+import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookFilter, type BookSort, checkLibrary, listBooks, listOnDeck, readBookSort } from '#core/book/book-query.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
-import { Series } from '#core/series/series.ts'
-import { listSeries, type SeriesFilter, type SeriesSort } from '#core/series/series-query.ts'
-import { SORT_LENGTH_MAX } from '#core/sort.ts'
+import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/series/series-query.ts'
 
 /** A shelf on a start page; whoever wants more turns the pages of the full list. */
 const LIMIT_MAX = 100
@@ -17,10 +16,9 @@ const LIMIT_DEFAULT = 50
 
 const LibraryId = Type.Object({ libraryId: Uuid })
 const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `${LIMIT_DEFAULT} unless said.` }))
-const sort = Type.Optional(
-  Type.String({ maxLength: SORT_LENGTH_MAX, description: 'As in the list of books; the order of the shelf unless said.' }),
-)
-const bookQuery = { ...pageQuery, sort, full: FULL, seriesId: Type.Optional(Uuid) }
+const bookQuery = { ...pageQuery, sort: BOOK_SORT, full: FULL, seriesId: Type.Optional(Uuid) }
+const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
+const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
 
 interface Ask {
   call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
@@ -64,7 +62,7 @@ async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, ask: Ask) {
 async function answerOnDeck(ask: Ask) {
   const { services } = ask.call
   const { page, pageSize, offset, limit } = readPage(ask.query)
-  const list = { filter: await placeOf(ask), offset, limit }
+  const list = { filter: await placeOf(ask), sort: readBookSort(ask.query.sort), offset, limit }
   const { items, total } = await listOnDeck(services.database, ask.call.caller ?? refuse('unauthorized'), list)
   return paginate({ call: ask.call, page, pageSize, total, data: shownBooks(ask.call, items, ask.query) })
 }
@@ -73,11 +71,11 @@ async function answerRecentlyRead(ask: Ask) {
   const { services } = ask.call
   const { items } = await listBooks(services.database, ask.call.caller ?? refuse('unauthorized'), {
     filter: { ...(await placeOf(ask)), reading: 'begun' },
-    sort: { field: 'read', direction: 'desc' },
+    sort: readBookSort(ask.query.sort) ?? { field: 'read', direction: 'desc' },
     offset: 0,
     limit: ask.query.limit ?? LIMIT_DEFAULT,
   })
-  return shownBooks(ask.call, items, {})
+  return shownBooks(ask.call, items, ask.query)
 }
 
 const SERIES_SHELVES = {
@@ -91,11 +89,11 @@ async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, ask: Ask) {
   const { libraryId } = await placeOf(ask)
   const { items } = await listSeries(ask.call.services.database, ask.call.caller ?? refuse('unauthorized'), {
     filter: { ...filter, libraryId },
-    sort: { field, direction: 'desc' },
+    sort: readSeriesSort(ask.query.sort) ?? { field, direction: 'desc' },
     offset: 0,
     limit: ask.query.limit ?? LIMIT_DEFAULT,
   })
-  return items
+  return shownSeries(ask.call, items, ask.query)
 }
 
 /** The shelves of a start page, of everything and of one library. Series shelves know no pages in this interface. */
@@ -129,7 +127,7 @@ export const readingListRoutes = [
     summary: 'The next book of every series I am in between two books of',
     tag: 'books',
     allow: { who: 'books-read' },
-    query: Type.Object({ ...pageQuery, full: FULL, seriesId: Type.Optional(Uuid), libraryId: Type.Optional(Uuid) }),
+    query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
     reply: Paginated(ShownBook),
     run: (call, { query }) => answerOnDeck({ call, query }),
   }),
@@ -140,7 +138,7 @@ export const readingListRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     params: LibraryId,
-    query: Type.Object({ ...pageQuery, full: FULL, seriesId: Type.Optional(Uuid) }),
+    query: Type.Object(bookQuery),
     reply: Paginated(ShownBook),
     run: (call, { params, query }) => answerOnDeck({ call, query, libraryId: params.libraryId }),
   }),
@@ -150,7 +148,7 @@ export const readingListRoutes = [
     summary: 'What I read last, the latest first',
     tag: 'books',
     allow: { who: 'books-read' },
-    query: Type.Object({ limit, libraryId: Type.Optional(Uuid) }),
+    query: Type.Object({ ...lastBooksQuery, libraryId: Type.Optional(Uuid) }),
     reply: Type.Array(ShownBook),
     run: (call, { query }) => answerRecentlyRead({ call, query }),
   }),
@@ -161,7 +159,7 @@ export const readingListRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     params: LibraryId,
-    query: Type.Object({ limit }),
+    query: Type.Object(lastBooksQuery),
     reply: Type.Array(ShownBook),
     run: (call, { params, query }) => answerRecentlyRead({ call, query, libraryId: params.libraryId }),
   }),
@@ -172,8 +170,8 @@ export const readingListRoutes = [
       summary: SERIES_SHELVES[shelf].summary,
       tag: 'series',
       allow: { who: 'series-read' },
-      query: Type.Object({ limit, libraryId: Type.Optional(Uuid) }),
-      reply: Type.Array(Series),
+      query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid) }),
+      reply: Type.Array(ShownSeries),
       run: (call, { query }) => answerSeriesShelf(shelf, { call, query }),
     }),
     endpoint({
@@ -183,8 +181,8 @@ export const readingListRoutes = [
       tag: 'series',
       allow: { who: 'series-read' },
       params: LibraryId,
-      query: Type.Object({ limit }),
-      reply: Type.Array(Series),
+      query: Type.Object(seriesQuery),
+      reply: Type.Array(ShownSeries),
       run: (call, { params, query }) => answerSeriesShelf(shelf, { call, query, libraryId: params.libraryId }),
     }),
   ]),
@@ -194,17 +192,17 @@ export const readingListRoutes = [
     summary: 'The series I want to read, by name',
     tag: 'progress',
     allow: { who: 'series-read' },
-    query: Type.Object(pageQuery),
-    reply: Paginated(Series),
+    query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
+    reply: Paginated(ShownSeries),
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
       const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), {
         filter: { wanted: true },
-        sort: { field: 'name', direction: 'asc' },
+        sort: readSeriesSort(query.sort),
         offset,
         limit,
       })
-      return paginate({ call, page, pageSize, total, data: items })
+      return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
     },
   }),
 ]

@@ -1,46 +1,29 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { listInParts } from '#api/http/json-chunks.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
-import { FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
+import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
+import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { checkLibrary, listSeriesBooks } from '#core/book/book-query.ts'
+import { checkLibrary, listSeriesBooks, readBookSort, SERIES_BOOKS_MAX } from '#core/book/book-query.ts'
 import { getSeriesThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
-import { FULL_AT_ONCE, fullSeries } from '#core/series/metadata-query.ts'
-import { FullSeries } from '#core/series/metadata-shape.ts'
+import { fullSeries } from '#core/series/metadata-query.ts'
 import { Series } from '#core/series/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/series/series-query.ts'
-import { SORT_LENGTH_MAX } from '#core/sort.ts'
 import { NAME_LENGTH_MAX } from '#core/taxonomy/name.ts'
 
 /** Nobody combines more by hand. */
 const NAMES_MAX = 20
 /** A page; this list knows no further ones. */
-const FOUND_MAX = 50
+const FOUND_DEFAULT = 50
+const FOUND_LIMIT = Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, description: `${FOUND_DEFAULT} unless said.` }))
 const SeriesId = Type.Object({ seriesId: Uuid })
-/** A series as a list shows it: short, or with `full=true` full. */
-const ShownSeries = Type.Union([Series, FullSeries])
-/** Whether series shall come with all that is known of them. */
-const FULL_SERIES = Type.Optional(
-  Type.Boolean({ description: 'Each with its metadata, genres, tags, titles, identifiers, links and ratings.' }),
-)
-const seriesQuery = {
-  ...pageQuery,
-  full: FULL_SERIES,
-  sort: Type.Optional(
-    Type.String({
-      maxLength: SORT_LENGTH_MAX,
-      description:
-        '`<field>,<asc|desc>`; fields: name, date_added (created_at), date_updated (updated_at), release_date (year), date_read, book_count, rating (user_rating), community_rating (avg_rating), external_rating. Name unless said; of a search the best match first.',
-    }),
-  ),
-}
+const seriesQuery = { ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }
 
 interface ListAsk {
   call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
@@ -52,15 +35,7 @@ async function answerSeries({ call, query, filter }: ListAsk) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
   const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query.full) })
-}
-
-/** Series as a list answers them: full ones are read while the answer is written, and nothing but an answer can be made of them. */
-function shownSeries({ services, caller }: Pick<ListAsk['call'], 'services' | 'caller'>, series: Series[], full?: boolean): Series[] {
-  if (!full) return series
-  const asker = caller ?? refuse('unauthorized')
-  // The shape of the full ones is made from the list of fields, which the compiler does not follow.
-  return listInParts(series, FULL_AT_ONCE, async (part) => (await fullSeries(services.database, asker, part)) as never[])
+  return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
 }
 
 /** Comma-separated names, as a query takes them. */
@@ -144,18 +119,19 @@ export const seriesRoutes = [
       },
       { additionalProperties: false },
     ),
+    query: Type.Object({ limit: FOUND_LIMIT, full: FULL_SERIES, sort: SERIES_SORT }),
     reply: Type.Array(ShownSeries),
-    run: async (call, { body }) => {
+    run: async (call, { body, query }) => {
       const search = readSearch(body.query)
       // Nothing looked for is nothing found, not everything.
       if (search === null) return []
       const { items } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), {
         filter: { search, libraryId: body.libraryId ?? undefined },
-        sort: null,
+        sort: readSeriesSort(query.sort),
         offset: 0,
-        limit: FOUND_MAX,
+        limit: query.limit ?? FOUND_DEFAULT,
       })
-      return shownSeries(call, items, body.full)
+      return shownSeries(call, items, { full: query.full ?? body.full })
     },
   }),
   endpoint({
@@ -195,10 +171,16 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'books-read' },
     params: SeriesId,
-    query: Type.Object({ includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })), full: FULL }),
+    query: Type.Object({
+      includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })),
+      full: FULL,
+      sort: BOOK_SORT,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SERIES_BOOKS_MAX, description: 'All of them unless said.' })),
+    }),
     reply: Type.Array(ShownBook),
     run: async (call, { params, query }) => {
-      const series = { seriesId: params.seriesId, includeDeleted: query.includeDeleted === true }
+      const { includeDeleted = false, limit } = query
+      const series = { seriesId: params.seriesId, includeDeleted, limit, sort: readBookSort(query.sort) }
       const books = await listSeriesBooks(call.services.database, call.caller ?? refuse('unauthorized'), series)
       return shownBooks(call, books, query)
     },

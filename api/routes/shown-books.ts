@@ -7,6 +7,7 @@ import { FULL_AT_ONCE, fullBooks } from '#core/book/metadata-query.ts'
 import { FullBookMetadata } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { SORT_LENGTH_MAX } from '#core/sort.ts'
 
 /** A genre or a tag. */
 export const NamedShape = Type.Object({
@@ -32,6 +33,15 @@ export const BookDetail = Type.Object({ book: Book, metadata: Type.Object({ id: 
 
 /** Whether books shall come with all that is known of them. */
 export const FULL = Type.Optional(Type.Boolean({ description: 'Each with its metadata, genres and tags.' }))
+
+/** The order of any list of books. */
+export const BOOK_SORT = Type.Optional(
+  Type.String({
+    maxLength: SORT_LENGTH_MAX,
+    description:
+      '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), release_date, chapter_number (number), file_size, filename, page_count, last_read (read_date). Unless said: of a search the best match first, of a list with an order its own, else by title.',
+  }),
+)
 
 /** The book as this deployment shows it: with the names that older clients know, where that is switched on. */
 export function shownBook<B extends Book>(services: Services, book: B): B {

@@ -93,6 +93,18 @@ function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Cal
 
 export type BookSort = Sort<BookSortField>
 
+/** Books of another order of their own, in the order that a client asks for. @param matching selects their ids */
+export function sortedBooks(
+  database: Knex,
+  caller: Caller,
+  matching: Knex.QueryBuilder,
+  { field, direction }: BookSort,
+): Pick<Parameters<typeof pageOfIds>[1], 'matching' | 'order'> {
+  const books = database('books').whereIn('books.id', matching).select('books.id')
+  joinForSort(books, field, caller)
+  return { matching: books, order: { terms: BOOK_ORDER[field](direction === 'asc' ? 'ASC' : 'DESC') } }
+}
+
 const DEFAULT_SORT: BookSort = { field: 'title', direction: 'asc' }
 
 /** Null when nothing is said. @throws invalid_request for an unknown field */
@@ -163,12 +175,12 @@ export async function pageOfBooks(
 
 /**
  * What to read next: of each series of which the caller has finished a book and has none open, the first book not begun; the series read last
- * comes first.
+ * comes first unless a sort is named.
  */
 export async function listOnDeck(
   database: Knex,
   caller: Caller,
-  list: { filter: Pick<BookFilter, 'libraryId' | 'seriesId'>; offset: number; limit: number },
+  list: { filter: Pick<BookFilter, 'libraryId' | 'seriesId'>; sort: BookSort | null; offset: number; limit: number },
 ): Promise<{ items: Book[]; total: number }> {
   const touched = database('read_progress AS p')
     .join('books', 'books.id', 'p.book_id')
@@ -187,8 +199,10 @@ export async function listOnDeck(
       [caller.userId],
     )
     .select('following.id')
-  const order = { terms: ['touched.read_at DESC', 'following.id'] }
-  return await pageOfBooks(database, caller, { matching, order, offset: list.offset, limit: list.limit })
+  const ordered = list.sort
+    ? sortedBooks(database, caller, matching, list.sort)
+    : { matching, order: { terms: ['touched.read_at DESC', 'following.id'] } }
+  return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
 }
 
 /** @throws not_found for an unknown library: an empty list of books would hide the mistake */
@@ -216,25 +230,25 @@ export async function listBooksByIds(database: Knex, caller: Caller, ids: readon
  */
 export const SERIES_BOOKS_MAX = 2_000
 
-/** The books of one series in reading order. @throws not_found for a hidden or unknown series */
+/** The books of one series, in reading order unless a sort is named; all of them without a limit. @throws not_found for a hidden or unknown series */
 export async function listSeriesBooks(
   database: Knex,
   caller: Caller,
-  series: { seriesId: string; includeDeleted: boolean },
+  series: { seriesId: string; includeDeleted: boolean; sort?: BookSort | null; limit?: number | undefined },
 ): Promise<Book[]> {
   const found = await database('series').where('series.id', series.seriesId).modify(visibleTo(caller, 'series.id')).first('id')
   if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
-  const rows = (await selectBooks(database, caller)
-    .modify(matches(series, caller))
-    .orderByRaw(READING_ORDER)
-    .limit(SERIES_BOOKS_MAX + 1)) as BookRow[]
-  if (rows.length > SERIES_BOOKS_MAX) {
+  const limit = series.limit ?? SERIES_BOOKS_MAX + 1
+  const matching = database('books').modify(matches({ seriesId: series.seriesId, includeDeleted: series.includeDeleted }, caller)).select('books.id')
+  const ordered = series.sort ? sortedBooks(database, caller, matching, series.sort) : { matching, order: { terms: READING_TERMS } }
+  const { items } = await pageOfBooks(database, caller, { ...ordered, offset: 0, limit })
+  if (items.length > SERIES_BOOKS_MAX) {
     refuse(
       'invalid_value',
-      `This series holds more than ${SERIES_BOOKS_MAX} books: read them with /api/v1/books?seriesId=${series.seriesId}.`,
+      `This series holds more than ${SERIES_BOOKS_MAX} books: take a limit, or read them with /api/v1/books?seriesId=${series.seriesId}.`,
     )
   }
-  return rows.map(bookOf)
+  return items
 }
 
 /** The books before and after this one in its series, in reading order; deleted ones are stepped over. */

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { READING_ORDER } from '#core/book/book-query.ts'
-import { pageOfIds } from '#core/database/id-page-query.ts'
+import { type OrderTerm, pageOfIds } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 import type { Fragment } from '#core/filter/filter-query.ts'
 import { found, rankedOrder } from '#core/search/search-query.ts'
@@ -126,6 +126,14 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
   }
 }
 
+/** The order of any query of series. */
+export function seriesOrder(caller: Caller, { field, direction }: SeriesSort): { terms: OrderTerm[]; bindings: string[] } {
+  const turn = direction === 'asc' ? 'ASC' : 'DESC'
+  const expression = SERIES_ORDER[field]
+  const terms = [`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, `series.id ${turn}`]
+  return { terms, bindings: expression.includes('?') ? [caller.userId] : [] }
+}
+
 /**
  * One page of the series the caller may see, and how many there are.
  * @param list.sort null: the best match first when words are looked for, else by name
@@ -141,14 +149,8 @@ export async function listSeries(
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
     .select('series.id')
-  const { field, direction } = list.sort ?? DEFAULT_SORT
-  const turn = direction === 'asc' ? 'ASC' : 'DESC'
-  const expression = SERIES_ORDER[field]
-  const terms = [`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, `series.id ${turn}`]
-  const order =
-    list.sort === null && filter.search
-      ? rankedOrder('series', filter.search, terms)
-      : { terms, bindings: expression.includes('?') ? [caller.userId] : [] }
+  const sorted = seriesOrder(caller, list.sort ?? DEFAULT_SORT)
+  const order = list.sort === null && filter.search ? rankedOrder('series', filter.search, sorted.terms) : sorted
   return await pageOfSeries(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }
 

@@ -2,9 +2,9 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Book } from '#core/book/book.ts'
-import { pageOfBooks } from '#core/book/book-query.ts'
+import { type BookSort, pageOfBooks, sortedBooks } from '#core/book/book-query.ts'
 import type { Series } from '#core/series/series.ts'
-import { pageOfSeries } from '#core/series/series-query.ts'
+import { pageOfSeries, type SeriesSort, seriesOrder } from '#core/series/series-query.ts'
 import type { ReadingListEntry } from '#core/shelf/reading-list.ts'
 import type { Shelf, ShelfKind } from '#core/shelf/shelf.ts'
 import { SHELF_TABLES } from '#core/shelf/shelf-table.ts'
@@ -51,11 +51,11 @@ export async function findShelf(database: Knex, caller: Caller, kind: ShelfKind,
   return row ? shelfOf(row) : null
 }
 
-/** One page of the series of a collection that the caller may see. */
+/** One page of the series of a collection that the caller may see, in its order unless a sort is named. */
 export async function listCollectionSeries(
   database: Knex,
   caller: Caller,
-  list: Window & { shelf: Pick<Shelf, 'id' | 'ordered'> },
+  list: Window & { shelf: Pick<Shelf, 'id' | 'ordered'>; sort: SeriesSort | null },
 ): Promise<{ items: Series[]; total: number }> {
   const matching = database('series')
     .join('collection_series AS m', 'm.series_id', 'series.id')
@@ -63,15 +63,15 @@ export async function listCollectionSeries(
     .modify(visibleTo(caller, 'series.id'))
     .select('series.id')
   const byName = ['coalesce(series.title_sort, series.title) COLLATE carrel_natural', 'series.id']
-  const order = { terms: list.shelf.ordered ? ['m.position', ...byName] : byName }
+  const order = list.sort ? seriesOrder(caller, list.sort) : { terms: list.shelf.ordered ? ['m.position', ...byName] : byName }
   return await pageOfSeries(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }
 
-/** One page of the books of a read list that the caller may see. */
+/** One page of the books of a read list that the caller may see, in its order unless a sort is named. */
 export async function listReadListBooks(
   database: Knex,
   caller: Caller,
-  list: Window & { shelf: Pick<Shelf, 'id' | 'ordered'> },
+  list: Window & { shelf: Pick<Shelf, 'id' | 'ordered'>; sort: BookSort | null },
 ): Promise<{ items: Book[]; total: number }> {
   const matching = database('books')
     .join('read_list_books AS m', 'm.book_id', 'books.id')
@@ -81,8 +81,10 @@ export async function listReadListBooks(
     .modify(visibleTo(caller, 'books.series_id'))
     .select('books.id')
   const byRelease = ['book_metadata.year', 'book_metadata.month', 'book_metadata.day', 'm.position', 'books.id']
-  const order = { terms: list.shelf.ordered ? ['m.position', 'books.id'] : byRelease }
-  return await pageOfBooks(database, caller, { matching, order, offset: list.offset, limit: list.limit })
+  const ordered = list.sort
+    ? sortedBooks(database, caller, matching, list.sort)
+    : { matching, order: { terms: list.shelf.ordered ? ['m.position', 'books.id'] : byRelease } }
+  return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
 }
 
 /**

@@ -16,7 +16,10 @@ import { Nullable, OneOf, Uuid } from '#core/schema.ts'
 const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
 const TaskStarted = Type.Object({ taskId: Uuid })
-const Enqueued = Type.Object({ message: Type.String(), tasksEnqueued: Type.Integer({ minimum: 0 }) }, { title: 'Enqueued' })
+const Enqueued = Type.Object(
+  { message: Type.String(), tasksEnqueued: Type.Integer({ minimum: 0 }), taskId: Uuid },
+  { title: 'Enqueued', description: 'The task ends when all of the books are done; cancelled, those that wait are not analysed.' },
+)
 const ErrorType = OneOf(BOOK_ERROR_TYPES)
 const force = Type.Optional(Type.Boolean({ description: 'Also those that were analysed before; false unless said.' }))
 

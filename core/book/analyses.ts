@@ -1,10 +1,14 @@
 import type { Knex } from 'knex'
 import type { Analyse } from '#core/book/analysis.ts'
+import { awaitAnalyses } from '#core/book/await-analyses.ts'
 import { analyzeBook } from '#core/book/record-analysis.ts'
 import { analyzeLibrary } from '#core/library/analyze-library.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
+
+/** Bulks of analyses that are waited for at once; people begin a few. */
+const AWAITED_MAX = 100
 
 /** Registers the handlers of analyses at the queue; call before its start(). */
 export function openAnalyses(parts: {
@@ -19,5 +23,7 @@ export function openAnalyses(parts: {
   // More than there are threads: while some books are in them, others are looked up or written, which is mostly waiting for the disk.
   const concurrency = workers * 2 + 4
   tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder }))
+  // They only wait: one that did not begin could not cancel its parts either.
+  tasks.handle('analyze_books', { concurrency: AWAITED_MAX }, awaitAnalyses({ database, tasks }))
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
 }

@@ -9,16 +9,17 @@ export async function queueAnalyses(
   tasks: TaskQueue,
   libraryId: string,
   bookIds: readonly string[],
-  options: { deep: boolean; force?: boolean },
+  options: { deep: boolean; force?: boolean; parentId?: string },
 ): Promise<number> {
   if (bookIds.length === 0) return 0
-  const { deep, force = deep } = options
+  const { deep, force = deep, parentId } = options
   const suffix = deep ? ':deep' : force ? ':force' : ''
   return await tasks.addMany(
     bookIds.map((bookId) => ({
       type: 'analyze_book',
       libraryId,
       bookId,
+      ...(parentId !== undefined && { parentId }),
       dedupeKey: bookId + suffix,
       ...(force ? { params: { force, verifyPages: deep } } : {}),
     })),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import type { BookErrorType } from '#core/book/analysis.ts'
@@ -21,8 +22,9 @@ interface Parts {
   tasks: TaskQueue
 }
 
-/** How many books were put in line that were not in it already, and the same in words. */
+/** How many books were put in line that were not in it already, the same in words, and the task that ends when all of them are done. */
 export interface Enqueued {
+  taskId: string
   message: string
   tasksEnqueued: number
 }
@@ -98,12 +100,15 @@ const choose = (books: readonly AnalysableBook[], choice: Choice) =>
 
 async function enqueue({ tasks }: Parts, books: readonly Pick<AnalysableBook, 'id' | 'libraryId'>[]): Promise<Enqueued> {
   const byLibrary = Map.groupBy(books, ({ libraryId }) => libraryId)
+  const parentId = randomUUID()
   let tasksEnqueued = 0
   for (const [libraryId, mine] of byLibrary) {
     const ids = mine.map(({ id }) => id)
-    tasksEnqueued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true })
+    tasksEnqueued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true, parentId })
   }
   const waiting = books.length - tasksEnqueued
   const message = `Put ${tasksEnqueued} of ${books.length} books in line for analysis${waiting > 0 ? `; ${waiting} stood in it already` : ''}.`
-  return { message, tasksEnqueued }
+  // After its parts: it ends as soon as it finds none that wait.
+  const { taskId } = await tasks.add({ id: parentId, type: 'analyze_books', dedupeKey: parentId, params: { books: tasksEnqueued } })
+  return { message, tasksEnqueued, taskId }
 }

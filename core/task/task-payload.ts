@@ -5,9 +5,10 @@ export interface Payload extends TaskReference {
   params?: Record<string, unknown>
 }
 
-export const payloadOf = ({ libraryId, seriesId, bookId, userId, params }: NewTask): Payload => ({
+export const payloadOf = ({ libraryId, seriesId, bookId, userId, parentId, params }: NewTask): Payload => ({
   ...{ libraryId, seriesId, bookId, params },
   ...(userId !== undefined && { userId }),
+  ...(parentId !== undefined && { parentId }),
 })
 
 export const sendOptions = (task: NewTask) => ({

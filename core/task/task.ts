@@ -7,6 +7,7 @@
 export const TASK_PRIORITY = {
   scan_library: 1000,
   analyze_library: 850,
+  analyze_books: 810,
   analyze_book: 800,
   reprocess_series_title: 780,
   reprocess_series_titles: 770,
@@ -25,6 +26,8 @@ export interface TaskReference {
   bookId?: string
   /** Only this user, and administrators, may see the task. */
   userId?: string
+  /** The task that this one is a part of. */
+  parentId?: string
 }
 
 export interface NewTask extends TaskReference {
@@ -66,6 +69,9 @@ export function taskErrorMessage(error: unknown): string {
 /** Does the work; what it returns is the task's result (JSON). Throwing means another try with back-off, until the tries are used up. */
 export type TaskHandler = (run: TaskRun) => Promise<unknown>
 
+/** Tasks of one type: all of a library, or the parts of one task. */
+export type TasksOf = { type: TaskType } & ({ libraryId: string } | { parentId: string })
+
 export interface TaskQueue {
   /** Adds a task; `created` is false when one with the same key already waits, whose id is then answered where it is known. */
   add(task: NewTask): Promise<{ taskId: string; created: boolean }>
@@ -78,8 +84,8 @@ export interface TaskQueue {
   stop(): Promise<void>
   /** Cancels a waiting or running task: its signal aborts at once, on whichever node it runs. False when it had already ended or is unknown. */
   cancel(taskId: string): Promise<boolean>
-  /** Cancels every waiting and running task of a type and library; answers how many there were. */
-  cancelAll(which: { type: TaskType; libraryId: string }): Promise<number>
+  /** Cancels every waiting and running task of a type that is of a library, or a part of a task; answers how many there were. */
+  cancelAll(which: TasksOf): Promise<number>
   /** Puts a failed or cancelled task back in line. False when it is neither. */
   retry(taskId: string): Promise<boolean>
 }

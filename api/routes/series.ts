@@ -13,7 +13,7 @@ import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
 import { fullSeries } from '#core/series/metadata-query.ts'
-import { Series } from '#core/series/series.ts'
+import type { Series } from '#core/series/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/series/series-query.ts'
 import { NAME_LENGTH_MAX } from '#core/taxonomy/name.ts'
 

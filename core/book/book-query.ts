@@ -239,7 +239,9 @@ export async function listSeriesBooks(
   const found = await database('series').where('series.id', series.seriesId).modify(visibleTo(caller, 'series.id')).first('id')
   if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
   const limit = series.limit ?? SERIES_BOOKS_MAX + 1
-  const matching = database('books').modify(matches({ seriesId: series.seriesId, includeDeleted: series.includeDeleted }, caller)).select('books.id')
+  const matching = database('books')
+    .modify(matches({ seriesId: series.seriesId, includeDeleted: series.includeDeleted }, caller))
+    .select('books.id')
   const ordered = series.sort ? sortedBooks(database, caller, matching, series.sort) : { matching, order: { terms: READING_TERMS } }
   const { items } = await pageOfBooks(database, caller, { ...ordered, offset: 0, limit })
   if (items.length > SERIES_BOOKS_MAX) {

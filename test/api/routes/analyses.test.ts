@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'tap'
+import { awaitAnalyses } from '#core/book/await-analyses.ts'
 import { openShelves } from '#test/support/shelves.ts'
 
 test('analyse once more: one, many, all with errors', async (t) => {
@@ -29,4 +31,47 @@ test('analyse once more: one, many, all with errors', async (t) => {
   t.equal((await ask('POST', `/api/v1/books/${other}/analyze-unanalyzed`)).status, 400)
   t.match(await ask('POST', `/api/v1/books/${other}/analyze`), { status: 202, json: { taskId: String } })
   t.equal((await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: Array(501).fill(one) })).status, 422)
+})
+
+test('work on several books is one task, with progress and an end, and is cancelled as a whole', async (t) => {
+  const { ask, one, two, batman, tasks, database } = await openShelves(t)
+  const begun: string[] = []
+  const ended = Promise.withResolvers<void>()
+  // In place of the analyses: what they do is shown elsewhere, here only when they end.
+  tasks.handle('analyze_book', { concurrency: 1 }, async (run) => {
+    begun.push(run.bookId as string)
+    await Promise.race([ended.promise, new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))])
+  })
+  tasks.handle('analyze_books', { concurrency: 10 }, awaitAnalyses({ database, tasks }))
+  await tasks.start()
+  const taskOf = async (id: unknown) =>
+    (await ask('GET', `/api/v1/tasks/${id}`)).json as unknown as { status: string; result: unknown; progress?: object }
+  const until = async (is: (task: Awaited<ReturnType<typeof taskOf>>) => boolean, id: unknown) => {
+    for (;;) {
+      const task = await taskOf(id)
+      if (is(task)) return task
+      await sleep(100)
+    }
+  }
+  const everything = await ask('POST', `/api/v1/series/${batman}/analyze`)
+  t.match(everything, { status: 202, json: { taskId: String, tasksEnqueued: 2 } })
+  await until(({ progress }) => progress !== undefined, everything.json.taskId)
+  t.match(await taskOf(everything.json.taskId), { status: 'processing', progress: { current: 0, total: 2 } })
+
+  t.ok(await tasks.cancel(everything.json.taskId))
+  t.match(await until(({ status }) => status === 'cancelled', everything.json.taskId), { status: 'cancelled' })
+  const statuses = async () => (await database('pgboss.job').where({ name: 'analyze_book' }).distinct('state').pluck('state')).join()
+  while ((await statuses()) !== 'cancelled') await sleep(100)
+  t.equal(begun.length, 1, 'what waited is not analysed')
+
+  const again = await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one, two], force: true })
+  ended.resolve()
+  const done = await until(({ status }) => status === 'completed', again.json.taskId)
+  t.match(done, { result: { books: 2, failed: 0, cancelled: 0 } })
+  const nothing = await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one] })
+  t.match(
+    await until(({ status }) => status === 'completed', nothing.json.taskId),
+    { result: { books: 0 } },
+    'also where there is nothing to do',
+  )
 })

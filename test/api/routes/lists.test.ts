@@ -87,7 +87,11 @@ t.test('every list of books or series can be had full and in another order, and 
       const up = (await ask(`sort=${field},asc`)).map(({ title }) => title as string)
       t.same(up, [...up].sort(), path)
       t.ok(up.length >= 3, `${path}: ${up.length}`)
-      t.same((await ask(`sort=${field},desc`)).map(({ title }) => title), [...up].reverse(), `${path}, turned round`)
+      t.same(
+        (await ask(`sort=${field},desc`)).map(({ title }) => title),
+        [...up].reverse(),
+        `${path}, turned round`,
+      )
       const [full] = await ask('full=true')
       t.match(full, { metadata: { locks: Object }, genres: [], tags: [] }, `${path}, full`)
       const isArray = /recently|in-progress|search$|series\/SERIES/.test(path) && !/books\/(recently-added|in-progress)/.test(path)

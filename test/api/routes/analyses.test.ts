@@ -58,7 +58,7 @@ test('work on several books is one task, with progress and an end, and is cancel
   await until(({ progress }) => progress !== undefined, everything.json.taskId)
   t.match(await taskOf(everything.json.taskId), { status: 'processing', progress: { current: 0, total: 2 } })
 
-  t.ok(await tasks.cancel(everything.json.taskId))
+  t.ok(await tasks.cancel(String(everything.json.taskId)))
   t.match(await until(({ status }) => status === 'cancelled', everything.json.taskId), { status: 'cancelled' })
   const statuses = async () => (await database('pgboss.job').where({ name: 'analyze_book' }).distinct('state').pluck('state')).join()
   while ((await statuses()) !== 'cancelled') await sleep(100)

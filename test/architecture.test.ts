@@ -54,6 +54,14 @@ t.test('every test mirrors a source file', async (t) => {
   )
 })
 
+t.test('what answers are compared with lies in the repository', async (t) => {
+  const outside = readSources(root, sourcePaths())
+    .filter(({ path, text }) => path !== 'test/architecture.test.ts' && /shared\/(contract|spec)\b/.test(text))
+    .map(({ path }) => path)
+  t.same(outside, [], 'tests say the same on every machine')
+  for (const name of ['schemas.json', 'interface-reference.md', 'opds']) t.ok(existsSync(join(root, 'test/contract', name)), name)
+})
+
 t.test('the rules bite', async (t) => {
   const cases: [path: string, text: string, complaint: RegExp][] = [
     ['core/book/book.ts', `import { x } from '#api/main.ts'`, /core\/ may import nothing of ours/],

@@ -47,7 +47,7 @@ export function complaintsOf(
 }
 
 function refusalComplaints(status: number, json: unknown): string[] {
-  if (status === 429) return findContract('RateLimited')?.(json) ?? []
+  if (status === 429) return findContract('RateLimited')(json)
   const { error, message, requestId, details, ...others } = (json ?? {}) as Record<string, unknown>
   if (typeof error !== 'string' || typeof message !== 'string' || typeof requestId !== 'string') {
     return ['a refusal has the members error, message and requestId']
@@ -69,7 +69,7 @@ function contractComplaints(value: unknown, at: string): string[] {
   if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).flatMap((entry, index) => contractComplaints(entry, `${at}/${index}`))
   const members = value as Record<string, unknown>
   const shape = SHAPES.find(({ is }) => is(members))?.shape
-  const own = shape ? (findContract(shape)?.(value) ?? []).map((complaint) => `${at}${complaint} (contract ${shape})`) : []
+  const own = shape ? findContract(shape)(value).map((complaint) => `${at}${complaint} (contract ${shape})`) : []
   return [...own, ...Object.entries(members).flatMap(([name, member]) => contractComplaints(member, `${at}/${name}`))]
 }
 

@@ -1,13 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Ajv2020, type SchemaObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
 /**
- * The reference of the interface that lies beside the repository on some machines: a table of what each path answers, and the shapes
+ * The reference of the interface: a table of what each path answers, and the shapes
  * of the answers in a notation of its own (`{ name: string; year?: int32|null; tags: TagDto[] }`), read here into JSON Schema.
  */
-const file = fileURLToPath(new URL('../../../shared/spec/interface-reference.md', import.meta.url))
+const file = fileURLToPath(new URL('../contract/interface-reference.md', import.meta.url))
 
 export interface InterfaceReference {
   /** What a route answers when all is well, in the notation of the reference: `SeriesDto[]`; '' when nothing is promised of the body. */
@@ -16,16 +16,10 @@ export interface InterfaceReference {
   check(type: string, value: unknown): string[]
 }
 
-let reference: InterfaceReference | null | undefined
+let reference: InterfaceReference | undefined
 
-/** Null, and loudly so, where the reference is not there. */
-export function findInterfaceReference(): InterfaceReference | null {
-  if (reference !== undefined) return reference
-  if (existsSync(file)) reference = readReference(readFileSync(file, 'utf8'))
-  else {
-    console.error(`\n*** SKIPPED: no interface reference at ${file}; answers are checked against our own schemas only. ***\n`)
-    reference = null
-  }
+export function findInterfaceReference(): InterfaceReference {
+  reference ??= readReference(readFileSync(file, 'utf8'))
   return reference
 }
 

@@ -83,18 +83,16 @@ export const routesOfTables = () => [...Object.keys(CONTRACT_OF_ROUTE), ...LISTS
 export const patternsOfOwn = (): readonly RegExp[] => OWN
 
 /**
- * What is wrong with a good answer by what others have promised of it; nothing where they are silent, or their papers are not on this machine.
+ * What is wrong with a good answer by what others have promised of it; nothing where they are silent.
  * @param path as the route declares it
  * @param full whether the long form was asked for, which has a shape of its own
  */
 export function promiseComplaints(answer: { method: string; path: string; full: boolean; json: unknown }): string[] {
   const reference = findInterfaceReference()
-  if (!reference) return []
   const promised = findPromise(answer.method, answer.path, reference)
   if (promised.by !== 'others') return []
   const { type, contract } = promised
-  const ofContract =
-    contract && !answer.full ? (findContract(contract)?.(answer.json) ?? []).map((said) => `${said} (contract ${contract})`) : []
+  const ofContract = contract && !answer.full ? findContract(contract)(answer.json).map((said) => `${said} (contract ${contract})`) : []
   if (!type || answer.full) return ofContract
   const entries = (answer.json as { data?: unknown } | null)?.data
   const isListOfSeries = LISTS_OF_SERIES.has(nameOfRoute(answer.method, answer.path))

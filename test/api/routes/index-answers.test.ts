@@ -147,7 +147,6 @@ t.setTimeout(240_000)
 
 test('for every route it is known who has promised what of its answer', async (t) => {
   const reference = findInterfaceReference()
-  if (!reference) return
   const names = new Set(routes.map((route) => nameOfRoute(route.method, route.path)))
   for (const { method, path, kind, ...route } of routes) {
     const label = `${method} ${path}`

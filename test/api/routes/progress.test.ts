@@ -43,7 +43,7 @@ t.test('one book: put, get, finish, forget', async (t) => {
   t.match(put.json, { bookId: book, userId, currentPage: 4, progressPercentage: 0.4, completed: false, completedAt: null })
   const shown = (await ask<{ book: Book }>('GET', `books/${book}`)).json.book
   t.match(shown.readProgress, { currentPage: 4 })
-  t.same(checkBook?.(shown) ?? [], [])
+  t.same(checkBook(shown), [])
   t.equal((await server.request<{ book: Book }>('GET', `/api/v1/books/${book}`, { token: server.adminToken })).json.book.readProgress, null)
   const done = await ask('PUT', `books/${book}/progress`, { currentPage: 10 })
   t.match(done.json, { completed: true, completedAt: String, startedAt: put.json.startedAt })

@@ -194,10 +194,8 @@ function describeResponses(route: Route<never>, schema: (given: TSchema) => Json
   } else {
     const status = route.status ?? (route.reply ? 200 : 204)
     const reply = route.reply as TSchema | undefined
-    responses[status] = {
-      description: STATUS_CODES[status],
-      ...(reply && status !== 204 && { content: { 'application/json': { schema: schema(reply) } } }),
-    }
+    const content = reply && status !== 204 && { content: { 'application/json': { schema: schema(reply) } } }
+    for (const one of route.mayCreate ? [status, 201] : [status]) responses[one] = { description: STATUS_CODES[one], ...content }
   }
   for (const status of refusals) {
     const content = { 'application/json': { schema: schema(status === 429 ? RATE_LIMITED : ERROR) } }

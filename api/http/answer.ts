@@ -94,7 +94,7 @@ export function sendNothing(response: ServerResponse, status: 204 | 304): void {
 export async function sendError(response: ServerResponse, answer: ErrorAnswer): Promise<void> {
   if (answer.retryAfterSeconds !== undefined) response.setHeader('Retry-After', Math.max(1, Math.ceil(answer.retryAfterSeconds)))
   // What the answer would have been cached or attached as does not hold for its failure.
-  for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link'])
+  for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link', 'Location'])
     response.removeHeader(name)
   // Only a refused range says how long the thing is.
   if (answer.status !== 416) response.removeHeader('Content-Range')

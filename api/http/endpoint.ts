@@ -34,6 +34,8 @@ export interface Call<Services> {
   rawQuery: string
   /** What the client sent as the cookie of this name; null where it sent none. */
   cookie(name: string): string | null
+  /** Something was made: the answer has status 201, and its address where it can be had by itself. */
+  created(location?: string): void
   /** Adds a header to the answer, such as Set-Cookie or Link. */
   setHeader(name: string, value: string): void
 }
@@ -57,6 +59,8 @@ export interface Endpoint<
   allow: Allow
   /** Success status: 200 unless said. 204 sends nothing. */
   status?: 200 | 201 | 202 | 204
+  /** Answers 201 where it makes something (`call.created`), 200 where that was there already. */
+  mayCreate?: true
   params?: P
   query?: Q
   /** Takes query parameters that it does not name, and leaves them alone: services and reader apps add their own. */
@@ -130,6 +134,12 @@ export interface Stream<Services, P extends TSchema | undefined = undefined, Q e
 }
 
 type Shape = TSchema | undefined
+
+/** Tells where a record that was made can be had, and answers it. @param list path below which it has its address, by id */
+export function madeAt<Record extends { id: string }>(call: Pick<Call<unknown>, 'created'>, list: string, record: Record): Record {
+  call.created(`${list}/${record.id}`)
+  return record
+}
 
 /** Binds {@link Endpoint} to one bag of services; the result infers params, query, body and reply from their schemas. */
 export function endpointOf<Services>() {

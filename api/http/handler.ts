@@ -28,7 +28,7 @@ export function openHandlers<Services>(services: Services, options: InputOptions
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
       // At the first request: all of them at once are a quarter of a second of the start, and most are never asked.
       let readInput: ReadInput | null = null
-      const answer = async (exchange: Exchange<Services>, call: Call<Services>): Promise<void> => {
+      const answer = async (exchange: Exchange<Services>, call: OpenCall<Services>): Promise<void> => {
         checkAllowed(route.allow, exchange)
         const { request, response } = exchange
         readInput ??= compileInput(route, options)
@@ -47,7 +47,7 @@ export function openHandlers<Services>(services: Services, options: InputOptions
         if (response.destroyed) return
         noteWork()
         if (value === undefined) sendNothing(response, 204)
-        else await sendJson(response, route.status ?? 200, value)
+        else await sendJson(response, call.hasCreated ? 201 : (route.status ?? 200), value)
       }
       return (exchange) => {
         const call = openCall(services, exchange, closing)
@@ -68,7 +68,11 @@ function checkAllowed(allow: Allow, { caller, badCredential }: Exchange<never>):
   }
 }
 
-function openCall<Services>(services: Services, exchange: Exchange<Services>, closing: AbortSignal): Call<Services> {
+interface OpenCall<Services> extends Call<Services> {
+  hasCreated: boolean
+}
+
+function openCall<Services>(services: Services, exchange: Exchange<Services>, closing: AbortSignal): OpenCall<Services> {
   const { response, caller, id, address, origin, path, rawQuery } = exchange
   let signal: AbortSignal | undefined
   return {
@@ -89,6 +93,11 @@ function openCall<Services>(services: Services, exchange: Exchange<Services>, cl
         signal = AbortSignal.any([gone.signal, closing])
       }
       return signal
+    },
+    hasCreated: false,
+    created(location) {
+      this.hasCreated = true
+      if (location !== undefined && !response.headersSent) response.setHeader('Location', location)
     },
     setHeader: (name, value) => {
       if (!response.headersSent) response.appendHeader(name, value)

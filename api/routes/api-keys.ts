@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
+import { madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
@@ -33,7 +34,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     status: 201,
     body: NewApiKey,
     reply: NewApiKeyAnswer,
-    run: (call, { body }) => call.services.accounts.createApiKey(body, signedInCaller(call)),
+    run: async (call, { body }) => madeAt(call, '/api/v1/api-keys', await call.services.accounts.createApiKey(body, signedInCaller(call))),
   }),
   endpoint({
     method: 'GET',

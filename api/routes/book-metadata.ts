@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
+import { getBook } from '#core/book/book-query.ts'
 import { lockBooks, patchBooks, replaceBook } from '#core/book/edit-metadata.ts'
 import { getHeldBook } from '#core/book/metadata-query.ts'
 import {
@@ -12,7 +13,7 @@ import {
   shownLocks,
 } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
-import { Timestamp, Uuid } from '#core/schema.ts'
+import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 /** A page of a large list; each book is a row locked until all are written. */
 const BULK_BOOKS_MAX = 500
@@ -72,13 +73,13 @@ export const bookMetadataRoutes = [
     allow: { who: 'books-write' },
     params: BookId,
     body: BookPatch,
-    reply: Type.Object({ id: Uuid, updatedAt: Timestamp }),
+    reply: Type.Object({ id: Uuid, title: Type.String(), number: Nullable(Type.Number()), updatedAt: Timestamp }),
     run: async (call, { params, body }) => {
       const { database } = call.services
       const caller = call.caller ?? refuse('unauthorized')
       await patchBooks(database, caller, { bookIds: [params.bookId], patch: body })
-      const { updatedAt } = await getHeldBook(database, caller, params.bookId)
-      return { id: params.bookId, updatedAt }
+      const { title, number, updatedAt } = await getBook(database, caller, params.bookId)
+      return { id: params.bookId, title, number, updatedAt }
     },
   }),
   endpoint({

@@ -55,9 +55,10 @@ export const bundledPluginRoutes = [
       sha256: Type.String({ description: 'What consent is given to.' }),
       waitsFor: Type.Array(Type.String()),
     }),
-    run: async ({ services, caller }, { params }) => {
+    run: async (call, { params }) => {
       const { bytes } = await getBundledPlugin(params.name)
-      const { plugin, version, sha256, waitsFor } = await services.plugins.install(bytes, { userId: caller?.userId ?? null })
+      const { plugin, version, sha256, waitsFor } = await call.services.plugins.install(bytes, { userId: call.caller?.userId ?? null })
+      call.created(`/api/v1/admin/plugins/${plugin.id}`)
       return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor }
     },
   }),

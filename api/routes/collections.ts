@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
+import { type Call, madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
@@ -50,8 +50,10 @@ export const collectionRoutes = [
     status: 201,
     body: NewCollection,
     reply: Collection,
-    run: async (call, { body: { seriesIds = [], ...shelf } }) =>
-      shown(await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: seriesIds })),
+    run: async (call, { body: { seriesIds = [], ...shelf } }) => {
+      const added = await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: seriesIds })
+      return madeAt(call, '/api/v1/collections', shown(added))
+    },
   }),
   endpoint({
     method: 'GET',

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
@@ -38,9 +39,10 @@ export const libraryRoutes = [
     status: 201,
     body: CreateLibraryRequest,
     reply: Library,
-    run: async ({ services, caller }, { body }) => {
+    run: async (call, { body }) => {
+      const { services, caller } = call
       const libraryId = await createLibrary(services, body)
-      return await getLibrary(services.database, caller ?? refuse('unauthorized'), libraryId)
+      return madeAt(call, '/api/v1/libraries', await getLibrary(services.database, caller ?? refuse('unauthorized'), libraryId))
     },
   }),
   endpoint({

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
+import { type Call, madeAt } from '#api/http/endpoint.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
@@ -60,7 +60,10 @@ export const libraryJobRoutes = [
     params: LibraryId,
     body: Type.Object({ name, enabled, cronSchedule, timezone, config: JobConfig }),
     reply: LibraryJob,
-    run: async (call, { params, body }) => await call.services.libraryJobs.add(await libraryOf(call, params.libraryId), body),
+    run: async (call, { params, body }) => {
+      const job = await call.services.libraryJobs.add(await libraryOf(call, params.libraryId), body)
+      return madeAt(call, `/api/v1/libraries/${params.libraryId}/jobs`, job)
+    },
   }),
   endpoint({
     method: 'GET',

@@ -229,9 +229,10 @@ export const pluginRepositoryRoutes = [
       }),
       message: Type.String(),
     }),
-    run: async ({ services, caller }, { params, body }) => {
-      const wanted = { repositoryId: params.repositoryId, ...body, userId: caller?.userId ?? null }
-      const { plugin, version, sha256, waitsFor } = await services.repositories.install(wanted)
+    run: async (call, { params, body }) => {
+      const wanted = { repositoryId: params.repositoryId, ...body, userId: call.caller?.userId ?? null }
+      const { plugin, version, sha256, waitsFor } = await call.services.repositories.install(wanted)
+      call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0 ? `${plugin.key} ${version} runs.` : `${plugin.key} ${version} waits for consent: it ${waitsFor.join(', ')}.`
       return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, message }

@@ -99,10 +99,12 @@ export const pluginRoutes = [
     query: Type.Object({
       trustNewKey: Type.Optional(Type.Boolean({ description: 'Takes an update that is signed by somebody else than the version before.' })),
     }),
-    run: async ({ services, caller }, { upload, query }) => {
+    run: async (call, { upload, query }) => {
+      const { services, caller } = call
       const options = { userId: caller?.userId ?? null, trustNewKey: query.trustNewKey === true }
       const { plugin, version, sha256, waitsFor } = await services.plugins.install(upload.bytes, options)
       const { name } = plugin.manifest
+      call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message = waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits: it ${waitsFor.join(', ')}.`
       return { plugin: await showPlugin(services, plugin), version, waitsFor, sha256, message }
     },

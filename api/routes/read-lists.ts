@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
+import { type Call, madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
@@ -51,8 +51,10 @@ export const readListRoutes = [
     status: 201,
     body: NewReadList,
     reply: ReadList,
-    run: async (call, { body: { bookIds = [], ...shelf } }) =>
-      shown(await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: bookIds })),
+    run: async (call, { body: { bookIds = [], ...shelf } }) => {
+      const added = await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: bookIds })
+      return madeAt(call, '/api/v1/read-lists', shown(added))
+    },
   }),
   endpoint({
     method: 'POST',
@@ -66,7 +68,7 @@ export const readListRoutes = [
     reply: ReadListImport,
     run: async (call, { upload }) => {
       const { shelf, ...outcome } = await importReadingList(call.services, signedInCaller(call), upload)
-      return { readList: shown(shelf), ...outcome }
+      return { readList: madeAt(call, '/api/v1/read-lists', shown(shelf)), ...outcome }
     },
   }),
   endpoint({

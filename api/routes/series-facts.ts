@@ -5,7 +5,7 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { getHeldBook } from '#core/book/metadata-query.ts'
 import { refuse } from '#core/errors.ts'
-import { lockRecords } from '#core/metadata/holding-store.ts'
+import { lockRecords, touchRecords } from '#core/metadata/holding-store.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import {
@@ -63,7 +63,6 @@ interface Kind {
   rowOf: (body: Record<string, unknown>) => Record<string, unknown>
   /** How one is deleted: by id, or by the source of which there is one. */
   by: 'id' | 'source'
-  status: 200 | 201
 }
 
 const ids = {
@@ -79,7 +78,6 @@ const ids = {
     metadata_hash: body.metadataHash ?? null,
   }),
   by: 'id' as const,
-  status: 200 as const,
 }
 const links = {
   path: 'external-links',
@@ -89,7 +87,6 @@ const links = {
   body: { source: Source, url: Url, externalId: Type.Optional(Nullable(Line)) },
   rowOf: (body: Record<string, unknown>) => ({ source: body.source, url: body.url, external_id: body.externalId ?? null }),
   by: 'source' as const,
-  status: 200 as const,
 }
 
 const KINDS: Kind[] = [
@@ -103,7 +100,6 @@ const KINDS: Kind[] = [
     body: { label: Line, title: Line },
     rowOf: ({ label, title }) => ({ label, title }),
     by: 'id',
-    status: 201,
   },
   { owner: 'series', facts: 'series_external_ids', ...ids },
   { owner: 'books', facts: 'book_external_ids', ...ids },
@@ -123,7 +119,6 @@ const KINDS: Kind[] = [
     },
     rowOf: (body) => ({ source: body.source, rating: body.rating, vote_count: body.voteCount ?? null, fetched_at: new Date() }),
     by: 'source',
-    status: 200,
   },
 ]
 
@@ -135,6 +130,7 @@ function routesOf(kind: Kind) {
   const oneName = kind.by === 'source' ? 'source' : kind.path === 'alternate-titles' ? 'titleId' : 'externalIdId'
   const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? Source : Uuid })
   const ownerOf = (call: Call, params: Record<string, unknown>) => checkOwner(call, owner, params[idName] as string)
+  const record = owner === 'series' ? 'series' : 'book'
   const write = owner === 'series' ? ('series-write' as const) : ('books-write' as const)
   const read = owner === 'series' ? ('series-read' as const) : ('books-read' as const)
   const shown = ({ ownerId: _, ...fact }: Record<string, unknown>) => fact
@@ -161,7 +157,7 @@ function routesOf(kind: Kind) {
       params: ownerParams,
       body: Type.Object(kind.body, { additionalProperties: false }),
       reply: shape,
-      status: kind.status,
+      mayCreate: true,
       run: async (call, { params, body }) => {
         const id = await ownerOf(call, params)
         const most = facts === 'series_alternate_titles' ? ALTERNATE_TITLES_MAX : FACTS_MAX
@@ -171,12 +167,15 @@ function routesOf(kind: Kind) {
         }
         return await call.services.database.transaction(async (trx) => {
           // Else many at once would each find room.
-          await lockRecords(trx, owner === 'series' ? 'series' : 'book', [id])
-          const others = (await listFacts<{ source?: string }>(trx, facts, [id])).filter(
-            ({ source }) => source === undefined || source !== row.source,
-          )
-          if (others.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
-          return await saveFact<Record<string, unknown>>(trx, facts, row)
+          await lockRecords(trx, record, [id])
+          const all = await listFacts<{ source?: string }>(trx, facts, [id])
+          const isNew = !all.some(({ source }) => source !== undefined && source === row.source)
+          if (isNew && all.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
+          const saved = await saveFact<Record<string, unknown>>(trx, facts, row)
+          await touchRecords(trx, record, [id])
+          // No address: they have none of their own, only the list has.
+          if (isNew) call.created()
+          return saved
         })
       },
     }),
@@ -191,9 +190,12 @@ function routesOf(kind: Kind) {
       run: async (call, { params }) => {
         const id = await ownerOf(call, params)
         const one = (params as Record<string, string>)[oneName] as string
-        if (!(await deleteFact(call.services.database, facts, id, kind.by === 'source' ? { source: one } : { id: one })))
-          refuse('not_found', `There is no ${one} among the ${kind.what}.`)
-        return undefined
+        return await call.services.database.transaction(async (trx) => {
+          if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: one } : { id: one })))
+            refuse('not_found', `There is no ${one} among the ${kind.what}.`)
+          await touchRecords(trx, record, [id])
+          return undefined
+        })
       },
     }),
   ]
@@ -213,7 +215,11 @@ export const seriesFactRoutes = [
     run: async (call, { params, body }) => {
       const ownerId = await checkOwner(call, 'series', params.seriesId)
       const where = { id: params.titleId, ownerId }
-      return (await updateFact(call.services.database, 'series_alternate_titles', where, body)) ?? refuse('not_found')
+      return await call.services.database.transaction(async (trx) => {
+        const updated = await updateFact(trx, 'series_alternate_titles', where, body)
+        await touchRecords(trx, 'series', [ownerId])
+        return (updated ?? refuse('not_found')) as never
+      })
     },
   }),
   endpoint({
@@ -255,6 +261,7 @@ export const seriesFactRoutes = [
     summary: 'Say what I think of a series',
     tag: 'series',
     allow: { who: 'series-read' },
+    mayCreate: true,
     params: SeriesId,
     body: Type.Object(
       { rating: Type.Integer({ minimum: 1, maximum: 100 }), notes: Type.Optional(Nullable(Type.String({ maxLength: 4_000 }))) },
@@ -264,7 +271,9 @@ export const seriesFactRoutes = [
     run: async (call, { params, body }) => {
       const seriesId = await checkOwner(call, 'series', params.seriesId)
       const userId = call.caller?.userId ?? refuse('unauthorized')
-      return (await saveUserRating(call.services.database, { userId, seriesId, rating: body.rating, notes: body.notes ?? null })) as never
+      const { database } = call.services
+      if ((await listUserRatings(database, userId, seriesId)).length === 0) call.created(call.path)
+      return (await saveUserRating(database, { userId, seriesId, rating: body.rating, notes: body.notes ?? null })) as never
     },
   }),
   endpoint({

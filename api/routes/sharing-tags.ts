@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
@@ -58,7 +59,8 @@ export const sharingTagRoutes = [
     status: 201,
     body: NewSharingTag,
     reply: SharingTag,
-    run: (call, { body }) => addSharingTag(call.services.database, signedInCaller(call), body),
+    run: async (call, { body }) =>
+      madeAt(call, '/api/v1/admin/sharing-tags', await addSharingTag(call.services.database, signedInCaller(call), body)),
   }),
   endpoint({
     method: 'GET',

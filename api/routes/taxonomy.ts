@@ -105,6 +105,7 @@ function routesOf(taxonomy: Taxonomy) {
       method: 'POST',
       path: `/api/v1/series/:seriesId/${plural}`,
       summary: `Add a ${taxonomy} to a series; locks them`,
+      mayCreate: true,
       tag: plural,
       allow: { who: 'series-write' },
       params: SeriesId,
@@ -113,7 +114,8 @@ function routesOf(taxonomy: Taxonomy) {
       run: async (call, { params, body }) => {
         const [name] = readNames([body.name], '/name')
         const change = { seriesIds: [params.seriesId], taxonomy, add: [name as string], remove: [] }
-        await changeSeriesNames(call.services.database, call.caller ?? refuse('unauthorized'), change)
+        const changed = await changeSeriesNames(call.services.database, call.caller ?? refuse('unauthorized'), change)
+        if (changed > 0) call.created()
         const all = await namesOf(call, taxonomy, params.seriesId)
         return all.find((named) => named.name.toLowerCase() === name?.toLowerCase()) ?? refuse('conflict')
       },

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
+import { madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
@@ -39,7 +40,7 @@ export const userRoutes: Route<Services>[] = [
     status: 201,
     body: NewUser,
     reply: User,
-    run: (call, { body }) => call.services.accounts.createUser(body, signedInCaller(call)),
+    run: async (call, { body }) => madeAt(call, '/api/v1/users', await call.services.accounts.createUser(body, signedInCaller(call))),
   }),
   endpoint({
     method: 'GET',

@@ -5,6 +5,7 @@ import { listVisibleBookIds } from '#core/book/metadata-query.ts'
 import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
+import { touchRecords } from '#core/metadata/holding-store.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { addNames, checkRoom, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
@@ -81,6 +82,8 @@ export async function changeBookNames(
     const removed = await removeNames(trx, { ...of, names: change.remove, giver: 'user' })
     if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
     const added = await addNames(trx, { ...of, names: change.add, giver: 'user' })
-    return new Set([...removed, ...added]).size
+    const changed = new Set([...removed, ...added])
+    await touchRecords(trx, 'book', [...changed])
+    return changed.size
   })
 }

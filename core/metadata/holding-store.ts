@@ -60,6 +60,11 @@ export async function lockRecords(trx: Knex, kind: Kind, ids: readonly string[])
   await trx.raw(`SELECT id FROM ${TABLES[kind].record} WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE`, [[...ids]])
 }
 
+/** What belongs to the records and stands in other tables has changed: clients that keep copies look at the time of the record alone. */
+export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
+}
+
 /** As {@link loadHoldings}, for reading only. */
 export async function readHoldings(database: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
   if (ids.length === 0) return new Map()

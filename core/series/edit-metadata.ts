@@ -3,6 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
+import { touchRecords } from '#core/metadata/holding-store.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
@@ -92,7 +93,9 @@ export async function changeSeriesNames(
     const removed = await removeNames(trx, { ...of, names: change.remove, giver: 'user' })
     if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
     const added = await addNames(trx, { ...of, names: change.add, giver: 'user' })
-    return new Set([...removed, ...added]).size
+    const changed = new Set([...removed, ...added])
+    await touchRecords(trx, 'series', [...changed])
+    return changed.size
   })
 }
 
@@ -104,6 +107,7 @@ export async function setSeriesNames(
 ): Promise<void> {
   await namedTransaction(database, caller, { ...change, seriesIds: [change.seriesId] }, async (trx, [bearerId]) => {
     await setNames(trx, { taxonomy: change.taxonomy, bearer: 'series', bearerId: bearerId as string, names: change.names })
+    await touchRecords(trx, 'series', [bearerId as string])
   })
 }
 

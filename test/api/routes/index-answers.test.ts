@@ -299,12 +299,27 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
     }
     if (answer.ok) t.same(complaintsOf({ ...route, path: request.path, status: answer.status, json }), [], said)
     else t.fail(`${said} ${text.slice(0, 300)}`)
-    if (route.kind === 'endpoint') t.equal(answer.status, route.status ?? 200, `${label} has the status that it declares`)
+    if (route.kind === 'endpoint') {
+      const declared = [route.status ?? 200, ...(route.mayCreate ? [201] : [])]
+      t.ok(declared.includes(answer.status as 200), `${label} has a status that it declares: ${answer.status}`)
+    }
+    const location = answer.headers.get('location')
+    if (answer.status === 201 && hasOwnAddress(route.path)) t.type(location, 'string', `${label} tells where it is`)
+    if (answer.status === 201 && location !== null) {
+      const there = await fetch(url + location, { headers: { authorization: `Bearer ${token}` } })
+      t.equal(there.status, 200, `${label}: it is at ${location}`)
+      await there.body?.cancel()
+    }
     const made = MAKES[label]
     if (made && json) names[made] = json.id ?? json.applicationId ?? json.repository.id
     if (route.path === TASK_MADE_BY) names['taskId'] = json.taskId
     if (json?.callId && label.endsWith('/execute')) names['callId'] = json.callId
     if (json?.refreshToken && label.endsWith('/refresh')) token = json.accessToken
+  }
+
+  /** Whether records of a list can be had one by one. */
+  function hasOwnAddress(list: string): boolean {
+    return routes.some(({ method, path }) => method === 'GET' && path.startsWith(`${list}/:`) && !path.slice(list.length + 2).includes('/'))
   }
 
   function asked(route: Route<Services>, request: Filled): RequestInit {

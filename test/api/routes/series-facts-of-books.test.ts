@@ -1,6 +1,8 @@
 import t from 'tap'
 import { seriesFactRoutes } from '#api/routes/series-facts.ts'
-import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { changeBookNames } from '#core/book/edit-metadata.ts'
+import { changeSeriesNames, setSeriesNames } from '#core/series/edit-metadata.ts'
+import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 type Json = Record<string, unknown>
@@ -18,11 +20,12 @@ t.test('identifiers and links of a book: one of each source, seen and changed on
   t.same((await ask('GET', `${bookId}/external-ids`)).json, { externalIds: [] })
   t.same((await ask('GET', `${bookId}/external-links`)).json, { links: [] })
   const id = await ask('POST', `${bookId}/external-ids`, { source: 'plugin:x', externalId: '漫/1', externalUrl: 'https://x.example/1' })
-  t.match([id.status, id.json], [200, { bookId, source: 'plugin:x', externalId: '漫/1', metadataHash: null, lastSyncedAt: null }])
+  t.match([id.status, id.json], [201, { bookId, source: 'plugin:x', externalId: '漫/1', metadataHash: null, lastSyncedAt: null }])
   const again = await ask('POST', `${bookId}/external-ids`, { source: 'plugin:x', externalId: '2' })
+  t.equal(again.status, 200, 'it was there already')
   t.match(again.json, { id: id.json.id, externalId: '2', externalUrl: null }, 'there is one of a source')
   const link = await ask('POST', `${bookId}/external-links`, { source: 'comicinfo', url: 'https://x.example/a?b=1&c=%20' })
-  t.match([link.status, link.json], [200, { bookId, source: 'comicinfo', url: 'https://x.example/a?b=1&c=%20', externalId: null }])
+  t.match([link.status, link.json], [201, { bookId, source: 'comicinfo', url: 'https://x.example/a?b=1&c=%20', externalId: null }])
   t.match((await ask('GET', `${bookId.toUpperCase()}/external-ids`)).json, { externalIds: [again.json] })
   t.match((await ask('GET', `${bookId}/external-links`)).json, { links: [link.json] })
   t.same((await ask('GET', `${other}/external-links`)).json, { links: [] }, 'of this book alone')
@@ -81,4 +84,29 @@ t.test('there is room for so many, also for those who come at once, and what is 
   )
   t.equal((await ask('external-ids', { source: 'more', externalId: '2' })).status, 422)
   t.match(await ask('external-ids', { source: 'source7', externalId: '2' }), { status: 200, json: { externalId: '2' } })
+
+  // What stands beside a record is a part of what clients keep of it.
+  const changedAt = async () => (await database('series').where({ id: series_id }).first('updated_at')).updated_at as Date
+  const moves = async (what: string, change: () => Promise<unknown>) => {
+    const before = await changedAt()
+    await change()
+    t.ok((await changedAt()) > before, what)
+  }
+  await moves('a link', () => ask('external-links', { source: 'x', url: 'https://x.example/' }))
+  await moves('a link taken away', () =>
+    server.request('DELETE', `/api/v1/series/${series_id}/external-links/x`, { token: server.adminToken }),
+  )
+  const caller = await addCaller(database)
+  const genres = { seriesIds: [series_id], taxonomy: 'genre', add: ['Horror'], remove: [] } as const
+  await moves('a genre', () => changeSeriesNames(database, caller, genres))
+  const before = await changedAt()
+  t.equal(await changeSeriesNames(database, caller, genres), 0)
+  t.same(await changedAt(), before, 'nothing has changed')
+  await moves('a genre beside it', () =>
+    setSeriesNames(database, caller, { seriesId: series_id, taxonomy: 'genre', names: ['Horror', 'Drama'] }),
+  )
+  const bookId = await addBook(database, { library_id, series_id, title: 'One' })
+  const { updated_at } = await database('books').where({ id: bookId }).first('updated_at')
+  await changeBookNames(database, caller, { bookIds: [bookId], taxonomy: 'tag', add: ['Signed'], remove: [] })
+  t.ok((await database('books').where({ id: bookId }).first('updated_at')).updated_at > updated_at, 'a tag of a book')
 })

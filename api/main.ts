@@ -4,9 +4,11 @@ import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { commands, findCommand } from '#api/cli/commands.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { openLogger } from '#api/cli/logger.ts'
+import { type House, houseFaultOf, quieten } from '#api/cli/quiet-log.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
+import { StartProblem } from '#core/database/start-problem.ts'
 import { CarrelError } from '#core/errors.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/setting/read-settings.ts'
 import type { Settings } from '#core/setting/settings.ts'
@@ -20,6 +22,8 @@ const QUIT_AT_ONCE = 130
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const stop = new AbortController()
 let stoppedAt = 0
+/** What the sentences about faults name, once the settings are read. */
+let house: House | null = null
 
 function askToStop(): void {
   const now = Date.now()
@@ -76,10 +80,12 @@ async function run(argv: readonly string[]): Promise<number> {
   const { settings, words, values } = prepare(command!, rest)
   // The server's log is its output; of a command only its answer is, and what it says beside goes elsewhere.
   const serves = command!.name === 'serve'
-  const log = openLogger(
+  const writeLog = openLogger(
     serves ? settings.log : { ...settings.log, level: settings.log.level === 'info' ? 'warn' : settings.log.level },
     (line) => (serves ? out.write(line) : process.stderr.write(line)),
   )
+  house = settings
+  const log = quieten(writeLog, settings)
   return await command!.run({
     settings,
     words,
@@ -99,7 +105,11 @@ try {
   const interrupted = stop.signal.aborted && (error as Error).name === 'AbortError'
   // What a person can mend is said in a sentence; the rest is a bug and shows where it is.
   const expected =
-    error instanceof CommandProblem || error instanceof SettingsRefused || error instanceof FolderInUse || error instanceof CarrelError
+    error instanceof CommandProblem ||
+    error instanceof SettingsRefused ||
+    error instanceof StartProblem ||
+    error instanceof FolderInUse ||
+    error instanceof CarrelError
   if (!interrupted) process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
   process.exitCode = interrupted ? QUIT_AT_ONCE : 1
 }
@@ -108,5 +118,7 @@ setTimeout(() => process.exit(), 2_000).unref()
 
 function describeUnexpected(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  const fault = house && houseFaultOf(error, '', house)
+  if (fault) return fault.message
   return `${error.message}\n\nIf this message does not say what to do, run: carrel doctor\n${error.stack ?? ''}`
 }

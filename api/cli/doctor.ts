@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Command, CommandInput } from '#api/cli/command.ts'
 import { NoDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
-import { describeDenied, findHolder } from '#core/database/data-folder.ts'
+import { describeDenied, findHolder, userName } from '#core/database/data-folder.ts'
 import { inspectDatabase, refuseNewer } from '#core/database/database.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
 import { listLibraries } from '#core/library/library-progress-query.ts'
@@ -85,8 +85,8 @@ async function checkDataFolder({ settings }: CommandInput): Promise<Finding[]> {
     return [
       trouble(
         about,
-        `${existing} cannot be written by user ${os.userInfo().username}`,
-        `Give it that user: chown ${os.userInfo().username} '${existing}'; or choose another --data-dir.`,
+        `${existing} cannot be written by user ${userName()}`,
+        `Give it that user: chown ${userName()} '${existing}'; or choose another --data-dir.`,
       ),
     ]
   const findings: Finding[] = []
@@ -126,7 +126,7 @@ export async function checkLibraryFolder(folder: string): Promise<Finding> {
     return trouble(
       about,
       `${folder} cannot be read (${code})`,
-      `Let user ${os.userInfo().username} read it: chmod -R o+rX '${folder}', or use a group.`,
+      `Let user ${userName()} read it: chmod -R o+rX '${folder}', or use a group.`,
     )
   }
 }

@@ -247,7 +247,7 @@ async function awaitForeign(database: Knex, log: Log, stop: AbortSignal, patienc
         throw new CommandProblem(`The database of DATABASE_URL cannot be used: ${describe(error)}. Check its address, user and rights.`, {
           cause: error,
         })
-      if (!told) log.info({}, 'Waiting for the database of DATABASE_URL')
+      if (!told) log.info({}, `Waiting for the database of DATABASE_URL (${describe(error)}). Start it, or check its address.`)
       told = true
       await sleep(POLL_MS, undefined, { signal: stop })
     }

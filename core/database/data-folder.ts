@@ -6,6 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NOBODY } from '#core/database/postgres-binaries.ts'
+import { describeFullDisk, StartProblem } from '#core/database/start-problem.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
 /** How often the holder of a folder shows that it lives, for those who cannot see its process (another container or machine). */
@@ -62,9 +63,18 @@ export class FolderInUse extends Error {
   }
 }
 
+/** The user that runs this, by number where the machine has no name for it, as in many containers. */
+export function userName(): string {
+  try {
+    return os.userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}
+
 /** Why this user gets no further with a folder, and what to do. */
 export function describeDenied(folder: string, cause: NodeJS.ErrnoException): string {
-  const { username } = os.userInfo()
+  const username = userName()
   if (cause.code !== 'EACCES' && cause.code !== 'EPERM') return `The data folder ${folder} cannot be used (${cause.code}): ${cause.message}`
   return `The data folder ${folder} is closed to user ${username}, who runs Carrel (${cause.code}). Run Carrel as the user it belongs to, or give it to this one: chown -R ${username} '${folder}'`
 }
@@ -84,8 +94,9 @@ export async function makeDataFolder(folder: string): Promise<string> {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'EEXIST' || code === 'ENOTDIR')
-      throw new Error(`--data-dir ${folder} is not a folder. Give it the name of a folder, new or old.`, { cause })
-    throw new Error(
+      throw new StartProblem(`--data-dir ${folder} is not a folder. Give it the name of a folder, new or old.`, { cause })
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw new StartProblem(describeFullDisk(folder), { cause })
+    throw new StartProblem(
       `The data folder ${folder} cannot be made (${code}). Make it yourself, owned by the user who runs Carrel, or choose another --data-dir.`,
       { cause },
     )
@@ -111,10 +122,8 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
     const before = await readHolder(file)
     if (guard === null || (before !== null && (await isAlive(file, before)))) throw new FolderInUse(real, before)
     await writeFile(`${file}.new`, JSON.stringify(holder), { mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
-      throw new Error(
-        `The data folder ${real} cannot be written (${cause.code}). Give its user the right to, or choose another --data-dir.`,
-        { cause },
-      )
+      if (cause.code === 'ENOSPC' || cause.code === 'EDQUOT') throw new StartProblem(describeFullDisk(real), { cause })
+      throw new StartProblem(describeDenied(real, cause), { cause })
     })
     await rename(`${file}.new`, file)
   } catch (error) {
@@ -254,7 +263,7 @@ async function keptKey(file: string, loss: string): Promise<string> {
   const read = async () => {
     const key = (await readFile(file, 'utf8')).trim()
     if (Buffer.byteLength(key) < KEY_BYTES_MIN)
-      throw new Error(`${file} is damaged: it holds fewer than ${KEY_BYTES_MIN} bytes. Delete it to have a new one made; ${loss}.`)
+      throw new StartProblem(`${file} is damaged: it holds fewer than ${KEY_BYTES_MIN} bytes. Delete it to have a new one made; ${loss}.`)
     // It may have been restored from a backup that forgot its mode.
     await chmod(file, 0o600)
     return key

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import knexFactory, { type Knex } from 'knex'
 import pg from 'pg'
 import { limitedClient } from '#core/database/limited-client.ts'
+import { StartProblem } from '#core/database/start-problem.ts'
 import { openStatementLimiter, STATEMENT_LIMITS, type StatementLimits } from '#core/database/statement-limits.ts'
 import type { Log } from '#core/log.ts'
 
@@ -126,7 +127,7 @@ export async function refuseNewer(database: Knex): Promise<void> {
 }
 
 /** This code is older than the tables, and would not know what it does to them. */
-export class NewerDatabase extends Error {
+export class NewerDatabase extends StartProblem {
   constructor(names: readonly string[]) {
     super(`This database was written by a newer Carrel (it knows ${names.join(', ')}). Start that version, or restore a backup.`)
     this.name = 'NewerDatabase'

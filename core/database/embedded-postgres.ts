@@ -7,6 +7,7 @@ import { allowPreparation, prepareRole, ROLE, readPassword, rotatePassword } fro
 import { launchPostgres, launchProgram } from '#core/database/launch-postgres.ts'
 import { findPostgresRunner, type PostgresRunner } from '#core/database/postgres-binaries.ts'
 import { readPostmasterFile, stopOrphan, stopPostmaster } from '#core/database/postmaster.ts'
+import { describeLastWords, StartProblem } from '#core/database/start-problem.ts'
 import type { Log } from '#core/log.ts'
 
 /** The name of our database in the cluster. */
@@ -81,7 +82,7 @@ export async function openEmbeddedPostgres(options: {
 
   if (!(await stat(path.join(cluster, 'PG_VERSION')).catch(() => null))) {
     log.info({}, 'Creating the database')
-    await createCluster({ cluster, runner })
+    await createCluster({ cluster, runner, log })
   }
   await checkOwner(cluster, runner)
 
@@ -127,7 +128,7 @@ export async function openEmbeddedPostgres(options: {
     throw error
   }
   void ended.then((reason) => {
-    if (!closing) options.onExit(`PostgreSQL is gone: ${reason}\n${lastLines().join('\n')}`)
+    if (!closing) options.onExit(`PostgreSQL is gone: ${describeLastWords(cluster, lastLines(), reason)}`)
   })
   return { url: urlOf(DATABASE), urlOf, pid: server.pid!, close }
 }
@@ -142,8 +143,7 @@ function followOutput(child: ChildProcess, log: Log): () => string[] {
     for (const line of parts) {
       lines.push(line)
       if (lines.length > LAST_LINES_MAX) lines.shift()
-      if (/ (FATAL|PANIC): /.test(line)) log.warn({ postgres: line }, `PostgreSQL: ${line}`)
-      else log.debug({ postgres: line }, 'PostgreSQL')
+      log.debug({ postgres: line }, 'PostgreSQL')
     }
   }
   child.stdout!.on('data', take)
@@ -163,17 +163,19 @@ async function waitUntilReady(start: {
   })
   const until = Date.now() + START_PATIENCE_MS
   while (Date.now() < until) {
-    if (reason !== null) throw new Error(`PostgreSQL did not start: ${reason}\n${start.lastLines().join('\n')}`)
+    if (reason !== null) throw new StartProblem(`PostgreSQL did not start: ${describeLastWords(start.cluster, start.lastLines(), reason)}`)
     const found = await readPostmasterFile(start.cluster)
     if (found?.pid === start.server.pid && found?.ready) return
     await sleep(POLL_MS)
   }
   await stopPostmaster(start.server.pid!)
-  throw new Error(`PostgreSQL was not ready after ${START_PATIENCE_MS / 1000} s.\n${start.lastLines().join('\n')}`)
+  throw new StartProblem(
+    `PostgreSQL was not ready after ${START_PATIENCE_MS / 1000} s. ${describeLastWords(start.cluster, start.lastLines(), 'did not end')}`,
+  )
 }
 
 /** Built beside its place and renamed: a start that is killed half-way leaves no half database. */
-async function createCluster({ cluster, runner }: { cluster: string; runner: PostgresRunner }): Promise<void> {
+async function createCluster({ cluster, runner, log }: { cluster: string; runner: PostgresRunner; log: Log }): Promise<void> {
   const half = `${cluster}.new`
   const fixed = ['-D', half, '-U', 'postgres', '-A', 'reject', '-E', 'UTF8', '--no-instructions']
   // Same order and letters on every machine, whatever locales it has; natural order comes from ICU collations by name.
@@ -195,7 +197,11 @@ async function createCluster({ cluster, runner }: { cluster: string; runner: Pos
       await rename(half, cluster)
       return
     }
-    if (letters === 'C') throw new Error(`The database could not be created in ${cluster}:\n${output.join('')}`)
+    log.debug({ initdb: output.join('') }, 'initdb failed')
+    if (letters === 'C')
+      throw new StartProblem(
+        `The database could not be created in ${cluster}. ${describeLastWords(cluster, output, `ended with code ${code}`)}`,
+      )
   }
 }
 
@@ -203,12 +209,12 @@ async function createCluster({ cluster, runner }: { cluster: string; runner: Pos
 async function checkOwner(cluster: string, runner: PostgresRunner): Promise<void> {
   const version = (await readFile(path.join(cluster, 'PG_VERSION'), 'utf8')).trim()
   if (version !== '18')
-    throw new Error(`${cluster} was written by PostgreSQL ${version}; this Carrel brings 18. Dump it there and load it here.`)
+    throw new StartProblem(`${cluster} was written by PostgreSQL ${version}; this Carrel brings 18. Dump it there and load it here.`)
   const found = await stat(cluster)
   const us = process.getuid?.()
   if (runner.owner === undefined) {
     if (us !== undefined && found.uid !== us)
-      throw new Error(
+      throw new StartProblem(
         `${cluster} belongs to user ${found.uid}, but Carrel runs as user ${us}. Run it as that user, or: chown -R ${us} '${cluster}'`,
       )
     return

@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { StartProblem } from '#core/database/start-problem.ts'
 
 const run = promisify(execFile)
 /** nobody, on every Linux: PostgreSQL refuses to run as root. */
@@ -32,7 +33,7 @@ export function findPostgresFolder(): string {
     // The package exports only its entry file, which stands in dist/.
     return path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), '..', 'native')
   } catch (cause) {
-    throw new Error(
+    throw new StartProblem(
       `No embedded PostgreSQL for ${process.platform}-${process.arch} is installed. Set DATABASE_URL to a PostgreSQL 15 or newer of your own, ` +
         'or run "npm ci" again without --omit=optional.',
       { cause },
@@ -99,7 +100,7 @@ export async function findPostgresRunner(
 
   if (dataReachable && options.mayCopy === false) return { binFolder, ...direct }
   if (dataReachable) return { binFolder: path.join(await copyPostgres(native, dataFolder), 'bin'), ...direct }
-  throw new Error(
+  throw new StartProblem(
     `PostgreSQL does not run as root, and user ${NOBODY} cannot reach ${dataFolder} (a folder above it is closed to others), nor may a user ` +
       'namespace be made here. Choose a --data-dir that others may pass through, run Carrel as an ordinary user, or set DATABASE_URL.',
   )

@@ -1,6 +1,7 @@
 import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { StartProblem } from '#core/database/start-problem.ts'
 
 /** A fast shutdown writes a checkpoint, which takes seconds on a slow disk; then we stop being polite. */
 const FAST_SHUTDOWN_MS = 60_000
@@ -70,7 +71,8 @@ async function waitUntilEmpty(cluster: string): Promise<void> {
   for (;;) {
     const left = await listClusterProcesses(cluster)
     if (left.length === 0) return
-    if (Date.now() > until) throw new Error(`PostgreSQL processes ${left.join(', ')} still use ${cluster}. Stop them, then start again.`)
+    if (Date.now() > until)
+      throw new StartProblem(`PostgreSQL processes ${left.join(', ')} still use ${cluster}. Stop them, then start again.`)
     await sleep(POLL_MS)
   }
 }
@@ -88,7 +90,7 @@ export async function stopPostmaster(pid: number): Promise<void> {
       await sleep(POLL_MS)
     }
   }
-  throw new Error(`PostgreSQL (pid ${pid}) does not stop. Stop it by hand: kill -QUIT ${pid}`)
+  throw new StartProblem(`PostgreSQL (pid ${pid}) does not stop. Stop it by hand: kill -QUIT ${pid}`)
 }
 
 /** An ended process whose parent does not ask for its exit code stays in the table as a zombie: in containers the first process often never asks. */
@@ -105,6 +107,6 @@ function send(pid: number, signal: NodeJS.Signals): boolean {
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
-    throw new Error(`PostgreSQL (pid ${pid}) belongs to another user. Stop it by hand: kill -INT ${pid}`, { cause: error })
+    throw new StartProblem(`PostgreSQL (pid ${pid}) belongs to another user. Stop it by hand: kill -INT ${pid}`, { cause: error })
   }
 }

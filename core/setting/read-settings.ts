@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import { type Given, parseValue, splitList, type Value } from '#core/setting/parse-value.ts'
@@ -146,6 +146,12 @@ function readConfig(input: {
       text = input.readFile(file)
     } catch (error) {
       if (!named && ['ENOENT', 'ENOTDIR'].includes(codeOf(error))) continue
+      const folder = path.dirname(file)
+      if (!named && isClosed(file)) {
+        // Of the folder of the data the start itself tells what to do.
+        if (folder !== input.dataFolder) input.mistakes.push(`The folder ${folder} is closed to this user (${codeOf(error)}).`)
+        continue
+      }
       input.mistakes.push(`The config file ${file} cannot be read (${codeOf(error)}).`)
       break
     }
@@ -177,6 +183,16 @@ function flatten(content: unknown, file: string, mistakes: string[]): Map<string
   }
   walk(content, '')
   return found
+}
+
+/** Whether it is the folder that keeps this user out, not the file. */
+function isClosed(file: string): boolean {
+  try {
+    statSync(file)
+    return false
+  } catch (error) {
+    return codeOf(error) === 'EACCES'
+  }
 }
 
 function codeOf(error: unknown): string {

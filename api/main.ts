@@ -1,11 +1,12 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
-import { commands, findCommand } from '#api/cli/commands.ts'
+import { commands, findCommand, isPath } from '#api/cli/commands.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { openLogger } from '#api/cli/logger.ts'
 import { type House, houseFaultOf, quieten } from '#api/cli/quiet-log.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
+import { explainTaken, typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
@@ -53,8 +54,12 @@ function prepare(command: Command, argv: readonly string[]): { settings: Setting
   const mistakes = [...split.mistakes]
   const words = split.words
   if (words.length > command.wordsMax)
-    mistakes.push(`"${words[command.wordsMax]}" is too much: it is carrel ${command.name} ${command.usage}`.trim())
-  if (words.length < command.wordsMin) mistakes.push(`Something is missing: it is carrel ${command.name} ${command.usage}`)
+    mistakes.push(`"${words[command.wordsMax]}" is too much: it is ${typed(`${command.name} ${command.usage}`)}`.trim())
+  // Flags before a command hide it.
+  const lost = command.name === 'serve' ? words.find((word) => !isPath(word)) : undefined
+  if (lost !== undefined)
+    mistakes.push(`"${lost}" is neither a flag nor a folder. Commands come first; a folder is given as --library ${lost} or ./${lost}`)
+  if (words.length < command.wordsMin) mistakes.push(`Something is missing: it is ${typed(`${command.name} ${command.usage}`)}`)
   const rest = [...split.values].filter(([name]) => !own.has(name)).flatMap(([name, values]) => values.map((value) => `--${name}=${value}`))
   try {
     const settings = readSettings({ argv: rest, env: process.env, cwd: findUserFolder(), defaultsFrom: process.cwd() })
@@ -72,6 +77,9 @@ async function run(argv: readonly string[]): Promise<number> {
     out.line(`${NAME} ${VERSION}`)
     return 0
   }
+  const flags = [...settingFlags(), ...commands.flatMap((each) => each.flags)]
+  const taken = explainTaken(argv, flags, process.env)
+  if (taken) throw new CommandProblem(taken)
   const { command, rest, asksHelp } = findCommand(argv)
   if (asksHelp) {
     out.line(command ? renderCommandHelp(command) : renderOverview(commands))
@@ -120,5 +128,5 @@ function describeUnexpected(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const fault = house && houseFaultOf(error, '', house)
   if (fault) return fault.message
-  return `${error.message}\n\nIf this message does not say what to do, run: carrel doctor\n${error.stack ?? ''}`
+  return `${error.message}\n\nIf this message does not say what to do, run: ${typed('doctor')}\n${error.stack ?? ''}`
 }

@@ -6,6 +6,7 @@ import { pluginLogs } from '#api/cli/plugin-logs.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
 import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
+import { typed } from '#api/cli/typed.ts'
 import { userAdd, userResetPassword } from '#api/cli/user.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
@@ -25,6 +26,9 @@ export const commands: readonly Command[] = [
   scan,
   doctor,
 ]
+
+/** A folder as it is told from a command. */
+export const isPath = (word: string): boolean => /^(?:~?\/|\.\.?(?:\/|$)|~$)/.test(word)
 
 /** With help `command` is null when it is asked about everything, and an array when about words that begin several commands. */
 export type FoundCommand =
@@ -48,13 +52,15 @@ export function findCommand(argv: readonly string[]): FoundCommand {
     const words = command.name.split(' ')
     if (words.every((word, at) => leading[at] === word)) return found(command, line.slice(words.length))
   }
+  // A folder of books, as in `npm start -- ~/Comics`.
+  if (isPath(leading[0]!)) return found(commands[0]!, line)
   const names = commands.map((command) => command.name)
   const given = leading.slice(0, 2).join(' ')
   const matching = commands.filter((command) => command.name.startsWith(`${leading[0]} `))
   if (asksHelp && matching.length > 0) return { command: matching, rest: line.slice(1), asksHelp }
   const within = matching.map((command) => command.name)
-  if (within.length > 0) throw new CommandProblem(`It is carrel ${within.join(' or carrel ')}.${didYouMean(given, within, 'carrel ')}`)
+  if (within.length > 0) throw new CommandProblem(`It is ${within.map((name) => typed(name)).join(' or ')}.${didYouMean(given, within)}`)
   throw new CommandProblem(
-    `There is no command "${leading[0]}".${didYouMean(leading[0]!, names, 'carrel ') || didYouMean(given, names, 'carrel ')} All commands: carrel --help`,
+    `There is no command "${leading[0]}".${didYouMean(leading[0]!, names, typed('')) || didYouMean(given, names, typed(''))} All commands: ${typed('--help')}`,
   )
 }

@@ -5,6 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Command, CommandInput } from '#api/cli/command.ts'
 import { NoDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
+import { typed } from '#api/cli/typed.ts'
 import { describeDenied, findHolder, userName } from '#core/database/data-folder.ts'
 import { inspectDatabase, refuseNewer } from '#core/database/database.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
@@ -227,7 +228,7 @@ export const doctor: Command = {
     const all = new Set([...input.settings.libraryFolders, ...folders])
     for (const folder of all) findings.push(await checkLibraryFolder(folder))
     const isKnown = !findings.some((finding) => finding.state === 'skipped')
-    if (all.size === 0 && isKnown) findings.push(note('Libraries', 'none yet', 'Start with --library DIR, or: carrel library add DIR'))
+    if (all.size === 0 && isKnown) findings.push(note('Libraries', 'none yet', `Add one: ${typed('library add DIR')}`))
     for (const finding of findings) {
       input.out.line(`${LABEL[finding.state]}  ${finding.about}: ${finding.found}`)
       if (finding.todo) input.out.line(`         ${finding.todo}`)

@@ -1,4 +1,5 @@
 import { escapeControls, type Terminal } from '#api/cli/terminal.ts'
+import { typed } from '#api/cli/typed.ts'
 import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/book/analysis.ts'
 import type { LibraryProgress, LibrarySummary } from '#core/library/library-progress-query.ts'
 
@@ -37,7 +38,7 @@ export function renderProgress(progress: LibraryProgress): string | null {
 /** Libraries, how many books wait, and those that failed and why. */
 export function printSummary(out: Terminal, summary: LibrarySummary): void {
   const failed = summary.failures.reduce((sum, failure) => sum + failure.count, 0)
-  if (summary.libraries.length === 0) out.line('  Libraries    none yet; add one with --library DIR, or: carrel library add DIR')
+  if (summary.libraries.length === 0) out.line(`  Libraries    none yet; add one: ${typed('library add DIR')}`)
   for (const [at, library] of summary.libraries.entries()) {
     const label = at === 0 ? 'Libraries' : ''
     out.line(

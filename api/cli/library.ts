@@ -2,6 +2,7 @@ import path from 'node:path'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { typed } from '#api/cli/typed.ts'
 import { getLibrarySummary, type ListedLibrary } from '#core/library/library-progress-query.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import { absolutePath } from '#core/setting/setting-table.ts'
@@ -14,7 +15,7 @@ export function chooseLibrary(libraries: readonly ListedLibrary[], word: string,
   if (found.length > 1)
     throw new CommandProblem(`More than one library is called "${word}": ${found.map((library) => library.id).join(', ')}. Give the id.`)
   const names = libraries.map((library) => library.name)
-  throw new CommandProblem(`There is no library "${word}".${didYouMean(word, names)} All libraries: carrel library list`)
+  throw new CommandProblem(`There is no library "${word}".${didYouMean(word, names)} All libraries: ${typed('library list')}`)
 }
 
 export const libraryAdd: Command = {
@@ -22,7 +23,7 @@ export const libraryAdd: Command = {
   usage: '<folder>',
   summary: 'makes a folder of books a library',
   about:
-    'Makes a folder of books a library. A running server scans it at once; otherwise its books appear with the next scan: carrel scan, or the next start of the server.',
+    'Makes a folder of books a library. A running server scans it at once; otherwise its books appear with the next scan, or the next start of the server.',
   flags: [{ name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: that of the folder.' }],
   wordsMin: 1,
   wordsMax: 1,
@@ -42,7 +43,7 @@ export const libraryAdd: Command = {
         }
         out.line(`Added the library "${printable(library.name)}" (${printable(library.path)}).`)
         if (opened.serverRuns) await work.scans.start(library.id)
-        out.line(opened.serverRuns ? 'The running server scans it.' : 'It is scanned when the server starts, or now: carrel scan')
+        out.line(opened.serverRuns ? 'The running server scans it.' : `It is scanned when the server starts, or now: ${typed('scan')}`)
       } finally {
         await work.close()
       }
@@ -69,7 +70,7 @@ export const libraryList: Command = {
         const scan = library.scanStatus === null ? 'never scanned' : `last scan ${library.scanStatus}`
         out.line(`${printable(library.name)}  ${printable(library.path)}  ${count(library.books, 'book')}, ${scan}`)
       }
-      if (libraries.length === 0) out.line('There is no library yet. Add one: carrel library add DIR')
+      if (libraries.length === 0) out.line(`There is no library yet. Add one: ${typed('library add DIR')}`)
       return 0
     } finally {
       await opened.close()

@@ -2,6 +2,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { count, printable } from '#api/cli/library-report.ts'
 import { type DatabaseUse, openCommandDatabase } from '#api/cli/open-database.ts'
 import { describePermissions } from '#api/cli/plugin.ts'
+import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
@@ -76,7 +77,9 @@ async function chooseRepository(repositories: Repositories, word: string): Promi
   if (found.length === 1) return found[0]!
   if (found.length > 1) throw new CommandProblem(`More than one repository is called "${word}". Give its address.`)
   const names = all.map(({ url }) => url)
-  throw new CommandProblem(`There is no plugin repository "${word}".${didYouMean(word, names)} All of them: carrel plugin repository list`)
+  throw new CommandProblem(
+    `There is no plugin repository "${word}".${didYouMean(word, names)} All of them: ${typed('plugin repository list')}`,
+  )
 }
 
 const day = (date: Date | null) => date?.toISOString().slice(0, 10) ?? 'never'
@@ -105,7 +108,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
         const offer = await repositories.look(url)
         out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. It is signed by the key with the fingerprint`)
         out.line(`  ${offer.fingerprint}`)
-        out.line(`If its publisher says the same elsewhere: carrel plugin repository add ${offer.url} --key ${offer.publicKey}`)
+        out.line(`If its publisher says the same elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`)
         return 0
       }),
   },
@@ -125,7 +128,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
           input.out.line(`${url}  ${printable(name)}  ${count(plugins, 'plugin')}  ${state}`)
           if (error !== null) input.out.line(`  The last attempt failed: ${printable(error)}`)
         }
-        if (all.length === 0) input.out.line('There is no plugin repository yet. Add one: carrel plugin repository add ADDRESS')
+        if (all.length === 0) input.out.line(`There is no plugin repository yet. Add one: ${typed('plugin repository add ADDRESS')}`)
         return 0
       }),
   },
@@ -182,10 +185,11 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
         out.line(`${printable(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
         const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
         for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
-        if (waitsFor.length > 0 && flag('yes') !== undefined) {
+        if (waitsFor.length > 0 && flag('yes') === 'true') {
           await host.consent(plugin.id, { sha256 })
           out.line('You have agreed; it runs.')
-        } else if (waitsFor.length > 0) out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. Agree to it over HTTP.`)
+        } else if (waitsFor.length > 0)
+          out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. Agree with: ${typed(`plugin consent ${plugin.key}`)}`)
         else out.line('It asks for no more than was agreed to, and runs.')
         return 0
       }),

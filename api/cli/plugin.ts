@@ -3,6 +3,7 @@ import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
 import { type DatabaseUse, openCommandDatabase } from '#api/cli/open-database.ts'
+import { quoted, typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
 import { listPlugins } from '#core/plugin/plugin-store.ts'
@@ -53,7 +54,7 @@ async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPl
     `There is no plugin "${word}".${didYouMean(
       word,
       plugins.map(({ key }) => key),
-    )} All plugins: carrel plugin list`,
+    )} All plugins: ${typed('plugin list')}`,
   )
 }
 
@@ -85,7 +86,7 @@ export const pluginList: Command = {
       for (const { key, version, state, stateReason, manifest } of plugins) {
         out.line(`${key} ${version}  ${state}${stateReason ? ` (${printable(stateReason)})` : ''}  ${printable(manifest.summary)}`)
       }
-      if (plugins.length === 0) out.line('There is no plugin yet. Install one: carrel plugin install FILE')
+      if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
       return 0
     } finally {
       await opened.close()
@@ -134,8 +135,10 @@ export const pluginInstall: Command = {
         out.line('It asks for no more than was agreed to, and runs.')
         return 0
       }
-      if (flag('yes') === undefined) {
-        out.line(`It waits for consent: it ${waitsFor.join(', ')}. Agree with: carrel plugin install ${words[0]} --yes`)
+      if (flag('yes') !== 'true') {
+        out.line(
+          `It waits for consent: it ${waitsFor.join(', ')}. Agree with: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
+        )
         return 0
       }
       await host.consent(plugin.id, { sha256 })

@@ -3,6 +3,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { chooseLibrary } from '#api/cli/library.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { typed } from '#api/cli/typed.ts'
 import { CarrelError } from '#core/errors.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
 
@@ -37,7 +38,7 @@ async function run(input: CommandInput): Promise<number> {
     const all = await listLibraries(opened.database)
     const chosen =
       input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
-    if (chosen.length === 0) throw new CommandProblem('There is no library to scan. Add one: carrel library add DIR')
+    if (chosen.length === 0) throw new CommandProblem(`There is no library to scan. Add one: ${typed('library add DIR')}`)
     const { openWork } = await import('#api/composition.ts')
     const work = await openWork({ settings: opened.settings, log, database: opened.database })
     try {

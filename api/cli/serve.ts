@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, openOwnDatabase } from '#api/cli/open-database.ts'
+import { quoted, typed } from '#api/cli/typed.ts'
 import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
@@ -11,6 +12,7 @@ import { watchDataFolder } from '#core/database/data-folder-watch.ts'
 import { CarrelError } from '#core/errors.ts'
 import { describeStall, openWatchdog, suspectsOf, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
+import { absolutePath } from '#core/setting/setting-table.ts'
 
 /** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
 const DRAIN_MS = 10_000
@@ -22,12 +24,13 @@ const LOST_MS = 1_000
 
 export const serve: Command = {
   name: 'serve',
-  usage: '',
+  usage: '[folder...]',
   summary: 'runs the server (this is what happens without a command)',
-  about: 'Runs the server: starts the database, scans the libraries, answers over HTTP until it is told to stop.',
+  about:
+    'Runs the server: starts the database, scans the libraries, answers over HTTP until it is told to stop. Folders are those of books, as with --library.',
   flags: [],
   wordsMin: 0,
-  wordsMax: 0,
+  wordsMax: 100,
   run,
 }
 
@@ -66,7 +69,8 @@ async function run(input: CommandInput): Promise<number> {
 
     if (settings.firstAdmin && (await services.accounts.ensureFirstAdmin(settings.firstAdmin)))
       log.info({ username: settings.firstAdmin.username }, 'Made the first admin')
-    for (const folder of settings.libraryFolders) {
+    const folders = input.words.map((word) => absolutePath(word, input.cwd))
+    for (const folder of new Set([...settings.libraryFolders, ...folders])) {
       const { library, created } = await addLibrary(services, { folder })
       if (created) log.info({ name: library.name, path: library.path }, 'Added a library')
     }
@@ -171,7 +175,7 @@ async function watchFirstScan(
     out.line(`  Data folder  ${at.folder}`)
     out.line(`  Admin        ${needsSetup ? 'none yet; make one:' : 'exists'}`)
     if (needsSetup) {
-      out.line(`                 npm run carrel -- user add <name> --role admin --data-dir '${at.folder}'`)
+      out.line(`                 ${typed(`user add <name> --role admin --data-dir ${quoted(at.folder)}`)}`)
       out.line(`                 or POST ${at.url}/api/v1/setup/initialize with username, email and password`)
     }
     printSummary(out, summary)

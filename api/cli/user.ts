@@ -1,6 +1,7 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { openCommandDatabase } from '#api/cli/open-database.ts'
 import { askPassword } from '#api/cli/password-input.ts'
+import { typed } from '#api/cli/typed.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import { PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { ROLES, type Role } from '#core/account/permission.ts'
@@ -86,10 +87,10 @@ export const userResetPassword: Command = {
         const { users } = await accounts.listUsers({ filter: {}, offset: 0, limit: 500 })
         const names = users.map((each) => each.username)
         throw new CommandProblem(
-          `There is no user "${login}".${didYouMean(login, names)}${names.length === 0 ? ' There are no users at all: carrel user add' : ''}`,
+          `There is no user "${login}".${didYouMean(login, names)}${names.length === 0 ? ` There are no users at all: ${typed('user add NAME')}` : ''}`,
         )
       }
-      const revokeApiKeys = input.flag('revoke-api-keys') !== undefined
+      const revokeApiKeys = input.flag('revoke-api-keys') === 'true'
       const { apiKeysValid } = await accounts.editUser(user.id, { password, isActive: true, revokeApiKeys }, null)
       const keys =
         apiKeysValid === 0 ? '' : ` ${apiKeysValid} API ${apiKeysValid === 1 ? 'key' : 'keys'} still work: --revoke-api-keys ends them.`

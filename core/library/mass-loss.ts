@@ -19,7 +19,7 @@ const number = new Intl.NumberFormat('en-US')
 /** What the report of a scan says; the numbers and the way out come before the path, which may be long. */
 export function describeLoss({ known, missing }: Guard, path: string): string {
   const all = missing >= known ? 'All' : `${number.format(missing)} of the`
-  return `${all} ${number.format(known)} known books are gone. Nothing was marked as deleted: is the disk mounted? If they are gone for good, scan with confirm=true (carrel scan --confirm). Folder: "${path}"`
+  return `${all} ${number.format(known)} known books are gone. Nothing was marked as deleted: is the disk mounted? If they are gone for good, scan with confirm=true (the command scan: with --confirm). Folder: "${path}"`
 }
 
 /** The same of books that were marked as deleted by and by, and would now be removed for good. */

@@ -48,7 +48,12 @@ export function settingFlags(): Flag[] {
   const flags: Flag[] = [{ name: CONFIG_FLAG, isSwitch: false, repeatable: false }]
   for (const { flag, kind } of SETTINGS as readonly Setting[])
     if (flag !== null)
-      flags.push({ name: flag, isSwitch: kind.type === 'boolean', repeatable: kind.type === 'folders' || kind.type === 'addresses' })
+      flags.push({
+        name: flag,
+        isSwitch: kind.type === 'boolean',
+        takesWord: kind.type === 'boolean',
+        repeatable: kind.type === 'folders' || kind.type === 'addresses',
+      })
   return flags
 }
 

@@ -45,7 +45,7 @@ export function renderSettingsTable(): string {
 export function renderSettingsHelp(): string {
   const left = (setting: Setting) => {
     if (setting.flag === null) return `${setting.env} (environment)`
-    if (setting.kind.type === 'boolean') return `--[no-]${setting.flag}`
+    if (setting.kind.type === 'boolean') return `--[no-]${setting.flag} [on|off]`
     return `--${setting.flag} <${setting.kind.type === 'integer' ? 'number' : setting.kind.type === 'choice' ? setting.kind.choices.join('|') : 'text'}>`
   }
   const lines = (SETTINGS as readonly Setting[]).map(

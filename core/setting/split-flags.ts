@@ -6,6 +6,8 @@ export interface Flag {
   /** A switch takes no value: `--x`, `--no-x` or `--x=on|off`. */
   isSwitch: boolean
   repeatable: boolean
+  /** A switch that is documented as `on, off`: the next word is its value when it is one of these. */
+  takesWord?: boolean
 }
 
 export interface SplitFlags {
@@ -15,6 +17,9 @@ export interface SplitFlags {
   words: string[]
   mistakes: string[]
 }
+
+const ON = /^(?:on|true|yes|1)$/i
+const isOnOff = (word: string | undefined): word is string => word !== undefined && (ON.test(word) || /^(?:off|false|no|0)$/i.test(word))
 
 /** Takes a command line apart: `--flag value`, `--flag=value`; everything after `--` is a word. */
 export function splitFlags(argv: readonly string[], flags: readonly Flag[]): SplitFlags {
@@ -46,8 +51,11 @@ export function splitFlags(argv: readonly string[], flags: readonly Flag[]): Spl
     } else if (negated) {
       if (value === undefined) add(negated, 'false')
       else found.mistakes.push(`--${name} takes no value.`)
-    } else if (flag!.isSwitch) add(flag!, value ?? 'true')
-    else if (value !== undefined) add(flag!, value)
+    } else if (flag!.isSwitch) {
+      const next = value ?? (flag!.takesWord && isOnOff(argv[i + 1]) ? argv[++i] : 'true')
+      add(flag!, isOnOff(next) ? String(ON.test(next)) : next!)
+      if (!isOnOff(next) && !flag!.takesWord) found.mistakes.push(`--${name} must be on or off, not "${next}".`)
+    } else if (value !== undefined) add(flag!, value)
     else if (i + 1 < argv.length && !argv[i + 1]!.startsWith('--')) add(flag!, argv[++i]!)
     else found.mistakes.push(`--${name} needs a value.`)
   }

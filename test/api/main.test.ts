@@ -5,7 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findPostmaster } from '#core/database/postmaster.ts'
-import { ADMIN, makeRoom, runCommand, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
+import { ADMIN, makeRoom, root, runCommand, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 // Each command is a process of its own, and some make a database, beside other tests.
@@ -138,7 +138,7 @@ t.test('starts that cannot work say why', async (t) => {
   t.equal(bad.code, 1)
   t.match(bad.output, /2 mistakes[\s\S]*--prot\. Did you mean --port\?[\s\S]*--workers must be a whole number/)
   t.equal(await stat(data).catch(() => null), null, 'nothing was made')
-  t.match(await runCommand(['serv']), { code: 1, output: /Did you mean carrel serve\?/ })
+  t.match(await runCommand(['serv']), { code: 1, output: /Did you mean npm run carrel -- serve\?/ })
 
   await writeFile(path.join(room, 'file'), '')
   t.match(await runCommand(['--data-dir', path.join(room, 'file')]), { code: 1, output: /is not a folder/ })
@@ -151,10 +151,41 @@ t.test('starts that cannot work say why', async (t) => {
   )
 })
 
+t.test('as it is typed under npm: a folder, and flags without the two dashes', async (t) => {
+  const room = await makeRoom(t)
+  const data = path.join(room, 'data')
+  const npm = (...words: string[]) => ({ run: ['npm', '--silent', ...words], cwd: root })
+  const bad = await spawnCarrel([], npm('start', '--library', '/srv/co mics', '--port', '8090')).ended
+  t.match(bad, { code: 1, output: /npm has taken --library, --port for itself/ })
+  t.match(bad.output, "npm start -- --library '/srv/co mics' --port 8090\n")
+  const user = await spawnCarrel([], npm('run', 'carrel', 'user', 'add', 'ada', '--role', 'admin', '--no-rate-limit')).ended
+  t.match(user, { code: 1, output: /npm run carrel -- user add ada --role admin --no-rate-limit\n/ })
+  t.match(await spawnCarrel([], npm('start', '--', 'scna')).ended, { code: 1, output: /Did you mean npm run carrel -- scan\?/ })
+  t.match(await spawnCarrel([], npm('start', '--', '--port', '0', 'scan')).ended, {
+    code: 1,
+    output: /"scan" is neither a flag nor a folder/,
+  })
+
+  await mkdir(path.join(room, 'books'))
+  const server = spawnCarrel([], npm('start', '--', path.join(room, 'books'), '--data-dir', data, '--port', '0', '--rate-limit', 'off'))
+  t.teardown(() => void server.child.kill('SIGTERM'))
+  await server.said(/Carrel is ready/)
+  t.match(server.output(), /Libraries +books \(/)
+  // The hint is what can be typed.
+  const hint = /npm run carrel -- user add <name> (.*)/.exec(server.output())?.[1] as string
+  const made = spawnCarrel([], {
+    run: ['sh', '-c', `npm --silent run carrel -- user add ada ${hint}`],
+    cwd: root,
+    input: 'a long password',
+  })
+  t.match(await made.ended, { code: 0, output: /Made admin ada/ })
+  await stopCarrel(t, server, data)
+})
+
 t.test('help and version', async (t) => {
   t.match(await runCommand(['--version']), { code: 0, output: /^Carrel \d+\.\d+\.\d+\n$/ })
   t.match(await runCommand(['--help']), { code: 0, output: /Commands:[\s\S]*doctor[\s\S]*--data-dir/ })
-  t.match(await runCommand(['user', 'add', '--help']), { code: 0, output: /^Usage: carrel user add <name>[\s\S]*--role/ })
+  t.match(await runCommand(['user', 'add', '--help']), { code: 0, output: /^Usage: npm run carrel -- user add <name>[\s\S]*--role/ })
 })
 
 t.test('on a database of one’s own', async (t) => {

@@ -11,6 +11,8 @@ t.test('which command a line means', async (t) => {
     ['', 'serve', [], false],
     ['--port 1', 'serve', ['--port', '1'], false],
     ['serve --port 1', 'serve', ['--port', '1'], false],
+    ['~/Comics --port 1', 'serve', ['~/Comics', '--port', '1'], false],
+    ['./Comics', 'serve', ['./Comics'], false],
     ['user add ada --role admin', 'user add', ['ada', '--role', 'admin'], false],
     ['library list', 'library list', [], false],
     ['scan --deep', 'scan', ['--deep'], false],
@@ -36,11 +38,11 @@ t.test('which command a line means', async (t) => {
             .join(', ')
     t.same({ name: named, rest: found.rest, asksHelp: found.asksHelp }, { name, rest, asksHelp }, line)
   }
-  t.throws(() => findCommand(['serv']), /no command "serv".*Did you mean carrel serve\?/)
-  t.throws(() => findCommand(['usr', 'add']), /Did you mean carrel user add\?/)
-  t.throws(() => findCommand(['user']), /It is carrel user add or carrel user reset-password/)
+  t.throws(() => findCommand(['serv']), /no command "serv".*Did you mean npm run carrel -- serve\?/)
+  t.throws(() => findCommand(['usr', 'add']), /Did you mean npm run carrel -- user add\?/)
+  t.throws(() => findCommand(['user']), /It is npm run carrel -- user add or npm run carrel -- user reset-password/)
   t.throws(() => findCommand(['usr', '--help']), /no command "usr"/)
-  t.throws(() => findCommand(['library', 'ad']), /Did you mean carrel library add\?/)
+  t.throws(() => findCommand(['library', 'ad']), /Did you mean library add\?/)
 })
 
 t.test('help tells of every command and flag', async (t) => {
@@ -52,8 +54,7 @@ t.test('help tells of every command and flag', async (t) => {
     for (const flag of command.flags) t.match(help, `--${flag.name}`)
   }
   const ofUsers = renderCommandHelp(commands.filter((command) => command.name.startsWith('user ')))
-  for (const wanted of ['carrel user add <name>', 'carrel user reset-password <name>', '--role', '--password-file'])
-    t.match(ofUsers, wanted)
+  for (const wanted of ['-- user add <name>', '-- user reset-password <name>', '--role', '--password-file']) t.match(ofUsers, wanted)
 })
 
 t.test('the library a person means', async (t) => {

@@ -99,7 +99,19 @@ t.test('a data folder of another user', { skip: !canBecome && 'only root can bec
   const data = path.join(room, 'data')
   await mkdir(data)
   // A user without a name, as in containers.
-  const stranger = ['setpriv', '--reuid', '54321', '--regid', '54321', '--clear-groups', process.execPath, path.join(root, 'api/main.ts')]
+  const stranger = [
+    'setpriv',
+    '--reuid',
+    '54321',
+    '--regid',
+    '54321',
+    '--clear-groups',
+    'env',
+    '-u',
+    'NODE_OPTIONS',
+    process.execPath,
+    path.join(root, 'api/main.ts'),
+  ]
   for (const mode of [0o700, 0o755])
     for (const words of [[], ['doctor']]) {
       await chmod(data, mode)

@@ -201,6 +201,35 @@ t.test('the table itself', async (t) => {
   t.ok(listVariables().includes('DATABASE_URL_FILE'))
 })
 
+t.test('every documented value works on every flag, in the environment and in the file', async (t) => {
+  /** Values that the table allows, and what each means. */
+  const allowed = ({ kind }: Setting): [text: string, value: unknown][] => {
+    if (kind.type === 'boolean') return ['on', 'ON', 'true', 'yes', '1', 'off', 'Off', 'false', 'no', '0'].map((text, at) => [text, at < 5])
+    if (kind.type === 'integer') return [kind.min, kind.max].map((number) => [String(number), number])
+    if (kind.type === 'choice') return kind.choices.map((choice) => [choice, choice])
+    if (kind.type === 'addresses') return [['10.0.0.0/8', ['10.0.0.0/8']]]
+    return []
+  }
+  for (const setting of SETTINGS as readonly Setting[])
+    for (const [text, value] of allowed(setting)) {
+      const outcomes = [
+        readWith({ env: { [setting.env]: text } }),
+        ...[text, value].map((inner) => readWith({ files: { '/home/reader/carrel.json': JSON.stringify({ [setting.key]: inner }) } })),
+        ...(setting.flag === null
+          ? []
+          : [readWith({ argv: [`--${setting.flag}`, text] }), readWith({ argv: [`--${setting.flag}=${text}`] })]),
+      ]
+      for (const outcome of outcomes) t.same(outcome, outcomes[0], `${setting.key} ${text}`)
+      if (setting.key === 'rateLimit.enabled') t.equal(outcomes[0]?.rateLimit.enabled, value)
+    }
+  t.match(splitFlags(['--rate-limit', 'off', 'scan'], settingFlags()), { words: ['scan'] })
+  t.match(splitFlags(['--plugins', 'Manga'], settingFlags()), { words: ['Manga'] }, 'any other word is no value of it')
+  t.throws(() => readWith({ argv: ['--rate-limit=maybe'] }), /--rate-limit must be on or off, not "maybe"/)
+  const own = [{ name: 'yes', isSwitch: true, repeatable: false }]
+  t.same(splitFlags(['--yes=off', 'on'], own), { values: new Map([['yes', ['false']]]), words: ['on'], mistakes: [] })
+  t.match(splitFlags(['--yes=maybe'], own).mistakes, [/--yes must be on or off/])
+})
+
 t.test('taking a command line apart', async (t) => {
   const flags = [
     { name: 'name', isSwitch: false, repeatable: true },

@@ -1,0 +1,66 @@
+import { realpathSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..')
+
+export interface Typing {
+  env: Readonly<Record<string, string | undefined>>
+  cwd: string
+}
+
+/** A command as this user can type it here: `carrel` where that is on the PATH, else npm's way in the checkout. */
+export function typed(words: string, { env, cwd }: Typing = { env: process.env, cwd: process.cwd() }): string {
+  const underNpm = env['npm_lifecycle_event'] !== undefined
+  if (!underNpm && isOnPath(env['PATH'])) return `carrel ${words}`
+  const stands = (underNpm && env['INIT_CWD']) || cwd
+  const elsewhere = path.relative(root, stands).startsWith('..')
+  return `npm ${elsewhere ? `--prefix ${quoted(root)} ` : ''}run carrel -- ${words}`
+}
+
+function isOnPath(folders: string | undefined): boolean {
+  return (folders ?? '').split(':').some((folder) => {
+    try {
+      return folder !== '' && realpathSync(path.join(folder, 'carrel')) === path.join(root, 'api', 'launch.mjs')
+    } catch {
+      return false
+    }
+  })
+}
+
+/** A word as a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** npm has settings of these names itself, which stand in the environment whatever was typed. */
+const OF_NPM = new Set(['yes', 'key', 'name', 'email', 'json', 'server', 'config'])
+
+/**
+ * What to type where the two dashes before our flags were forgotten: npm then takes the flags for itself and hands us their values alone. Null
+ * where nothing was taken.
+ */
+export function explainTaken(
+  argv: readonly string[],
+  flags: readonly { name: string; isSwitch: boolean }[],
+  env: Typing['env'],
+): string | null {
+  const script = env['npm_lifecycle_event']
+  if (script !== 'start' && script !== 'carrel') return null
+  const taken = Object.entries(env).flatMap(([variable, value]) => {
+    const name = /^npm_config_([a-z_]+)$/.exec(variable)?.[1]?.replaceAll('_', '-')
+    const flag = flags.find((each) => each.name === name && !OF_NPM.has(each.name))
+    return flag === undefined || value === undefined || argv.some((word) => word.startsWith(`--${name}`)) ? [] : [{ ...flag, value }]
+  })
+  if (taken.length === 0) return null
+  const needing = taken.filter(({ isSwitch, value }) => !isSwitch && value === 'true').length
+  const words = argv.slice(0, Math.max(0, argv.length - needing))
+  const values = argv.slice(words.length)
+  const again = taken.map(({ name, isSwitch, value }) => {
+    if (isSwitch) return value === '' || value === 'false' ? `--no-${name}` : `--${name}`
+    return `--${name} ${quoted(value === 'true' ? (values.shift() ?? '…') : value)}`
+  })
+  const names = taken.map(({ name }) => `--${name}`).join(', ')
+  const line = ['npm', script === 'start' ? 'start' : 'run carrel', '--', ...words.map(quoted), ...again].join(' ')
+  return `npm has taken ${names} for itself: two dashes go before what is meant for Carrel. Type:\n  ${line}`
+}

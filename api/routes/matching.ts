@@ -9,6 +9,7 @@ import type { Application } from '#core/match/application-store.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/match/proposal.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
+import { isTestTool } from '#plugins/host/installed-plugin.ts'
 import { methodsOf } from '#plugins/manifest/manifest.ts'
 import type { SearchResult } from '#plugins/match/choose.ts'
 import type { Target } from '#plugins/match/matching.ts'
@@ -120,13 +121,17 @@ const checkTarget = async (call: Asked, kind: Target['kind'], id: string): Promi
   return { kind, id: own as string }
 }
 
-/** The plugin that is named, or all that are used for this, in the order of their priority. @throws conflict when there is none */
+/** The plugin that is named, or all that are used for this but test tools, in the order of their priority. @throws conflict when there is none */
 async function providers({ services }: Asked, kind: Target['kind'], pluginId: string | undefined, libraryId?: string): Promise<string[]> {
   if (pluginId !== undefined) return [(await services.plugins.get(pluginId)).id]
   const used = (await services.plugins.list())
-    .filter(({ state, granted, manifest, matching: { libraryIds = [] } }) => {
+    .filter((plugin) => {
+      const { state, granted, manifest } = plugin
+      const { libraryIds = [] } = plugin.matching
       const isHere = libraryId === undefined || libraryIds.length === 0 || libraryIds.includes(libraryId)
-      return state === 'enabled' && granted !== null && isHere && methodsOf(manifest).includes(`metadata.${kind}.get`)
+      return (
+        state === 'enabled' && granted !== null && !isTestTool(plugin) && isHere && methodsOf(manifest).includes(`metadata.${kind}.get`)
+      )
     })
     .sort((a, b) => (a.matching.priority ?? 100) - (b.matching.priority ?? 100) || (a.key < b.key ? -1 : 1))
   if (used.length === 0) refuse('conflict', `No plugin with metadata of ${kind === 'book' ? 'books' : 'series'} is enabled here.`)

@@ -13,7 +13,10 @@ const Count = Type.Optional(Type.Integer({ minimum: 0 }))
 const SeriesId = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }))
 const WhichPlugin = Type.Object({
   pluginId: Type.Optional(
-    Type.String({ format: 'uuid', description: 'One that the reader has enabled; the first of them by name unless said.' }),
+    Type.String({
+      format: 'uuid',
+      description: 'One that the reader has enabled; the first of them by name unless said, test tools left out.',
+    }),
   ),
 })
 const REASON_LENGTH_MAX = 200
@@ -75,12 +78,23 @@ export const recommendationRoutes = [
         generatedAt: Type.Optional(Timestamp),
         taskId: Type.Optional(Uuid),
         taskStatus: Type.Optional(OneOf(['pending', 'running'])),
+        lastError: Type.Optional(
+          Type.Object(
+            {
+              code: Type.String({ description: 'What went wrong, in a word: docs/recommendations.md names them.' }),
+              message: Type.String(),
+              at: Timestamp,
+            },
+            { description: 'Why the last run has failed; there only where it did and no other waits or runs.' },
+          ),
+        ),
       },
       { title: 'Recommendations' },
     ),
     run: async (call, { query }) => {
       const { services } = call
-      const { plugin, items, generatedAt, task } = await services.recommendations.get(signedInCaller(call), query.pluginId ?? null)
+      const list = await services.recommendations.get(signedInCaller(call), query.pluginId ?? null)
+      const { plugin, items, generatedAt, task, lastError } = list
       return {
         recommendations: items.map((item) => shown(item, services.settings.compatibility.legacyNames)),
         pluginId: plugin.id,
@@ -88,6 +102,7 @@ export const recommendationRoutes = [
         cached: generatedAt !== null,
         ...(generatedAt !== null && { generatedAt: generatedAt.toISOString() }),
         ...task,
+        ...(lastError !== null && { lastError: { ...lastError, at: lastError.at.toISOString() } }),
       }
     },
   }),

@@ -13,6 +13,9 @@ export interface StoredRecommendations {
   failures: number
   nextTryAt: Date | null
   lastError: string | null
+  /** In a word. Null where it did not fail, or nobody knows any more. */
+  lastErrorCode: string | null
+  lastErrorAt: Date | null
 }
 
 /** A task that waits or runs. */
@@ -33,7 +36,10 @@ const LIVE = `SELECT id, state FROM ${QUEUE_SCHEMA}.job
 export async function findRecommendations(database: Knex, { pluginId, userId }: PluginReader): Promise<StoredRecommendations | null> {
   const row = await database('recommendations')
     .where({ plugin_id: pluginId, user_id: userId })
-    .first('items', 'generated_at AS generatedAt', 'based_on AS basedOn', 'failures', 'next_try_at AS nextTryAt', 'last_error AS lastError')
+    .first(
+      ...['items', 'generated_at AS generatedAt', 'based_on AS basedOn', 'failures', 'next_try_at AS nextTryAt'],
+      ...['last_error AS lastError', 'last_error_code AS lastErrorCode', 'last_error_at AS lastErrorAt'],
+    )
   return row ?? null
 }
 
@@ -82,7 +88,7 @@ export async function recordRecommendations(
      SELECT u.plugin_id, u.user_id, CAST(:items AS jsonb), CAST(:basedOn AS uuid[]), now() FROM user_plugins u
      WHERE u.plugin_id = :pluginId AND u.user_id = :userId AND u.enabled
      ON CONFLICT (plugin_id, user_id) DO UPDATE SET items = excluded.items, based_on = excluded.based_on, generated_at = excluded.generated_at,
-       failures = 0, next_try_at = NULL, last_error = NULL
+       failures = 0, next_try_at = NULL, last_error = NULL, last_error_code = NULL, last_error_at = NULL
      RETURNING r.plugin_id`,
     { ...reader, items: JSON.stringify(items), basedOn: [...basedOn] },
   )
@@ -96,16 +102,16 @@ export async function recordRecommendations(
 export async function recordFailedRefresh(
   database: Knex,
   reader: PluginReader,
-  error: string,
+  error: { code: string; message: string },
   how: { retrySeconds: number } | { firstSeconds: number; lastSeconds: number },
 ): Promise<void> {
   const counts = 'firstSeconds' in how
   await database.raw(
-    `UPDATE recommendations SET last_error = :error, failures = failures + CAST(:one AS int),
+    `UPDATE recommendations SET last_error = :message, last_error_code = :code, last_error_at = now(), failures = failures + CAST(:one AS int),
        next_try_at = now() + make_interval(secs => least(:first * power(2, least(CASE WHEN :counts THEN failures ELSE 0 END, 20)), :last))
      WHERE plugin_id = :pluginId AND user_id = :userId`,
     {
-      ...{ ...reader, error, counts, one: counts ? 1 : 0 },
+      ...{ ...reader, ...error, counts, one: counts ? 1 : 0 },
       first: counts ? how.firstSeconds : how.retrySeconds,
       last: counts ? how.lastSeconds : how.retrySeconds,
     },
@@ -116,5 +122,5 @@ export async function recordFailedRefresh(
 export async function forgetFailures(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
   await database('recommendations')
     .where({ plugin_id: pluginId, user_id: userId })
-    .update({ failures: 0, next_try_at: null, last_error: null })
+    .update({ failures: 0, next_try_at: null, last_error: null, last_error_code: null, last_error_at: null })
 }

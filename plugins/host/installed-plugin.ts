@@ -4,3 +4,7 @@ import type { Permissions } from '#plugins/manifest/permissions.ts'
 
 /** A plugin as the database keeps it, with the version that runs, or the newest where none does yet. */
 export type InstalledPlugin = PluginRow<Manifest, Permissions>
+
+/** Plugins that make up what they answer: nobody is given that who has not named them. */
+const TEST_TOOLS = ['carrel.echo']
+export const isTestTool = ({ key }: Pick<InstalledPlugin, 'key'>): boolean => TEST_TOOLS.includes(key)

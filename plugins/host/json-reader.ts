@@ -7,8 +7,12 @@ import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
 
 /** Reads what plugins send: short texts at once, long ones in a thread beside, so that none holds up the server. */
 export interface JsonReader {
-  /** The answer of a method, as its schema knows it. @throws GuestError invalid_result */
-  readResult(method: string, text: string): Promise<unknown>
+  /**
+   * The answer of a method, as its schema knows it.
+   * @param onLeftOut told how many items of a list did not fit and were left out; see results.ts
+   * @throws GuestError invalid_result
+   */
+  readResult(method: string, text: string, onLeftOut?: (what: string) => void): Promise<unknown>
   /** The payload of a request of more than 64 K characters; the value of `storage.set` stays text. @throws GuestError invalid_argument */
   readLarge(wanted: string, text: string): Promise<unknown>
   close(): void
@@ -107,15 +111,16 @@ export function openJsonReader(): JsonReader {
     })
 
   return {
-    async readResult(method, text) {
+    async readResult(method, text, onLeftOut) {
       if (text.length <= MAIN_LENGTH_MAX) {
         const excess = jsonExcess(text, JSON_BOUNDS)
         if (excess !== null) throw wrongResult(method, excess)
-        return readResult(method, text)
+        return readResult(method, text, onLeftOut)
       }
-      const outcome = await readBeside({ kind: 'result', method, text })
+      const outcome = await readBeside({ kind: 'result', method, text, leavesOut: onLeftOut !== undefined })
       if ('wrong' in outcome) throw new GuestError('invalid_result', outcome.wrong)
       if ('refused' in outcome) throw wrongResult(method, outcome.refused)
+      if (outcome.leftOut !== undefined) onLeftOut?.(outcome.leftOut)
       return JSON.parse(outcome.json) as unknown
     },
     async readLarge(wanted, text) {

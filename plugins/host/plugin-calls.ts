@@ -305,7 +305,12 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
           const options = { record, callId, ...(call.onProgress && { onProgress: call.onProgress }) }
           const answer = await run(guest, setting, method, text, budget, options)
           noteWork()
-          return { answer, result: await reader.readResult(method, answer.text) }
+          const onLeftOut = (what: string) => {
+            const said = harmless(what)
+            record.log('warn', said)
+            log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${said}`)
+          }
+          return { answer, result: await reader.readResult(method, answer.text, onLeftOut) }
         })
         const { answer, result } = await Promise.race([running, givenUp])
         const { cpuMs, wallMs } = answer

@@ -10,7 +10,7 @@ import { GuestError } from '#plugins/isolate/guest-error.ts'
 
 /**
  * What plugins may answer: the schemas that the types of the SDK are checked against. Unknown members are dropped, texts are cut, numbers
- * clamped to what they mean; what has not the shape is refused.
+ * rounded and clamped to what they mean; what has not the shape is refused.
  */
 
 const TITLE_LENGTH_MAX = 1_000
@@ -149,21 +149,44 @@ export const RESULT_SCHEMAS = {
 
 const checks = new Map(Object.entries<TSchema>(RESULT_SCHEMAS).map(([method, schema]) => [method, Compile(schema)]))
 
+/** Lists that lose an item which does not fit, where whoever reads them allows it: one odd work of a service is no reason to show none. */
+const LISTS: Readonly<Record<string, { name: string; item: { Check(value: unknown): boolean } }>> = {
+  'metadata.series.search': { name: 'results', item: Compile(SearchResult) },
+  'metadata.book.search': { name: 'results', item: Compile(SearchResult) },
+  'recommendations.get': { name: 'recommendations', item: Compile(Recommendation) },
+  'recommendations.refresh': { name: 'recommendations', item: Compile(Recommendation) },
+}
+
 /**
  * Reads the answer of a method, and rebuilds it from what its schema knows.
+ * @param onLeftOut told how many items of a list did not fit and were left out; without it they are refused with the whole, as where none fits
  * @throws GuestError invalid_result with the path of the member that is wrong
  */
-export function readResult(method: string, json: string): unknown {
+export function readResult(method: string, json: string, onLeftOut?: (what: string) => void): unknown {
   const check = checks.get(method)
   const schema = (RESULT_SCHEMAS as Readonly<Record<string, TSchema>>)[method]
   if (check === undefined || schema === undefined) return null
   const value = fit(schema as Shape, Value.Clean(schema, JSON.parse(json) as unknown))
   if (check.Check(value)) return value
   const [first] = check.Errors(value)
-  throw new GuestError(
-    'invalid_result',
-    `The plugin's ${method} answered what it may not: ${first?.instancePath || 'the answer'} ${first?.message}.`,
-  )
+  const wrong = `${first?.instancePath || 'the answer'} ${first?.message}`
+  const left = onLeftOut && withoutMisfits(method, value)
+  if (onLeftOut && left && check.Check(left.value)) {
+    onLeftOut(`${left.what}, which may not be as they were answered; of the first, ${wrong}.`)
+    return left.value
+  }
+  throw new GuestError('invalid_result', `The plugin's ${method} answered what it may not: ${wrong}.`)
+}
+
+/** The answer with those items of its list that fit; null where there are none. */
+function withoutMisfits(method: string, value: unknown): { value: unknown; what: string } | null {
+  const list = LISTS[method]
+  const items = list && (value as Readonly<Record<string, unknown>> | null)?.[list.name]
+  if (list === undefined || !Array.isArray(items)) return null
+  const kept = items.filter((item) => list.item.Check(item))
+  if (kept.length === 0) return null
+  const what = `${items.length - kept.length} of ${items.length} ${list.name} were left out`
+  return { value: { ...(value as object), [list.name]: kept }, what }
 }
 
 interface Shape {
@@ -185,13 +208,19 @@ function fit(shape: Shape, value: unknown): unknown {
   if (shape.anyOf) return value === null ? null : fit(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value)
   // An address or an identifier that was cut would be another one.
   if (typeof value === 'string') return shape.maxLength !== undefined && shape.pattern === undefined ? cut(value, shape.maxLength) : value
-  if (typeof value === 'number') return Math.min(Math.max(value, shape.minimum ?? value), shape.maximum ?? value)
+  if (typeof value === 'number') return fitNumber(shape, value)
   if (Array.isArray(value)) return value.slice(0, shape.maxItems).map((entry) => (shape.items ? fit(shape.items, entry) : entry))
   if (value !== null && typeof value === 'object' && shape.properties) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fit(shape.properties?.[name] ?? {}, member)]))
   }
   if (value !== null && typeof value === 'object' && shape.patternProperties) return fitMap(shape, value)
   return value
+}
+
+/** The kit knows numbers and no integers: where only whole ones have a meaning, the nearest is meant. */
+function fitNumber({ type, minimum, maximum }: Shape, value: number): number {
+  const number = type === 'integer' ? Math.round(value) : value
+  return Math.min(Math.max(number, minimum ?? number), maximum ?? number)
 }
 
 /** Members with names that are none are dropped, and those beyond the limit. */

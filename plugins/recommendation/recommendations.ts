@@ -12,7 +12,7 @@ import {
   releaseRefresh,
   type StoredRecommendations,
 } from '#core/recommendation/recommendation-store.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { isOffered, nameOf } from '#plugins/reader/user-plugins.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
 import {
@@ -35,9 +35,11 @@ export interface RecommendationList {
   generatedAt: Date | null
   /** Null where none waits or runs. */
   task: LiveRefresh | null
+  /** Why the last run has failed; null where it did not, or the next one waits or runs. */
+  lastError: { code: string; message: string; at: Date } | null
 }
 
-/** What plugins recommend to readers. Where no plugin is named, it is the first by name of those that the reader has enabled. */
+/** What plugins recommend to readers. Where no plugin is named, it is the first by name of those that the reader has enabled, test tools left out. */
 export interface Recommendations {
   /** Answers what is there, at once; where that is old or missing, a task makes the next one. @throws not_found */
   get(reader: Reader, pluginId: string | null): Promise<RecommendationList>
@@ -51,6 +53,13 @@ export interface Recommendations {
 
 /** A list is good for a day. */
 const GOOD_MS = 24 * 3600 * 1000
+
+/** @param isGone whether the words of the plugin may name what the reader may not see any more */
+function errorOf(plugin: InstalledPlugin, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
+  const { lastError, lastErrorCode: code, lastErrorAt: at } = stored
+  if (lastError === null || code === null || at === null) return null
+  return { code, message: isGone ? `${plugin.manifest.name} could not make a list.` : lastError, at }
+}
 
 /** Registers the task that makes the lists: before `tasks.start()`. */
 export function openRecommendations(parts: RefreshParts): Recommendations {
@@ -69,11 +78,15 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       const plugin = all.find(({ id }) => id === own.pluginId)
       return plugin !== undefined && isOffered(plugin) ? [{ plugin, own }] : []
     })
-    const [first] = offered.sort((a, b) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1))
+    const [first] = offered
+      .filter(({ plugin }) => pluginId !== null || !isTestTool(plugin))
+      .sort((a, b) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1))
     if (first !== undefined) return first
     const what =
       pluginId === null ? 'You have enabled no plugin that recommends' : `You have not enabled a plugin ${pluginId} that recommends`
-    return refuse('not_found', `${what}; GET /api/v1/user/plugins names those there are.`)
+    const [tool] = offered
+    const but = tool === undefined ? '' : ` but ${tool.plugin.manifest.name}, which is for tests: name it with pluginId=${tool.plugin.id}`
+    return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins names those there are.`)
   }
 
   /** Adds the task of the next list. Null where one waits or runs, or somebody else is about to add it. */
@@ -134,7 +147,8 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
         startIfDue(reader, due),
         isGone ? [] : show(reader, plugin, own, (stored?.items ?? []) as Item[]),
       ])
-      return { plugin, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task }
+      const lastError = task === null && stored !== null ? errorOf(plugin, stored, isGone) : null
+      return { plugin, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
     },
 
     async refresh({ userId }, pluginId) {

@@ -7,6 +7,7 @@ import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/rec
 import { listKnownSeries } from '#core/recommendation/external-series-query.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendation/recommendation-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/task/task.ts'
+import { pluginFault } from '#plugins/host/plugin-calls.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { type Item, KEPT_MAX, keptItems } from '#plugins/recommendation/shown-items.ts'
 
@@ -110,7 +111,8 @@ export function openRefreshTask(parts: RefreshParts): void {
     if (codeOf(error) === 'auth') await markRefused(reader)
     const patience = waitOf(error) ?? (isRateLimited(error) ? RATE_LIMIT_SECONDS_MAX : undefined)
     const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
-    await recordFailedRefresh(database, reader, lineOf(message, ERROR_LENGTH_MAX), how)
+    const code = isKnown ? (pluginFault(error) ?? error.code) : 'server'
+    await recordFailedRefresh(database, reader, { code, message: lineOf(message, ERROR_LENGTH_MAX) }, how)
     // The queue would try again in two seconds, four and eight: no service recovers by that.
     if (isKnown) throw new FinalFailure(lineOf(message, ERROR_LENGTH_MAX), { cause: error })
     throw error

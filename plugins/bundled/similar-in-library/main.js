@@ -427,6 +427,7 @@ var POPULAR_SHARE = 0.1;
 var POPULAR_NAMES = 2;
 var SHOWN_LENGTH_MAX = 120;
 var shown = (text) => text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`;
+var shownRating = (rating) => `${Math.round(rating)} of 100`;
 var titleOf = ({ title }) => title === "" ? "a series without a title" : shown(title);
 function explain(catalogue, picked) {
   const { series } = catalogue;
@@ -447,7 +448,7 @@ function explain(catalogue, picked) {
   return { reason: `Because ${did}`, basedOn };
 }
 function deedOf(cause, state) {
-  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${cause.rating / 10}`;
+  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} with ${shownRating(cause.rating)}`;
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated;
   if (state === "finished") return `you finished ${titleOf(cause)}`;
   if (state === "reading" && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`;
@@ -455,7 +456,7 @@ function deedOf(cause, state) {
 }
 function meritReason({ series, countOf }, one) {
   if (one.readers > 0) return `${one.readers} readers of this library have begun it`;
-  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${Math.round(one.communityRating) / 10} on average`;
+  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`;
   const named = [
     ...one.genres.map((name) => ({ name, count: countOf("genre", name) })),
     ...one.tags.map((name) => ({ name, count: countOf("tag", name) }))

@@ -17,6 +17,8 @@ const POPULAR_NAMES = 2
 const SHOWN_LENGTH_MAX = 120
 
 const shown = (text: string) => (text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`)
+/** On the scale on which readers rate: from 1 to 100. */
+const shownRating = (rating: number) => `${Math.round(rating)} of 100`
 /** A title without letters still needs something to be called by. */
 const titleOf = ({ title }: Series) => (title === '' ? 'a series without a title' : shown(title))
 
@@ -44,7 +46,7 @@ export function explain(catalogue: Catalogue, picked: Picked): { reason: string;
 
 /** What the reader did with a series that speaks for another. */
 function deedOf(cause: Series, state: Liking['state']): string {
-  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${cause.rating / 10}`
+  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} with ${shownRating(cause.rating)}`
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated
   if (state === 'finished') return `you finished ${titleOf(cause)}`
   if (state === 'reading' && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`
@@ -54,7 +56,7 @@ function deedOf(cause: Series, state: Liking['state']): string {
 /** Where little of the reader speaks for it, what speaks for it in this library. */
 function meritReason({ series, countOf }: Catalogue, one: Series): string {
   if (one.readers > 0) return `${one.readers} readers of this library have begun it`
-  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${Math.round(one.communityRating) / 10} on average`
+  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`
   const named = [
     ...one.genres.map((name) => ({ name, count: countOf('genre', name) })),
     ...one.tags.map((name) => ({ name, count: countOf('tag', name) })),

@@ -81,7 +81,7 @@ function documentOf({ components, paths }: Parts, routes: readonly Route<never>[
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API key.' },
         cookie: { type: 'apiKey', in: 'cookie', name: AUTH_COOKIE, description: 'Set by login; for pictures and files.' },
-        basic: { type: 'http', scheme: 'basic' },
+        ...(routes.some(({ allow }) => allow.basic) && { basic: { type: 'http', scheme: 'basic' } }),
       },
     },
   }

@@ -6,6 +6,7 @@ import { SECURITY_HEADERS } from '#api/http/answer.ts'
 import { openAuthentication } from '#api/http/authentication.ts'
 import { openClientAddress } from '#api/http/client-address.ts'
 import { watchConnections } from '#api/http/connections.ts'
+import { answerPreflight, openCors } from '#api/http/cors.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
@@ -64,6 +65,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   const { settings, log } = services
   const routes = options.routes ?? ownRoutes
   const addresses = openClientAddress(settings.trustedProxies)
+  const cors = openCors(settings.corsOrigins)
   const limiter = settings.rateLimit.enabled ? openRateLimiter(settings.rateLimit) : null
   const gate = openGate({ limiter, authentication: openAuthentication(services.accounts.callers), callers: services.accounts.callers })
   const handlers = openHandlers(services, {
@@ -118,6 +120,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     connections.note(request.socket, response)
     response.setHeader('X-Request-Id', exchange.id)
     for (const name in SECURITY_HEADERS) response.setHeader(name, SECURITY_HEADERS[name] as string)
+    cors.allow(request, response)
     if (draining.signal.aborted) response.setHeader('Connection', 'close')
     response.on('error', (error) => log.debug({ requestId: exchange.id, error }, 'The answer could not be sent'))
     try {
@@ -130,6 +133,11 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     } catch {
       gate.count(exchange)
       fail(exchange, new CarrelError('invalid_request', 'The address or the Host header of the request is not valid.'))
+      return false
+    }
+    if (cors.isPreflight(request)) {
+      gate.count(exchange)
+      answerPreflight(response)
       return false
     }
     if (request.url === '*') {

@@ -59,8 +59,13 @@ export function openHandlers<Services>(services: Services, options: InputOptions
   }
 }
 
-function checkAllowed(allow: Allow, { caller, badCredential }: Exchange<never>): void {
+function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange<never>): void {
   if (allow.who === 'public') return
+  if (caller === null && !allow.basic && /^basic\b/i.test(request.headers.authorization ?? ''))
+    refuse(
+      'unauthorized',
+      'A name with a password (HTTP Basic) is not taken here. Send Authorization: Bearer with an access token or an API key, or X-API-Key.',
+    )
   if (caller === null)
     refuse('unauthorized', badCredential ? 'This token, key or password is not valid, or not valid any more.' : undefined)
   if (allow.who !== 'user' && !caller.permissions.has(allow.who)) {

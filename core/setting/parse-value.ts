@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { didYouMean } from '#core/setting/nearest-name.ts'
-import { absolutePath, type Setting } from '#core/setting/setting-table.ts'
+import { absolutePath, type Setting, type SettingKind } from '#core/setting/setting-table.ts'
 
 export type Value = string | number | boolean | readonly string[]
 
@@ -11,13 +11,27 @@ export interface Given {
   from: string
 }
 
-/** A list in an environment variable: folders by colons as in PATH, addresses by commas. */
+/** Kinds that take several values. */
+export const isList = ({ type }: SettingKind): boolean => type === 'folders' || type === 'addresses' || type === 'origins'
+
+/** A list in an environment variable: folders by colons as in PATH, addresses and origins by commas. */
 export function splitList(setting: Setting, text: string): string | string[] {
-  if (setting.kind.type !== 'folders' && setting.kind.type !== 'addresses') return text
+  if (!isList(setting.kind)) return text
   return text
     .split(setting.kind.type === 'folders' ? ':' : ',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
+}
+
+const LISTS = {
+  folders: { what: 'paths of folders', isGood: () => true },
+  addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', isGood: isAddress },
+  origins: { what: 'origins like https://reader.example.org (no path, no / at the end), or *', isGood: isOrigin },
+}
+
+/** As browsers send it. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text)
 }
 
 /** Checks one given value; `mistake` completes a sentence that begins with its source. */
@@ -33,13 +47,12 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
         ? { value: absolutePath(value, given.from) }
         : { mistake: `must be the path of a folder, not ${shown}.` }
     case 'folders':
-    case 'addresses': {
+    case 'addresses':
+    case 'origins': {
       const list: unknown[] = Array.isArray(value) ? value : [value]
-      const bad = list.find((each) => typeof each !== 'string' || each === '' || (kind.type === 'addresses' && !isAddress(each)))
-      if (bad !== undefined)
-        return {
-          mistake: `must be ${kind.type === 'folders' ? 'paths of folders' : 'IP addresses or CIDR ranges like 10.0.0.0/8'}, not ${JSON.stringify(bad)}.`,
-        }
+      const { isGood, what } = LISTS[kind.type]
+      const bad = list.find((each) => typeof each !== 'string' || each === '' || !isGood(each))
+      if (bad !== undefined) return { mistake: `must be ${what}, not ${JSON.stringify(bad)}.` }
       const texts = list as string[]
       return { value: [...new Set(kind.type === 'folders' ? texts.map((each) => absolutePath(each, given.from)) : texts)] }
     }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { didYouMean } from '#core/setting/nearest-name.ts'
-import { type Given, parseValue, splitList, type Value } from '#core/setting/parse-value.ts'
+import { type Given, isList, parseValue, splitList, type Value } from '#core/setting/parse-value.ts'
 import {
   absolutePath,
   CONFIG_ENV,
@@ -47,13 +47,10 @@ export interface SettingsInput {
 export function settingFlags(): Flag[] {
   const flags: Flag[] = [{ name: CONFIG_FLAG, isSwitch: false, repeatable: false }]
   for (const { flag, kind } of SETTINGS as readonly Setting[])
-    if (flag !== null)
-      flags.push({
-        name: flag,
-        isSwitch: kind.type === 'boolean',
-        takesWord: kind.type === 'boolean',
-        repeatable: kind.type === 'folders' || kind.type === 'addresses',
-      })
+    if (flag !== null) {
+      const isSwitch = kind.type === 'boolean'
+      flags.push({ name: flag, isSwitch, takesWord: isSwitch, repeatable: isList(kind) })
+    }
   return flags
 }
 
@@ -72,8 +69,7 @@ export function readSettings(input: SettingsInput): Settings {
   const fromFlags = (setting: Setting): Given | null => {
     const given = setting.flag === null ? undefined : flags.get(setting.flag)
     if (!given) return null
-    const many = setting.kind.type === 'folders' || setting.kind.type === 'addresses'
-    return { source: `--${setting.flag}`, value: many ? given : given.at(-1)!, from: input.cwd }
+    return { source: `--${setting.flag}`, value: isList(setting.kind) ? given : given.at(-1)!, from: input.cwd }
   }
   const fromEnv = (setting: Setting): Given | null => {
     const plain = input.env[setting.env]
@@ -234,6 +230,7 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
     },
     connectionsPerAddress: get('connectionsPerAddress'),
     trustedProxies: get('trustedProxies'),
+    corsOrigins: get('cors.origins'),
     tokenKey: tokenKey ?? null,
     accessTokenSeconds: get('accessTokenSeconds'),
     refreshTokenDays: get('refreshTokenDays'),

@@ -8,6 +8,7 @@ export type SettingKind =
   | { type: 'folder' }
   | { type: 'folders' }
   | { type: 'addresses' }
+  | { type: 'origins' }
   | { type: 'integer'; min: number; max: number }
   | { type: 'choice'; choices: readonly string[] }
   | { type: 'boolean' }
@@ -155,6 +156,15 @@ export const SETTINGS = [
     kind: { type: 'addresses' },
     fallback: [],
     about: 'Address or CIDR range of a proxy whose X-Forwarded-For is believed. Repeatable; in the environment separated by commas.',
+  },
+  {
+    key: 'cors.origins',
+    flag: 'cors-origin',
+    env: 'CARREL_CORS_ORIGINS',
+    kind: { type: 'origins' },
+    fallback: [],
+    about:
+      'Origin such as https://reader.example.org whose pages may ask this server from a browser, with the credentials of its user; * lets any page ask without them. Repeatable; in the environment separated by commas. None unless said.',
   },
   {
     key: 'tokenKey',

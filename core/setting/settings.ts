@@ -22,6 +22,8 @@ export interface Settings {
   connectionsPerAddress: number
   /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[]
+  /** Origins whose pages may ask from a browser; `*` = any, without credentials. */
+  corsOrigins: readonly string[]
   /** HS256 key, at least 32 bytes; null = made at first start and kept in the data folder with mode 0600. */
   tokenKey: string | null
   accessTokenSeconds: number

@@ -28,6 +28,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     rateLimit: { enabled: false, anonymous: { perSecond: 10, burst: 50 }, authenticated: { perSecond: 50, burst: 200 } },
     connectionsPerAddress: 256,
     trustedProxies: [],
+    corsOrigins: [],
     tokenKey: null,
     accessTokenSeconds: 3600,
     refreshTokenDays: 30,

@@ -164,3 +164,11 @@ t.test('a device and an address that were signed in from before are known, withi
 })
 
 const ADMIN_LOGIN = { username: ADMIN.username, password: ADMIN.password }
+
+t.test('a name with a password in the request (curl -u) is told what is taken instead', async (t) => {
+  const server = await openTestServer(t)
+  const authorization = `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}`
+  const answer = await server.request<Failure>('GET', '/api/v1/auth/me', { headers: { authorization } })
+  t.match([answer.status, answer.json.message], [401, /HTTP Basic.*Authorization: Bearer.*X-API-Key/])
+  t.match(answer.headers.get('www-authenticate'), /^Bearer/)
+})

@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile'
 import { refuse } from '#core/errors.ts'
 import { OneOf } from '#core/schema.ts'
 import { isTooWide } from '#plugins/egress/rules.ts'
+import { describeFault, oneOf } from '#plugins/manifest/manifest-fault.ts'
 import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
 import { configSchemaFault } from '#plugins/manifest/plugin-config.ts'
 
@@ -212,6 +213,7 @@ export const MANIFEST_BYTES_MAX = 64 * 1024
 const KNOWN_PERMISSIONS = ['network', 'networkFromConfig', 'storage', 'library']
 /** Capabilities without code behind them. */
 const DECLARED_ONLY = ['webLinks']
+const CAPABILITIES = [...Object.keys(CAPABILITY_METHODS), ...DECLARED_ONLY]
 
 /** @throws invalid_value with the path of the member that is wrong */
 export function readManifest(bytes: Uint8Array): Manifest {
@@ -225,7 +227,7 @@ export function readManifest(bytes: Uint8Array): Manifest {
     const [first] = check.Errors(value)
     const pattern = (first?.params as { pattern?: unknown } | undefined)?.pattern
     const said = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    return wrong(first?.instancePath ?? '', said ?? first?.message ?? 'it is no manifest')
+    return wrong(first?.instancePath ?? '', said ?? (first === undefined ? 'it is no manifest' : describeFault(value, first)))
   }
   const { engine, capabilities, permissions = {} } = value
   // What a server does not know it cannot ask consent for, nor keep within bounds; so newer plugins wait for a newer server.
@@ -234,10 +236,18 @@ export function readManifest(bytes: Uint8Array): Manifest {
   const reserved = RESERVED_CAPABILITIES.find((name) => Object.hasOwn(capabilities, name))
   if (reserved !== undefined) wrong(`/capabilities/${reserved}`, 'this name is kept for a later version of the interface')
   const capability = Object.keys(capabilities).find((name) => !Object.hasOwn(CAPABILITY_METHODS, name) && !DECLARED_ONLY.includes(name))
-  if (capability !== undefined) wrong(`/capabilities/${shown(capability)}`, 'this server does not know that capability; a newer one may')
+  if (capability !== undefined)
+    wrong(
+      `/capabilities/${shown(capability)}`,
+      `this server does not know that capability (a newer one may); ${oneOf(capability, CAPABILITIES)}`,
+    )
   if (Object.keys(capabilities).length === 0) wrong('/capabilities', 'a plugin has at least one')
   const permission = Object.keys(permissions).find((name) => !KNOWN_PERMISSIONS.includes(name))
-  if (permission !== undefined) wrong(`/permissions/${shown(permission)}`, 'this server does not know that permission; a newer one may')
+  if (permission !== undefined)
+    wrong(
+      `/permissions/${shown(permission)}`,
+      `this server does not know that permission (a newer one may); ${oneOf(permission, KNOWN_PERMISSIONS)}`,
+    )
   const hosts = (permissions.network ?? []).map(({ host }) => host)
   const wide = hosts.findIndex(isTooWide)
   if (wide !== -1)

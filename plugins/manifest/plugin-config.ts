@@ -4,6 +4,8 @@ import { Compile } from 'typebox/compile'
 import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/errors.ts'
 import { OneOf } from '#core/schema.ts'
+import { describeFault, oneOf } from '#plugins/manifest/manifest-fault.ts'
+import { shown } from '#plugins/manifest/plain-json.ts'
 
 /**
  * The part of JSON Schema 2020-12 that configurations may be described by: what a form can show, and what is checked in time that the value's size
@@ -73,7 +75,7 @@ export function configSchemaFault(schema: unknown): { path: string; message: str
     const [first] = isSchema.Errors(schema)
     return {
       path: first?.instancePath ?? '',
-      message: `${first?.message ?? 'is none'}; configurations are described by a part of JSON Schema only`,
+      message: `${first === undefined ? 'is none' : faultOf(schema, first)}; configurations are described by a part of JSON Schema only`,
     }
   }
   const stranger = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
@@ -82,6 +84,14 @@ export function configSchemaFault(schema: unknown): { path: string; message: str
     if (one.default !== undefined && !Check(checked(one), one.default))
       return { path: `/properties/${name}/default`, message: 'it is not what the member takes' }
   return null
+}
+
+/** A word that the schema of a member does not take stands at a place of its own, and nothing is said of it but that it is one too many. */
+function faultOf(schema: unknown, fault: Parameters<typeof describeFault>[1]): string {
+  if (fault.message !== 'schema is false') return describeFault(schema, fault)
+  const [, word = ''] = /\/([^/]*)$/.exec(fault.instancePath) ?? []
+  const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(fault.instancePath)
+  return `there is no ${shown(word)} here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`
 }
 
 /** What holds where a schema sets no bound of its own: the schema that a value of this member is checked by. */

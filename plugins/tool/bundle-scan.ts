@@ -1,13 +1,18 @@
 import * as esbuild from 'esbuild'
+import { openPlaces, type Place } from './source-places.ts'
 
 /** What stands in a bundle, without running it. */
 export interface BundleScan {
   /** Texts in it: string literals, and the fixed parts of templates. */
   literals: string[]
-  /** Global names in it, of those that were asked for: whether it uses them, and whether it asks by `typeof` if there is such a thing. */
-  globals: Map<string, { used: boolean; guarded: boolean }>
+  /** Where the source has the text of this number among the literals; null where no source map says it. */
+  placeOf: (literal: number) => Place | null
+  /** Global names in it, of those that were asked for, as often as they stand there: whether it asks by `typeof` if there is such a thing. */
+  globals: { name: string; asked: boolean; place: Place | null }[]
   /** What it imports when it runs. */
   imports: string[]
+  /** Names of what it exports. */
+  exports: string[]
   /** The code without its texts and comments. */
   bare: string
 }
@@ -18,9 +23,10 @@ const MARK = '__carrel_global_'
  * Reads a bundle. The bundler's own parser finds out which names are global (a parameter called `process` is not), takes the comments out and puts
  * texts together that were only written apart.
  * @param names of globals to look for
+ * @param map of the bundle, by which places are those of its sources; null where it has none: then they are lines of the bundle
  * @throws Error where the code is none
  */
-export async function scanBundle(code: string, names: readonly string[]): Promise<BundleScan> {
+export async function scanBundle(code: string, names: readonly string[], map: string | null = null): Promise<BundleScan> {
   const define = Object.fromEntries(
     names.flatMap((name) => [
       [name, `${MARK}${name}`],
@@ -36,26 +42,40 @@ export async function scanBundle(code: string, names: readonly string[]): Promis
     target: 'es2022',
     minifyWhitespace: true,
   } as const
-  const [{ code: marked }, { code: short }, built] = await Promise.all([
-    esbuild.transform(code, { ...plain, define }),
-    esbuild.transform(code, { ...plain, minifySyntax: true }),
+  // The bundler puts the maps together, from what it prints here to the sources of the bundle.
+  const mapped = { ...plain, sourcemap: 'external', sourcefile: 'main.js' } as const
+  const withMap =
+    map === null ? code : `${code.replace(MAP_COMMENT, '')}\n//# sourceMappingURL=data:application/json;base64,${toBase64(map)}`
+  const [marked, short, built] = await Promise.all([
+    esbuild.transform(withMap, { ...mapped, define }),
+    esbuild.transform(withMap, { ...mapped, minifySyntax: true }),
     esbuild.build({ ...plain, stdin: { contents: code, loader: 'js' }, bundle: true, write: false, metafile: true, external: ['*'] }),
   ])
-  const globals: BundleScan['globals'] = new Map()
-  for (const [, asked, name = ''] of splitTexts(marked).bare.matchAll(new RegExp(`(\\btypeof )?${MARK}([A-Za-z_$]+)`, 'g'))) {
-    const known = globals.get(name) ?? { used: false, guarded: false }
-    globals.set(name, { used: known.used || asked === undefined, guarded: known.guarded || asked !== undefined })
-  }
+  const placeIn = openPlaces(marked.code, marked.map)
+  const found = splitTexts(marked.code).bare.matchAll(new RegExp(`(\\btypeof )?${MARK}([A-Za-z_$]+)`, 'g'))
+  const globals = [...found].map(({ index, 1: typeOf, 2: name = '' }) => {
+    const asked = typeOf !== undefined
+    return { name, asked, place: placeIn(index + (typeOf?.length ?? 0)) }
+  })
   const imports = Object.values(built.metafile.inputs).flatMap((input) => input.imports.map(({ path }) => path))
-  return { ...splitTexts(short), globals, imports: [...new Set(imports)] }
+  const exports = Object.values(built.metafile.outputs).flatMap((output) => output.exports)
+  const { literals, starts, bare } = splitTexts(short.code)
+  const placeInShort = openPlaces(short.code, short.map)
+  const placeOf = (literal: number): Place | null => placeInShort(starts[literal] ?? 0)
+  return { literals, placeOf, bare, globals, imports: [...new Set(imports)], exports }
 }
+
+const MAP_COMMENT = /\n\/\/# sourceMappingURL=[^\n]*\s*$/
+const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
 
 /**
  * Takes texts out of code that the bundler has printed, so there are no comments in it. What remains is as long as before, with spaces in place of
  * texts. Whether a slash begins a regular expression is told by what stands before it, which in printed code is enough.
  */
-export function splitTexts(code: string): { literals: string[]; bare: string } {
+export function splitTexts(code: string): { literals: string[]; starts: number[]; bare: string } {
   const literals: string[] = []
+  /** Where each of them begins: at its sign, for maps know nothing of what is behind it. */
+  const starts: number[] = []
   let bare = ''
   /** Depths of braces at which a template goes on. */
   const templates: number[] = []
@@ -66,6 +86,7 @@ export function splitTexts(code: string): { literals: string[]; bare: string } {
     while (at < code.length && code[at] !== end && !(end === '`' && code.startsWith('${', at))) at += code[at] === '\\' ? 2 : 1
     const text = code.slice(from, at)
     literals.push(unescapeText(text))
+    starts.push(from - 1)
     bare += text.replace(/[^\n]/g, ' ')
     if (end === '`' && code.startsWith('${', at)) {
       templates.push(depth)
@@ -102,7 +123,7 @@ export function splitTexts(code: string): { literals: string[]; bare: string } {
     bare += letter
     at += 1
   }
-  return { literals, bare }
+  return { literals, starts, bare }
 }
 
 const AFTER_WORD = /(^|[^\w$.])(return|typeof|case|do|else|in|instanceof|new|of|void|delete|throw|await|yield)$/

@@ -1,5 +1,6 @@
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
@@ -12,6 +13,7 @@ import { programOf } from './plugin-session.ts'
 import { type Project, readProject } from './project.ts'
 import { INSTEAD, listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
+import { type Place, packageOf, spelled } from './source-places.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
 
 /** Something that is wrong with a plugin, or that its author should know. Errors are what a server or its readers would be hurt by. */
@@ -74,8 +76,8 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
     return { findings: [...findings, { level: 'error', check: 'code', message: error.message }], project, bundle: null }
   }
   findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
-  findings.push(...(await checkCode(project, bundle, supervisor)))
-  findings.push(...(await checkFunctions(project.manifest, bundle.code, supervisor)))
+  const { findings: ofCode, hasPlugin } = await checkCode(project, bundle, supervisor)
+  findings.push(...ofCode, ...(await checkFunctions(project.manifest, bundle.code, supervisor, hasPlugin)))
   findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypes(project)))
   // Whatever else a server would say of the package.
   if (findings.every(({ level }) => level !== 'error')) {
@@ -95,7 +97,13 @@ function checkManifest({ manifestBytes }: Project): Finding[] {
   const given = JSON.parse(manifestBytes.toString('utf8')) as Record<string, unknown>
   const findings = Object.keys(given)
     .filter((name) => !known.includes(name))
-    .map((name): Finding => ({ level: 'warning', check: 'manifest', message: `manifest.json: nobody reads the member "${name}".` }))
+    .map(
+      (name): Finding => ({
+        level: 'warning',
+        check: 'manifest',
+        message: `manifest.json: nobody reads the member "${name}".${didYouMean(name, known)}`,
+      }),
+    )
   if (given['license'] === undefined)
     findings.push({
       level: 'warning',
@@ -105,39 +113,76 @@ function checkManifest({ manifestBytes }: Project): Finding[] {
   return findings
 }
 
-async function checkCode({ manifest }: Project, { code }: Bundle, supervisor: Supervisor): Promise<Finding[]> {
+/** `hasPlugin` is false where the code exports none, so that nobody has to read which functions are missing then. */
+async function checkCode(
+  { manifest, entry }: Project,
+  { code, map }: Bundle,
+  supervisor: Supervisor,
+): Promise<{ findings: Finding[]; hasPlugin: boolean }> {
   const missing = await listMissingGlobals(supervisor)
   let scan: BundleScan
   try {
-    scan = await scanBundle(code, [...missing, 'eval', 'Function'])
+    scan = await scanBundle(code, [...missing, 'eval', 'Function'], isMap(map) ? map : null)
   } catch (error) {
-    return [{ level: 'error', check: 'code', message: `The bundle is no JavaScript: ${(error as Error).message}` }]
+    const message = `The bundle is no JavaScript: ${(error as Error).message}`
+    return { findings: [{ level: 'error', check: 'code', message }], hasPlugin: true }
   }
-  return [
+  const hasPlugin = scan.exports.includes('default')
+  const findings = [
+    ...(hasPlugin ? [] : [noPlugin(entry.file, scan.exports)]),
     ...checkGlobals(scan),
     ...checkImports(scan),
     ...checkHosts(manifest, scan),
     ...checkPermissions(manifest, scan),
     ...checkSecrets(scan),
   ]
+  return { findings, hasPlugin }
 }
 
+function noPlugin(file: string, exports: readonly string[]): Finding {
+  const instead = exports.length === 0 ? 'It exports nothing' : `It exports ${exports.join(', ')}`
+  const message = `${file} has no default export, which is what a server runs. ${instead}; write: export default definePlugin({ … })`
+  return { level: 'error', check: 'code', message }
+}
+
+function isMap(map: string | null): boolean {
+  try {
+    const { version, mappings } = JSON.parse(map ?? 'null') as { version?: unknown; mappings?: unknown }
+    return version === 3 && typeof mappings === 'string' && mappings !== ''
+  } catch {
+    return false
+  }
+}
+
+/**
+ * What the author has written must not use what the sandbox lacks. What packages hold may never be reached, and what runs when they are loaded is run
+ * below: there it is a warning. Packages for several platforms ask first what there is, which is as it should be.
+ */
 function checkGlobals({ globals }: BundleScan): Finding[] {
-  return [...globals]
-    .filter(([, { used }]) => used)
-    .map(([name, { guarded }]): Finding => {
-      if (name === 'eval' || name === 'Function')
-        return {
-          level: 'warning',
-          check: 'globals',
-          message: `It makes code out of text (${name}): people who review it cannot see what it does.`,
-        }
-      const instead = INSTEAD[name]
-      const advice = instead === undefined ? '' : ` Use ${instead}.`
-      return guarded
-        ? { level: 'warning', check: 'globals', message: `It uses ${name} where there is one; in the sandbox there is none.${advice}` }
-        : { level: 'error', check: 'globals', message: `It uses ${name}, which the sandbox does not have.${advice}` }
-    })
+  const groups = Map.groupBy(globals, ({ name, place }) => `${name} ${place === null ? '' : (packageOf(place.file) ?? '')}`)
+  return [...groups.values()].flatMap((group): Finding[] => {
+    const uses = group.filter(({ asked }) => !asked)
+    const [first] = uses
+    if (first === undefined) return []
+    const { name } = first
+    const guarded = uses.length < group.length
+    const from = first.place === null ? null : packageOf(first.place.file)
+    const at = first.place === null ? '' : `${spelled(first.place)}: `
+    const lines = new Set(uses.map(({ place }) => (place === null ? '' : spelled(place)))).size
+    const more = lines > 1 ? ` (and ${counted(lines - 1, 'more line')})` : ''
+    const finding = (level: Finding['level'], message: string): Finding[] => [
+      { level, check: 'globals', message: `${at}${message}${more}` },
+    ]
+    if (name === 'eval' || name === 'Function')
+      return finding('warning', `It makes code out of text (${name}): people who review it cannot see what it does.`)
+    const instead = INSTEAD[name]
+    const advice = instead === undefined ? '' : ` Use ${instead}.`
+    if (from !== null)
+      return guarded ? [] : finding('warning', `${from} uses ${name}, which the sandbox does not have: it may fail at that line.`)
+    return guarded
+      ? finding('warning', `It uses ${name} where there is one; in the sandbox there is none.${advice}`)
+      : finding('error', `It uses ${name}, which the sandbox does not have.${advice}`)
+  })
 }
 
 const checkImports = ({ imports }: BundleScan): Finding[] =>
@@ -151,20 +196,22 @@ const checkImports = ({ imports }: BundleScan): Finding[] =>
 const NAMESPACES = new Set(['www.w3.org'])
 const ADDRESS = /https?:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi
 
-function checkHosts({ permissions = {} }: Manifest, { literals }: BundleScan): Finding[] {
+function checkHosts({ permissions = {} }: Manifest, { literals, placeOf }: BundleScan): Finding[] {
   const granted = (permissions.network ?? []).map(({ host }) => host)
-  const found = new Set(literals.flatMap((text) => [...text.matchAll(ADDRESS)].map(([, host = '']) => host.toLowerCase())))
+  const found = new Map<string, Place | null>()
+  for (const [index, text] of literals.entries())
+    for (const [, host = ''] of text.matchAll(ADDRESS)) if (!found.has(host.toLowerCase())) found.set(host.toLowerCase(), placeOf(index))
   const covers = (rule: string, host: string) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule)
-  const strangers = [...found].filter((host) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
+  const strangers = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
   const unused = granted.filter(
-    (rule) => ![...found].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),
+    (rule) => ![...found.keys()].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),
   )
   return [
     ...strangers.map(
-      (host): Finding => ({
+      ([host, place]): Finding => ({
         level: 'warning',
         check: 'hosts',
-        message: `The code holds an address at ${host}, which is not among the hosts of the manifest: good for a link or a cover, refused for ctx.fetch.`,
+        message: `${before(place)}The code holds an address at ${host}, which is not among the hosts of the manifest: good for a link or a cover, refused for ctx.fetch.`,
       }),
     ),
     ...unused.map(
@@ -204,20 +251,34 @@ const hasMembers = (permissions: object, name: string): boolean => {
   return Array.isArray(list) && list.length > 0
 }
 
-const checkSecrets = ({ literals }: BundleScan): Finding[] =>
-  findSecrets(literals).map(({ kind, hint, certain }) => ({
-    level: certain ? 'error' : 'warning',
-    check: 'secrets',
-    message: certain
-      ? `The code holds ${kind}: ${hint}. Everybody can read a package: withdraw it, and let administrators enter theirs (auth in the manifest).`
-      : `The code holds ${kind}: ${hint}. If it is a credential, take it out.`,
-  }))
+const before = (place: Place | null): string => (place === null ? '' : `${spelled(place)}: `)
+
+function checkSecrets({ literals, placeOf }: BundleScan): Finding[] {
+  const seen = new Set<string>()
+  return literals.flatMap((text, index) =>
+    findSecrets([text]).flatMap(({ kind, hint, certain }): Finding[] => {
+      if (seen.has(hint)) return []
+      seen.add(hint)
+      const what = `${before(placeOf(index))}The code holds ${kind}: ${hint}.`
+      return certain
+        ? [
+            {
+              level: 'error',
+              check: 'secrets',
+              message: `${what} Everybody can read a package: withdraw it, and let administrators enter theirs (auth in the manifest).`,
+            },
+          ]
+        : [{ level: 'warning', check: 'secrets', message: `${what} If it is a credential, take it out.` }]
+    }),
+  )
+}
 
 /** Starts it once, as a server does when it is installed. */
-async function checkFunctions(manifest: Manifest, code: string, supervisor: Supervisor): Promise<Finding[]> {
+async function checkFunctions(manifest: Manifest, code: string, supervisor: Supervisor, hasPlugin: boolean): Promise<Finding[]> {
   const guest = supervisor.open(programOf({ manifest, code }))
   try {
     const defined = await guest.load()
+    if (!hasPlugin) return []
     const promised = methodsOf(manifest)
     return [
       ...promised

@@ -78,8 +78,10 @@ for (const [index, template] of TEMPLATES.entries())
     }
     const left = (await readdir(project, { recursive: true })).filter((name) => name.endsWith('.template'))
     t.same(left, [], 'no file keeps the ending of a template')
-    const { scripts } = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
-    t.same(Object.keys(scripts), ['dev', 'test', 'validate', 'pack'])
+    const { scripts, devDependencies } = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as Record<string, object>
+    const own = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as { devDependencies: Record<string, string> }
+    t.match(devDependencies, { typescript: own.devDependencies['typescript'] }, 'the compiler that the kit is built with')
+    t.same(Object.keys(scripts ?? {}), ['dev', 'test', 'validate', 'pack'])
 
     const tests = await script('test')
     t.match(tests, /✔ \d+ passed/)

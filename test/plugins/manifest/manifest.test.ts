@@ -295,3 +295,28 @@ t.test('whatever stands in a manifest, it is read or refused as a value, and soo
     }
   }
 })
+
+t.test('what is wrong is said with what is allowed, and the nearest right name', async (t) => {
+  const cases: [change: Record<string, unknown>, message: RegExp][] = [
+    [{ manifestVersion: 2 }, /at \/manifestVersion: 2 is not allowed; it must be 1\./],
+    [
+      { capabilities: { 'metadata.series': { methods: ['serach'] } } },
+      /"serach" is not allowed; it must be one of search, get, match \(did you mean search\?\)/,
+    ],
+    [{ permissions: { library: ['rating'] } }, /one of series\.titles, .*, ratings \(did you mean ratings\?\)/],
+    [{ auth: { type: 'apikey', scope: 'server' } }, /one of none, apiKey, basic, oauth2 \(did you mean apiKey\?\)/],
+    [{ permissions: { networks: [] } }, /does not know that permission .*one of network, .* \(did you mean network\?\)/],
+    [{ capabilities: { 'metadata.serie': {} } }, /does not know that capability .*\(did you mean metadata\.series\?\)/],
+    [{ engine: undefined, engines: {} }, /it has no engine; "engines" may be meant as that/],
+    [
+      { config: { type: 'object', properties: { a: { type: 'strin' } } } },
+      /one of string, number, integer, boolean \(did you mean string\?\)/,
+    ],
+    [
+      { config: { type: 'object', properties: { a: { type: 'string', titel: 'x' } } } },
+      /there is no titel here; .*\(did you mean title\?\)/,
+    ],
+  ]
+  for (const [change, message] of cases)
+    t.throws(() => readManifest(Buffer.from(JSON.stringify({ ...manifestOf({}), ...change }))), { message }, JSON.stringify(change))
+})

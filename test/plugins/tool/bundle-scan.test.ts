@@ -24,11 +24,15 @@ t.test('names are global only where nothing else has them', async (t) => {
     export default { own, has, dns }`,
     ['process', 'fetch', 'setTimeout', 'Buffer', 'localStorage', 'console'],
   )
-  t.same(Object.fromEntries(globals), {
-    Buffer: { used: true, guarded: true },
-    localStorage: { used: true, guarded: false },
-    console: { used: true, guarded: false },
-  })
+  t.same(
+    globals.map(({ name, asked, place }) => [name, asked, place?.line]),
+    [
+      ['Buffer', true, 4],
+      ['Buffer', false, 4],
+      ['localStorage', false, 5],
+      ['console', false, 6],
+    ],
+  )
   t.same(imports.sort(), ['node:dns', 'node:fs'])
   t.ok(literals.includes('https://a.example.org/path'), 'texts that were only written apart are put together')
   t.notOk(literals.some((text) => text.includes('comment')))

@@ -30,11 +30,20 @@ t.test('everything that can be known beforehand is found', async (t) => {
     ['schema', { manifest: { id: 'nodot' } }, [error('manifest', /at \/id: must be lower-case/)]],
     ['semver', { manifest: { version: '1.0' } }, [error('manifest', /semantic version/)]],
     ['range', { manifest: { engine: { pluginApi: '^1.9' } } }, [error('manifest', /needs a newer one/)]],
-    ['unknown member', { manifest: { ...HOSTS, licence: 'MIT' } }, [warning('manifest', /"licence"/)]],
+    ['unknown member', { manifest: { ...HOSTS, licence: 'MIT' } }, [warning('manifest', /"licence"\. Did you mean license\?/)]],
+    [
+      'no default export',
+      code(ECHO.replace('export default', 'export const plugin =')),
+      [error('code', /^src\/main\.ts has no default export.*exports plugin;/)],
+    ],
     ['no code', code('this is none'), [error('code', /src\/main\.ts:1:\d+: Expected/)]],
     ['missing import', code(`import 'left-pad'\n${ECHO}`), [error('code', /Could not resolve "left-pad"[\s\S]*have no Node/)]],
     ['a Node module', code(`import fs from 'node:fs'\n${withGet('return { externalId, title: String(fs) }')}`), [error('code', /node:fs/)]],
-    ['global', code(withGet('return { externalId, title: String(process.pid) }')), [error('globals', /uses process, which/)]],
+    [
+      'global',
+      code(withGet('return { externalId, title: String(process.pid) }')),
+      [error('globals', /^src\/main\.ts:\d+: It uses process, which/)],
+    ],
     ['global by another way', code(withGet('globalThis.localStorage.clear(); return { externalId }')), [error('globals', /ctx\.storage/)]],
     [
       'guarded global',
@@ -120,6 +129,54 @@ t.test('everything that can be known beforehand is found', async (t) => {
         `${name} is no error`,
       )
   }
+})
+
+t.test('what packages hold is named by their file and line, and refused only where it does not start', async (t) => {
+  const folder = await openPluginFolder(t, {
+    manifest: HOSTS,
+    files: {
+      'src/main.ts': withGet(
+        'return { externalId, title: String(words(externalId)) + dates() + (await client(ctx.fetch)) }',
+        "import { words, dates, client } from 'pack'\n",
+      ),
+      'node_modules/pack/package.json': JSON.stringify({
+        name: 'pack',
+        version: '1.0.0',
+        main: 'index.js',
+        type: 'module',
+        sideEffects: false,
+      }),
+      'node_modules/pack/index.js': "export * from './words.js'\nexport * from './dates.js'\nexport * from './client.js'\n",
+      // As lodash-es looks for the global object.
+      'node_modules/pack/words.js': `var freeGlobal = typeof global == 'object' && global && global.Object === Object && global
+var freeSelf = typeof self == 'object' && self && self.Object === Object && self
+var root = freeGlobal || freeSelf || Function('return this')()
+export const words = (text) => root.String(text)
+`,
+      // As date-fns warns of tokens.
+      'node_modules/pack/dates.js': `export const dates = (odd) => {
+  if (odd) console.warn('https://docs.example.com/tokens')
+  return ''
+}
+`,
+      // As clients take a fetch, or that of the platform.
+      'node_modules/pack/client.js': `/** Made for
+ * many platforms. */
+export const client = async (given) => {
+  const ask = given ?? globalThis.fetch
+  const { status } = await ask('https://api.example.org/titles')
+  return status
+}
+`,
+    },
+  })
+  const { findings } = await look(folder)
+  t.same(findings.map(({ level, check, message }) => `${level} ${check} ${message.split(/: | which/, 2).join(': ')}`).sort(), [
+    'warning globals node_modules/pack/client.js:4: pack uses fetch,',
+    'warning globals node_modules/pack/dates.js:2: pack uses console,',
+    'warning globals node_modules/pack/words.js:3: It makes code out of text (Function)',
+    'warning hosts node_modules/pack/dates.js:2: The code holds an address at docs.example.com,',
+  ])
 })
 
 t.test('a bundle that was made elsewhere is looked at as it is', async (t) => {

@@ -1,0 +1,35 @@
+import { SourceMap } from 'node:module'
+
+/** Where something stands in what people have written. */
+export interface Place {
+  file: string
+  /** From 1. */
+  line: number
+}
+
+/** The line of a source that each place of a printed text comes from; null for what its map says nothing of. */
+export function openPlaces(text: string, map: string): (at: number) => Place | null {
+  const read = new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0])
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  const lineOf = (at: number): number => {
+    let [low, high] = [0, starts.length - 1]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if ((starts[middle] as number) <= at) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+  return (at) => {
+    const line = lineOf(at)
+    const entry = read.findEntry(line, at - (starts[line] as number)) as { originalSource?: string; originalLine?: number }
+    if (typeof entry.originalSource !== 'string' || typeof entry.originalLine !== 'number') return null
+    return { file: entry.originalSource, line: entry.originalLine + 1 }
+  }
+}
+
+/** The package that a file was installed with; null for what the author has written. */
+export const packageOf = (file: string): string | null => /.*(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? null
+
+export const spelled = ({ file, line }: Place): string => `${file}:${line}`

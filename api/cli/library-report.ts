@@ -2,6 +2,7 @@ import { escapeControls, type Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/book/analysis.ts'
 import type { LibraryProgress, LibrarySummary } from '#core/library/library-progress-query.ts'
+import { describeUnrelatedFolder } from '#core/library/scans.ts'
 
 /** Messages can hold what a file says of itself; a summary is no place for novels. */
 const TEXT_LENGTH_MAX = 160
@@ -45,6 +46,9 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
       `  ${label.padEnd(11)}  ${printable(library.name)} (${printable(library.path)}): ${count(library.books, 'book')} in ${count(library.series, 'series')}`,
     )
     for (const error of library.scanErrors.slice(0, 3)) out.line(`  ${''.padEnd(11)}    ${printable(describeScanError(error))}`)
+    for (const path of library.unrelated) out.line(`  ${''.padEnd(11)}    ${printable(describeUnrelatedFolder(path))}`)
+    if (library.unrelatedCount > library.unrelated.length)
+      out.line(`  ${''.padEnd(11)}    and ${number.format(library.unrelatedCount - library.unrelated.length)} more folders like that`)
     if (library.scanErrors.length > 3) out.line(`  ${''.padEnd(11)}    and ${number.format(library.scanErrors.length - 3)} more like these`)
   }
   const waiting = summary.pending > 0 ? `, ${number.format(summary.pending)} ${summary.pending === 1 ? 'waits' : 'wait'} for analysis` : ''

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import { getBook } from '#core/book/book-query.ts'
-import { lockBooks, patchBooks, replaceBook } from '#core/book/edit-metadata.ts'
+import { listUnknownTitles, lockBooks, patchBooks, replaceBook } from '#core/book/edit-metadata.ts'
 import { getHeldBook } from '#core/book/metadata-query.ts'
 import {
   BookLocks,
@@ -12,6 +12,7 @@ import {
   bookMetadataOf,
   shownLocks,
 } from '#core/book/metadata-shape.ts'
+import { queueAnalyses } from '#core/book/queue-analyses.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
@@ -78,6 +79,11 @@ export const bookMetadataRoutes = [
       const { database } = call.services
       const caller = call.caller ?? refuse('unauthorized')
       await patchBooks(database, caller, { bookIds: [params.bookId], patch: body })
+      if (body.title === null) {
+        // Files that were read when their title was not kept are read again, for it to stand soon.
+        for (const { id, libraryId } of await listUnknownTitles(database, [params.bookId]))
+          await queueAnalyses(call.services.tasks, libraryId, [id], { deep: true })
+      }
       const { title, number, updatedAt } = await getBook(database, caller, params.bookId)
       return { id: params.bookId, title, number, updatedAt }
     },

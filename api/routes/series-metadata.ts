@@ -3,6 +3,7 @@ import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
+import { refreshFolderTitles } from '#core/library/reprocess-titles.ts'
 import { readHoldings } from '#core/metadata/holding-store.ts'
 import { Timestamp, Uuid } from '#core/schema.ts'
 import { lockSeries, patchSeries, replaceSeries, resetSeries } from '#core/series/edit-metadata.ts'
@@ -36,6 +37,15 @@ const BulkOutcome = Type.Object({
 })
 const { title, titleSort } = SeriesMetadataPatch.properties
 
+/** Who gives up a title gets that of the folder by the rules of today, unless the books name the series. */
+async function prepareTitles(
+  { services, caller }: { services: Services; caller: Caller | null },
+  seriesIds: readonly string[],
+  patch: object,
+) {
+  if ('title' in patch && patch.title === null) await refreshFolderTitles(services, caller ?? refuse('unauthorized'), seriesIds)
+}
+
 async function full({ services, caller }: { services: Services; caller: Caller | null }, seriesId: string, sources: boolean) {
   const asker = caller ?? refuse('unauthorized')
   const id = await checkSeries(services.database, asker, seriesId)
@@ -56,6 +66,7 @@ export const seriesMetadataRoutes = [
     reply: BulkOutcome,
     run: async (call, { body }) => {
       const { seriesIds, ...patch } = body
+      await prepareTitles(call, seriesIds, patch)
       const items = await patchSeries(call.services.database, call.caller ?? refuse('unauthorized'), { seriesIds, patch })
       const updatedCount = items.filter(({ outcomes }) => outcomes.some(({ result }) => result === 'set' || result === 'cleared')).length
       return { message: `Changed ${updatedCount} of ${items.length} series.`, updatedCount, items }
@@ -103,6 +114,7 @@ export const seriesMetadataRoutes = [
     run: async (call, { params, body }) => {
       const { database } = call.services
       const caller = call.caller ?? refuse('unauthorized')
+      await prepareTitles(call, [params.seriesId], body)
       const [{ id } = refuse('not_found')] = await patchSeries(database, caller, {
         seriesIds: [params.seriesId],
         patch: body as Record<string, unknown>,
@@ -140,6 +152,7 @@ export const seriesMetadataRoutes = [
         const { database } = call.services
         const caller = call.caller ?? refuse('unauthorized')
         const { seriesId } = params
+        await prepareTitles(call, [seriesId], body)
         if (method === 'PATCH') await patchSeries(database, caller, { seriesIds: [seriesId], patch: body })
         else await replaceSeries(database, caller, { seriesId, metadata: body })
         return seriesMetadataOf(seriesId, await getHeldSeries(database, caller, seriesId))

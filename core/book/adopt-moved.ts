@@ -4,6 +4,7 @@ import { type BookToAnalyse, joinSeries, listTwins, lockSeriesPair, type Twin, t
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { storeFolderTitles } from '#core/series/seed-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
 
 /** Books with the content of a newly found one whose own files are gone: one of them was moved here. */
@@ -27,7 +28,7 @@ export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, tw
   const pair = await lockSeriesPair(trx, found.library_id, series)
   if (!pair || !(await isGone(`${found.library_path}/${pair.old.path}`))) return { leftSeriesId: series.oldId }
   await joinSeries(trx, pair)
-  await renameSeries(trx, pair.old.id, pair.fresh.title)
+  await renameSeries(trx, pair.old.id, pair.fresh.folder_title ?? pair.fresh.title)
   return { leftSeriesId: null }
 }
 
@@ -37,6 +38,7 @@ async function renameSeries(trx: Knex, seriesId: string, title: string): Promise
   if (!holding) return
   const { next } = applyPatch(SERIES_FIELDS, holding, { title }, 'file_name')
   await storeHoldings(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
+  await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 
 async function isGone(path: string): Promise<boolean> {

@@ -109,16 +109,16 @@ export interface SeriesIds {
 /** Two series that may be one whose folder was renamed. */
 export interface SeriesPair {
   old: { id: string; path: string }
-  fresh: { id: string; path: string; title: string }
+  fresh: { id: string; path: string; title: string; folder_title: string | null }
 }
 
 /** Locks both series; null unless they are of one kind and the new one was made by the latest scan. */
 export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, ids: SeriesIds): Promise<SeriesPair | null> {
   const { rows } = await trx.raw(
-    'SELECT id, path, title, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
+    'SELECT id, path, title, folder_title, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
     [[ids.oldId, ids.newId]],
   )
-  const series = rows as { id: string; path: string; title: string; oneshot: boolean; created_at: Date }[]
+  const series = rows as (SeriesPair['fresh'] & { oneshot: boolean; created_at: Date })[]
   const old = series.find((row) => row.id === ids.oldId)
   const fresh = series.find((row) => row.id === ids.newId)
   if (!old || !fresh || old.oneshot !== fresh.oneshot) return null

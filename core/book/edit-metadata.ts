@@ -1,8 +1,11 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { listFileTitles } from '#core/book/embedded-store.ts'
+import { readFileName } from '#core/book/file-name.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { listVisibleBookIds } from '#core/book/metadata-query.ts'
-import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
+import { embeddedTitle } from '#core/book/title.ts'
+import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { touchRecords } from '#core/metadata/holding-store.ts'
@@ -20,8 +23,27 @@ export async function patchBooks(
   caller: Caller,
   change: { bookIds: readonly string[]; patch: Readonly<Record<string, unknown>> },
 ): Promise<RecordOutcome[]> {
-  const patch = checkPatchRules(change.patch)
-  return await changeBooks(database, caller, change.bookIds, (holding) => applyPatch(fields, holding, patch, 'user'))
+  const { title, ...rest } = checkPatchRules(change.patch)
+  if (title !== null) {
+    const patch = title === undefined ? rest : { ...rest, title }
+    return await changeBooks(database, caller, change.bookIds, (holding) => applyPatch(fields, holding, patch, 'user'))
+  }
+  return await database.transaction(async (trx) => {
+    const names = await listFileTitles(trx, change.bookIds)
+    return await changeBooks(trx, caller, change.bookIds, (holding, id) => {
+      const { strategy = '', fileName = '', embedded } = names.get(id) ?? {}
+      const found = { embedded: embeddedTitle({ strategy, embedded: embedded ?? undefined }), file_name: readFileName(fileName).title }
+      const given = giveUpTitle(fields, holding, found)
+      const { next, outcomes } = applyPatch(fields, given.next, rest, 'user')
+      return { next, outcomes: [given.outcome, ...outcomes] }
+    })
+  })
+}
+
+/** Books of these of whose files it is not known whether they say a title: they were read when that was not kept. */
+export async function listUnknownTitles(database: Knex, bookIds: readonly string[]): Promise<{ id: string; libraryId: string }[]> {
+  const titles = await listFileTitles(database, bookIds)
+  return [...titles].filter(([, { embedded }]) => embedded === undefined).map(([id, { libraryId }]) => ({ id, libraryId }))
 }
 
 /** As a patch in which every member that is absent is null; a list of people stands for the strings beside it. */
@@ -52,7 +74,7 @@ async function changeBooks(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
-  change: (holding: Holding) => { next: Holding; outcomes: Outcome[] },
+  change: (holding: Holding, id: string) => { next: Holding; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
   return await editHoldings(database, { ...booksOf(caller, ids), change })
 }

@@ -7,6 +7,31 @@ export async function findKeptEmbedded(trx: Knex, bookId: string): Promise<KeptE
   return row?.embedded ?? null
 }
 
+/** What the file of a book and its name can say of its title. */
+export interface FileTitle {
+  libraryId: string
+  fileName: string
+  /** Of the library; says whether the title in the file counts. */
+  strategy: string
+  /** Undefined where nobody has looked since it is kept, null where the file says none. */
+  embedded: string | null | undefined
+}
+
+export async function listFileTitles(trx: Knex, bookIds: readonly string[]): Promise<Map<string, FileTitle>> {
+  const { rows } = await trx.raw(
+    `SELECT b.id, b.library_id AS "libraryId", b.file_name AS "fileName", l.book_strategy AS strategy, m.embedded ->> 'title' AS embedded,
+       coalesce(jsonb_exists(m.embedded, 'title'), false) AS known
+     FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(CAST(:bookIds AS uuid[]))`,
+    { bookIds: [...bookIds] },
+  )
+  return new Map(
+    (rows as (FileTitle & { id: string; known: boolean })[]).map(({ id, known, ...title }) => [
+      id,
+      { ...title, embedded: known ? title.embedded : undefined },
+    ]),
+  )
+}
+
 /** The row of metadata must be there. */
 export async function storeKeptEmbedded(trx: Knex, bookId: string, kept: KeptEmbedded | null): Promise<void> {
   await trx('book_metadata')

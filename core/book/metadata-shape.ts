@@ -4,7 +4,9 @@ import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
-import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
 
 const fields: readonly Field[] = BOOK_FIELDS
 const patchable = fields.filter((field) => !field.ofRecordPatch)
@@ -24,7 +26,7 @@ export const BookPatch = Type.Object(
   Object.fromEntries(
     ofRecord.map(({ name, about, schema }) => [
       name,
-      Type.Optional(name === 'title' ? described(schema, about) : Nullable(schema, { description: about })),
+      Type.Optional(Nullable(schema, { description: name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about })),
     ]),
   ) as Record<string, TSchema>,
   { additionalProperties: false },

@@ -53,8 +53,9 @@ export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy
 const isSame = (one: Holding, other: Holding) =>
   isDeepStrictEqual(one.values, other.values) && isDeepStrictEqual(one.sources, other.sources)
 
-function keptOf({ title: _, book: __, ...kept }: Embedded): KeptEmbedded | null {
-  return Object.keys(kept).length === 0 ? null : kept
+/** Null where the file says nothing at all. */
+function keptOf({ title, book, ...kept }: Embedded): KeptEmbedded | null {
+  return Object.keys(kept).length === 0 && title === undefined && book === undefined ? null : { ...kept, title: title ?? null }
 }
 
 /**

@@ -3,6 +3,7 @@ import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
 
 /** Files named of one kind of failure in a summary: a screen holds no more. */
 const ERROR_EXAMPLES_MAX = 3
+const UNRELATED_EXAMPLES_MAX = 3
 
 /** How far scanning and analysing have come, over all libraries. */
 export interface LibraryProgress {
@@ -17,7 +18,17 @@ export interface LibraryProgress {
 }
 
 export interface LibrarySummary {
-  libraries: { name: string; path: string; books: number; series: number; scanStatus: string | null; scanErrors: unknown[] }[]
+  libraries: {
+    name: string
+    path: string
+    books: number
+    series: number
+    scanStatus: string | null
+    scanErrors: unknown[]
+    /** Some of the series whose folders hold many unrelated titles, by path, and how many there are. */
+    unrelated: string[]
+    unrelatedCount: number
+  }[]
   books: number
   /** Books that have not been analysed as they are now; without a task of its own such a book waits for the next scan. */
   pending: number
@@ -64,6 +75,8 @@ export async function getLibrarySummary(database: Knex): Promise<LibrarySummary>
   const { rows: libraries } = await database.raw(
     `SELECT l.name, l.path, scan.status AS "scanStatus", coalesce(scan.errors, '[]') AS "scanErrors",
        (SELECT count(*) FROM books b WHERE b.library_id = l.id AND b.deleted_at IS NULL) AS books,
+       (SELECT count(*) FROM series s WHERE s.library_id = l.id AND s.unrelated) AS "unrelatedCount",
+       array(SELECT s.path FROM series s WHERE s.library_id = l.id AND s.unrelated ORDER BY s.path LIMIT ${UNRELATED_EXAMPLES_MAX}) AS unrelated,
        (SELECT count(*) FROM series s WHERE s.library_id = l.id
           AND EXISTS (SELECT 1 FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL)) AS series
      FROM libraries l

@@ -8,9 +8,10 @@ import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type Title
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { isSameHolding } from '#core/metadata/edit-holdings.ts'
 import type { Holding } from '#core/metadata/field.ts'
-import { loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { loadHoldings, lockRecords, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
+import { storeFolderTitles } from '#core/series/seed-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
 import type { TaskHandler, TaskQueue } from '#core/task/task.ts'
 import type { Rules } from '#core/template/rules.ts'
@@ -148,6 +149,7 @@ const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly str
     ? changesOf(await readHoldings(database, 'series', ids), titles).told
     : await database.transaction(async (trx) => {
         const { changed, told } = changesOf(await loadHoldings(trx, 'series', ids), titles)
+        await storeFolderTitles(trx, titles)
         await storeHoldings(trx, 'series', changed)
         return told
       })
@@ -157,6 +159,21 @@ const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly str
     if (result.skipped) tally.skipped++
     if ((tell.all || result.changed) && tally.results.length < RESULTS_MAX) tally.results.push(result)
   }
+}
+
+/** Brings the titles that series have by their folders up to the rules of today, for who gives up the one that stands. Hidden ones are left. */
+export async function refreshFolderTitles(
+  { database, rules }: { database: Knex; rules: Rules },
+  caller: Caller,
+  seriesIds: readonly string[],
+): Promise<void> {
+  const visible = await listVisibleSeriesIds(database, caller, seriesIds)
+  const titles = await titlesOf(rules, await listPlaces(database, [...visible]))
+  // Locked in one order before they are written, as everywhere.
+  await database.transaction(async (trx) => {
+    await lockRecords(trx, 'series', [...visible])
+    await storeFolderTitles(trx, titles)
+  })
 }
 
 /** By series, as the rules of their libraries make them. */

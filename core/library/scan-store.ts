@@ -5,6 +5,7 @@ import { readFileName } from '#core/book/file-name.ts'
 import { forgetSuspects } from '#core/book/suspect-store.ts'
 import { seriesOf } from '#core/library/group-series.ts'
 import { formatOfName } from '#core/library/walk.ts'
+import { markBooksChanged } from '#core/series/seed-store.ts'
 import { sortTitleOf } from '#core/series/sort-title.ts'
 import type { Rules } from '#core/template/rules.ts'
 
@@ -132,7 +133,10 @@ interface KnownFile {
 export async function recordFiles(database: Knex, scan: RecordedScan, files: SeenFile[]): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await database.transaction(async (trx) => await recordOnce(trx, scan, files))
+      const { wanted, arrived } = await database.transaction(async (trx) => await recordOnce(trx, scan, files))
+      // After the transaction, whose locks of books an analysis may wait for while it holds their series.
+      await markBooksChanged(database, arrived)
+      return wanted
     } catch (error) {
       // A series row may vanish between finding and using it, when a renamed folder gets its old row back (see adopt-moved.ts).
       if ((error as { code?: string }).code !== FOREIGN_KEY_VIOLATION || attempt === 3) throw error
@@ -140,11 +144,16 @@ export async function recordFiles(database: Knex, scan: RecordedScan, files: See
   }
 }
 
-async function recordOnce(trx: Knex, { library, deep, provisional = false, rules }: RecordedScan, files: SeenFile[]): Promise<string[]> {
+async function recordOnce(
+  trx: Knex,
+  { library, deep, provisional = false, rules }: RecordedScan,
+  files: SeenFile[],
+): Promise<{ wanted: string[]; arrived: string[] }> {
   const known = await listDifferent(trx, { library, deep }, files)
   const wanted = new Map<number, string>()
   const fresh: { n: number; id: string; file: SeenFile }[] = []
   const changed: { id: string; bytes: number; mtime: string; again: boolean }[] = []
+  const arrived: string[] = []
   for (const row of known) {
     const file = files[row.n - 1] as SeenFile
     if (row.id === null) {
@@ -158,6 +167,7 @@ async function recordOnce(trx: Knex, { library, deep, provisional = false, rules
     const mtime = unread ? row.mtime : String(file.mtimeNs)
     const again = !sameSize || row.mtime !== mtime
     if (again || row.deleted) changed.push({ id: row.id, bytes, mtime, again })
+    if (row.deleted) arrived.push(row.id)
     // A book that comes back may have been pending when it went.
     if (again || unread || deep || row.pending) wanted.set(row.n, row.id)
   }
@@ -175,8 +185,9 @@ async function recordOnce(trx: Knex, { library, deep, provisional = false, rules
   if (fresh.length > 0) {
     const inserted = await insertBooks(trx, { library, provisional, rules }, fresh)
     for (const { n, id } of fresh) if (inserted.has(id)) wanted.set(n, id)
+    arrived.push(...inserted)
   }
-  return [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id)
+  return { wanted: [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id), arrived }
 }
 
 async function listDifferent(
@@ -216,7 +227,7 @@ async function insertBooks(
     ordered.map(({ title }) => title),
   )
   await trx.raw(
-    `INSERT INTO series (library_id, path, title, title_sort, oneshot) SELECT ?, s.path, s.title, s.title_sort, s.oneshot
+    `INSERT INTO series (library_id, path, title, folder_title, title_sort, oneshot) SELECT ?, s.path, s.title, s.title, s.title_sort, s.oneshot
      FROM unnest(?::text[], ?::text[], ?::text[], ?::boolean[]) AS s (path, title, title_sort, oneshot) ON CONFLICT (library_id, path) DO NOTHING`,
     [
       library.id,
@@ -320,6 +331,10 @@ export async function markDeleted(database: Knex, books: readonly { id: string; 
       [some.map(({ id }) => id), some.map(({ path }) => path)],
     )
     marked += rowCount
+    await markBooksChanged(
+      database,
+      some.map(({ id }) => id),
+    )
   }
   return marked
 }

@@ -182,3 +182,8 @@ export async function countQueuedAnalyses(database: Knex, libraryId: string, by:
     })
   return Number((await queued.count({ count: '*' }).first())?.['count'])
 }
+
+/** Paths of series, relative to the library, whose folders hold many unrelated titles. */
+export async function listUnrelatedFolders(database: Knex, libraryId: string, limit: number): Promise<string[]> {
+  return await database('series').where({ library_id: libraryId, unrelated: true }).orderBy('path').limit(limit).pluck('path')
+}

@@ -19,6 +19,7 @@ import {
   insertScan,
   type LibraryState,
   listActiveScans,
+  listUnrelatedFolders,
   requestCancel,
   type ScanMode,
   type ScanRow,
@@ -29,6 +30,9 @@ const Count = Type.Integer({ minimum: 0 })
 /** A scan stops between two batches, which takes a fraction of a second; a disk that hangs may take longer, and then the answer comes before. */
 const CANCEL_WAIT_MS = 5_000
 const CANCEL_LOOK_MS = 20
+
+/** Folders told one by one; who has more looks at some and finds the others. */
+const WARNINGS_MAX = 100
 
 /** How a scan stands. */
 export const ScanStatus = Type.Object({
@@ -64,6 +68,12 @@ export const ScanStatus = Type.Object({
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for whoever may not change libraries or does not see every series.',
   }),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'What somebody should look at, as it is now: folders that hold many unrelated titles. Absent where there is none; they name folders, as errors do files.',
+    }),
+  ),
   startedAt: Timestamp,
   completedAt: Nullable(Timestamp),
 })
@@ -115,6 +125,8 @@ export async function openScans(parts: ScanParts): Promise<Scans> {
   async function describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
     const restricted = await isRestricted(by)
+    const tellsPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
+    const warnings = tellsPaths ? describeUnrelated(await listUnrelatedFolders(database, row.library_id, WARNINGS_MAX + 1)) : []
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -126,7 +138,8 @@ export async function openScans(parts: ScanParts): Promise<Scans> {
       pendingAnalysis: await count(database, row.library_id, restricted ? by : null),
       // They name paths of any series, and nothing tells which: whoever might not see one of them is told none.
       guard: restricted ? null : row.guard,
-      errors: by === null || (by.permissions.has('libraries-write') && !restricted) ? row.errors : [],
+      errors: tellsPaths ? row.errors : [],
+      ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
@@ -197,4 +210,13 @@ export async function openScans(parts: ScanParts): Promise<Scans> {
       return await Promise.all(rows.map((row) => describe(row, by)))
     },
   }
+}
+
+/** What is to be done about a folder of many unrelated titles. */
+export const describeUnrelatedFolder = (path: string): string =>
+  `"${path}": this folder holds many unrelated titles; the series has only its name. Give each series a folder of its own.`
+
+function describeUnrelated(paths: readonly string[]): string[] {
+  const told = paths.slice(0, WARNINGS_MAX).map(describeUnrelatedFolder)
+  return paths.length > WARNINGS_MAX ? [...told, '… and more'] : told
 }

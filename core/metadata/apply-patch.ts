@@ -49,6 +49,29 @@ export function applyPatch(
   return { next: draft, outcomes }
 }
 
+/**
+ * Gives up the title that somebody has given, its source and its lock with it. A record is never without a title: what machines know of it stands at once.
+ * @param found by source, the strongest first
+ */
+export function giveUpTitle(
+  fields: readonly Field[],
+  holding: Holding,
+  found: Partial<Record<'embedded' | 'file_name', string | null | undefined>>,
+): { next: Holding; outcome: Outcome } {
+  const { title, ...values } = holding.values
+  const { title: source, ...sources } = holding.sources
+  const locks = new Set([...holding.locks].filter((name) => name !== 'title'))
+  let next: Holding = { values, sources, locks }
+  for (const from of ['embedded', 'file_name'] as const) {
+    const given = found[from]
+    if (given) next = applyPatch(fields, next, { title: given }, from).next
+  }
+  // Of a record from before names were kept nothing better is known.
+  if (next.values.title === undefined) next = { ...next, values: { ...values, title }, sources: { ...sources, title: 'file_name' } }
+  const isSame = next.values.title === title && next.sources.title === source && next.locks.size === holding.locks.size
+  return { next, outcome: { field: 'title', result: isSame ? 'unchanged' : 'cleared' } }
+}
+
 /** Keeps what a change has made of lists within what a record holds. @throws invalid_value where a person would lose entries of a list */
 function boundLists(draft: Draft, current: Holding, source: Source): void {
   for (const [name, value] of Object.entries(draft.values)) {

@@ -19,7 +19,7 @@ interface Edit {
   kind: Kind
   ids: readonly string[]
   listVisible: (trx: Knex, ids: readonly string[]) => Promise<Set<string>>
-  change: (holding: Holding) => { next: Holding; outcomes: Outcome[] }
+  change: (holding: Holding, id: string) => { next: Holding; outcomes: Outcome[] }
 }
 
 /**
@@ -46,7 +46,7 @@ async function editSlice(trx: Knex, { kind, change }: Edit, ids: readonly string
   const all = new Map<string, Holding>()
   for (const id of ids) {
     const before = holdings.get(id) ?? refuseMissing(kind, id)
-    const { next, outcomes: members } = change(before)
+    const { next, outcomes: members } = change(before, id)
     outcomes.push({ id, outcomes: members })
     // What is as it was keeps its time of change.
     const isSame = isDeepStrictEqual([before.values, before.sources], [next.values, next.sources])

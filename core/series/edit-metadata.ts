@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
+import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { touchRecords } from '#core/metadata/holding-store.ts'
@@ -8,7 +8,7 @@ import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { seedSeries } from '#core/series/seed-series.ts'
-import { forgetSeeded } from '#core/series/seed-store.ts'
+import { forgetSeeded, listFolderTitles } from '#core/series/seed-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
 import { addNames, checkRoom, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
@@ -18,18 +18,36 @@ interface Change {
   seriesIds: readonly string[]
 }
 
-/** A person's change of one or many series: all of them or none. @throws not_found, invalid_value */
+/** A person's change of one or many series: all of them or none; a title that is null is given up. @throws not_found, invalid_value */
 export async function patchSeries(
   database: Knex,
   caller: Caller,
   change: Change & { patch: Readonly<Record<string, unknown>> },
 ): Promise<RecordOutcome[]> {
-  const patch = checkPatchRules(change.patch)
+  const { title, ...rest } = checkPatchRules(change.patch)
+  const patch = title === undefined || title === null ? rest : { ...rest, title }
   // Whoever says what a series is sorted by is taken at their word, even when it is nothing.
-  const follows = patch.titleSort === undefined && (patch.title !== undefined || patch.language !== undefined)
-  return await changeSeries(database, caller, change.seriesIds, (holding) => {
-    const { next, outcomes } = applyPatch(fields, holding, patch, 'user')
-    return { next: follows ? withSortTitle(next) : next, outcomes }
+  const follows = patch.titleSort === undefined && (title !== undefined || patch.language !== undefined)
+  const sorted = (holding: Holding) => (follows ? withSortTitle(holding) : holding)
+  const patched = (holding: Holding) => applyPatch(fields, holding, patch, 'user')
+  if (title !== null)
+    return await changeSeries(database, caller, change.seriesIds, (holding) => {
+      const { next, outcomes } = patched(holding)
+      return { next: sorted(next), outcomes }
+    })
+  return await database.transaction(async (trx) => {
+    const names = await listFolderTitles(trx, change.seriesIds)
+    const done = await changeSeries(trx, caller, change.seriesIds, (holding, id) => {
+      const given = giveUpTitle(fields, holding, { file_name: names.get(id) })
+      const { next, outcomes } = patched(given.next)
+      return { next: sorted(next), outcomes: [given.outcome, ...outcomes] }
+    })
+    // Where most of its books name the series, that stands at once.
+    await seedSeries(
+      trx,
+      done.map(({ id }) => id),
+    )
+    return done
   })
 }
 
@@ -130,7 +148,7 @@ async function changeSeries(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
-  change: (holding: Holding) => { next: Holding; outcomes: Outcome[] },
+  change: (holding: Holding, id: string) => { next: Holding; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
   return await editHoldings(database, { ...seriesOf(caller, { seriesIds: ids }), change })
 }

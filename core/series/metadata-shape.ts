@@ -3,20 +3,23 @@ import Type from 'typebox'
 import type { Field } from '#core/metadata/field.ts'
 import { type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
-import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
 import { Series } from '#core/series/series.ts'
+
+const TITLE_GIVEN_UP =
+  'Null gives up the one that was given, its source and its lock: the title that most of its books name, or that of its folder, stands at once.'
 
 const fields: readonly Field[] = SERIES_FIELDS
 
 const members = Object.fromEntries(
   fields.map(({ name, about, schema }) => [
     name,
-    Type.Optional(name === 'title' ? described(schema, about) : Nullable(schema, { description: about })),
+    Type.Optional(Nullable(schema, { description: name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about })),
   ]),
 ) as Record<string, TSchema>
 
-/** Body of PATCH and PUT. A series always has a title. */
+/** Body of PATCH and PUT. A series always has a title: null gives up the one that was given. */
 export const SeriesMetadataPatch = Type.Object(members, { additionalProperties: false })
 
 const lockNames = SERIES_LOCKS.map(seriesLockName)

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
+import { failureMembers } from '#api/routes/shown-plugins.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listVisibleBookIds } from '#core/book/metadata-query.ts'
@@ -9,7 +10,8 @@ import type { Application } from '#core/match/application-store.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/match/proposal.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
-import { isTestTool } from '#plugins/host/installed-plugin.ts'
+import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
+import { failureOf, type PluginFailure } from '#plugins/host/plugin-calls.ts'
 import { methodsOf } from '#plugins/manifest/manifest.ts'
 import type { SearchResult } from '#plugins/match/choose.ts'
 import type { Target } from '#plugins/match/matching.ts'
@@ -25,6 +27,8 @@ const Preview = Type.Object({
   pluginName: Type.String(),
   externalId: Type.String(),
   externalUrl: Nullable(Type.String()),
+  error: Nullable(Type.String({ description: 'Why the provider did not answer; nothing is proposed then.' })),
+  ...failureMembers,
   fields: Type.Array(
     Type.Object({
       field: Type.String(),
@@ -42,6 +46,7 @@ const outcome = {
   message: Type.String(),
   appliedFields: Type.Array(Type.String()),
   skippedFields: Skipped,
+  ...failureMembers,
   applicationId: Nullable(Uuid, { description: 'To undo it by; null where nothing was changed.' }),
 }
 const ApplyReply = Type.Object({
@@ -71,7 +76,8 @@ const Enqueued = Type.Object({ success: Type.Boolean(), message: Type.String(), 
 const ApplicationRecord = Type.Object({
   id: Uuid,
   pluginId: Nullable(Uuid),
-  pluginName: Type.String({ description: 'Its own identifier.' }),
+  pluginKey: Type.String({ description: 'Its own identifier.' }),
+  pluginDisplayName: Nullable(Type.String({ description: 'Null where it was taken away since.' })),
   externalId: Type.String(),
   appliedBy: Nullable(Uuid, { description: 'Null where a task did it.' }),
   fields: Type.Array(Type.String()),
@@ -88,12 +94,17 @@ const shownResult = (result: SearchResult) => ({
   relevanceScore: result.relevance ?? null,
   preview: result.preview ?? null,
 })
-const shownApplication = ({ id, pluginId, pluginKey, externalId, appliedBy, changes, createdAt, undoneAt }: Application) => ({
-  ...{ id, pluginId, pluginName: pluginKey, externalId, appliedBy },
+const shownApplication = (
+  { id, pluginId, pluginKey, externalId, appliedBy, changes, createdAt, undoneAt }: Application,
+  plugins: readonly InstalledPlugin[],
+) => ({
+  ...{ id, pluginId, pluginKey, externalId, appliedBy },
+  pluginDisplayName: plugins.find((plugin) => plugin.id === pluginId)?.manifest.name ?? null,
   fields: [...Object.keys(changes.values), ...Object.keys(changes.facts), ...(changes.coverId === null ? [] : ['cover'])],
   createdAt: createdAt.toISOString(),
   undoneAt: undoneAt?.toISOString() ?? null,
 })
+const shownFailure = (failure: PluginFailure | null) => failure ?? { code: null, callId: null }
 const appliedOf = (fields: readonly FieldPreview[]) => ({
   appliedFields: fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
   skippedFields: fields
@@ -191,10 +202,12 @@ const routesOf = (kind: Target['kind']) => {
       body: From,
       reply: Preview,
       run: async (call, { params, body }) => {
-        const { plugin, externalUrl, fields } = await call.services.matching.preview(await checkTarget(call, kind, idOf(params)), body)
+        const target = await checkTarget(call, kind, idOf(params))
+        const { plugin, externalUrl, fields, failed } = await call.services.matching.preview(target, body)
         const count = (status: FieldPreview['status']) => fields.filter((field) => field.status === status).length
         return {
           ...{ pluginId: plugin.id, pluginName: plugin.manifest.name, externalId: body.externalId, externalUrl, fields },
+          ...{ error: failed?.message ?? null, ...shownFailure(failed && failureOf(failed)) },
           summary: {
             willApply: count('will_apply'),
             locked: count('locked'),
@@ -227,8 +240,15 @@ const routesOf = (kind: Target['kind']) => {
         const changes = applied.fields
           .filter(({ status }) => status === 'will_apply')
           .map(({ field, currentValue, proposedValue }) => ({ field, before: currentValue, after: proposedValue }))
-        const { success, message, applicationId } = applied
-        return { success, message, applicationId, ...appliedOf(applied.fields), dryRunReport: dryRun && success ? { changes } : null }
+        const { success, message, applicationId, failure } = applied
+        return {
+          success,
+          message,
+          applicationId,
+          ...shownFailure(failure),
+          ...appliedOf(applied.fields),
+          dryRunReport: dryRun && success ? { changes } : null,
+        }
       },
     }),
     endpoint({
@@ -249,9 +269,10 @@ const routesOf = (kind: Target['kind']) => {
         const { id: pluginId } = await call.services.plugins.get(body.pluginId)
         const how = { pluginId, query: body.query ?? null, userId: signedIn(call).userId }
         const matched = await call.services.matching.autoMatch(await checkTarget(call, kind, idOf(params)), how)
-        const { success, message, applicationId, externalUrl, confidence, skipped } = matched
+        const { success, message, applicationId, externalUrl, confidence, skipped, failure } = matched
         return {
           ...{ success, message, applicationId, externalUrl, confidence, skippedReason: skipped },
+          ...shownFailure(failure),
           ...appliedOf(matched.fields),
           matchedResult: matched.match ? shownResult(matched.match) : null,
         }
@@ -297,7 +318,8 @@ const routesOf = (kind: Target['kind']) => {
       reply: Type.Object({ applications: Type.Array(ApplicationRecord) }),
       run: async (call, { params }) => {
         const applications = await call.services.matching.applications(await checkTarget(call, kind, idOf(params)))
-        return { applications: applications.map(shownApplication) }
+        const plugins = await call.services.plugins.list()
+        return { applications: applications.map((one) => shownApplication(one, plugins)) }
       },
     }),
     endpoint({

@@ -1,9 +1,9 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
-import { scopesOf } from '#api/routes/shown-plugins.ts'
+import { failureMembers, scopesOf } from '#api/routes/shown-plugins.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { hasFailed } from '#plugins/host/plugin-calls.ts'
+import { failureOf, hasFailed } from '#plugins/host/plugin-calls.ts'
 
 const tag = 'plugins'
 const PluginId = Type.Object({ pluginId: Uuid })
@@ -76,13 +76,13 @@ export const pluginActionRoutes = [
       success: Type.Boolean(),
       latencyMs: Count,
       result: Type.Optional(Type.Unknown()),
-      callId: Nullable(Uuid),
+      ...failureMembers,
       error: Nullable(Type.String()),
     }),
     run: async ({ services }, { params, body }) => {
       if (body.action === 'ping') {
-        const { success, latencyMs, message } = await services.plugins.test(params.pluginId)
-        return { success, latencyMs, callId: null, error: success ? null : message }
+        const { success, latencyMs, message, code } = await services.plugins.test(params.pluginId)
+        return { success, latencyMs, callId: null, code, error: success ? null : message }
       }
       const { action, contentType, params: input = {} } = body.action.metadata
       const method = `metadata.${contentType}.${action}`
@@ -90,8 +90,20 @@ export const pluginActionRoutes = [
       const begun = performance.now()
       const attempt = await services.plugins.attempt({ pluginId: params.pluginId, method, input, userId: null })
       if (!hasFailed(attempt))
-        return { success: true, latencyMs: Math.round(attempt.wallMs), result: attempt.result, callId: attempt.callId, error: null }
-      return { success: false, latencyMs: Math.round(performance.now() - begun), callId: null, error: attempt.failed.message }
+        return {
+          success: true,
+          latencyMs: Math.round(attempt.wallMs),
+          result: attempt.result,
+          callId: attempt.callId,
+          code: null,
+          error: null,
+        }
+      return {
+        success: false,
+        latencyMs: Math.round(performance.now() - begun),
+        ...failureOf(attempt.failed),
+        error: attempt.failed.message,
+      }
     },
   }),
 ]

@@ -159,7 +159,10 @@ export const pluginWatchRoutes = [
     tag,
     allow,
     params: PluginId,
-    reply: Type.Object({ success: Type.Boolean(), latencyMs: Count, message: Type.String() }, { title: 'PluginTestResult' }),
+    reply: Type.Object(
+      { success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
+      { title: 'PluginTestResult' },
+    ),
     run: async ({ services }, { params }) => await services.plugins.test(params.pluginId),
   }),
   endpoint({

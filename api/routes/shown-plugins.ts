@@ -187,6 +187,14 @@ export function shownManifest(manifest: Manifest) {
   }
 }
 
+/** What an answer says of a call that failed, beside the words for people. */
+export const failureMembers = {
+  code: Nullable(
+    Type.String({ description: 'What the plugin did wrong, in a word, such as rate_limited; null where it did nothing wrong.' }),
+  ),
+  callId: Nullable(Uuid, { description: 'Of the call, as the logs of the plugin have it; null where none was made.' }),
+}
+
 /** Where a plugin can be asked for something. */
 export function scopesOf({ capabilities }: Manifest): string[] {
   return [

@@ -51,6 +51,17 @@ export function pluginFault(error: CarrelError): string | null {
   return error.code === 'unavailable' ? 'unavailable' : null
 }
 
+/** What programs need to know of a failure, beside the words for people. */
+export interface PluginFailure {
+  code: string
+  /** Null where no call was made, as while a plugin is left alone. */
+  callId: string | null
+}
+export function failureOf(error: CarrelError): PluginFailure {
+  const { callId } = (error.details ?? {}) as { callId?: unknown }
+  return { code: pluginFault(error) ?? error.code, callId: typeof callId === 'string' ? callId : null }
+}
+
 /** Where a package is tried out: whatever it does to its process, nobody else is in it, and the process goes soon after. */
 const rehearsalOf = (sha256: string) => `rehearsal ${sha256}`
 
@@ -306,9 +317,8 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
           const answer = await run(guest, setting, method, text, budget, options)
           noteWork()
           const onLeftOut = (what: string) => {
-            const said = harmless(what)
-            record.log('warn', said)
-            log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${said}`)
+            record.log('warn', harmless(what))
+            log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${harmless(what)}`)
           }
           return { answer, result: await reader.readResult(method, answer.text, onLeftOut) }
         })

@@ -7,7 +7,7 @@ import { ruleOfAddress } from '#plugins/egress/rules.ts'
 import { type AuthStatus, type Credentials, openCredentials } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls, pluginFault } from '#plugins/host/plugin-calls.ts'
-import { openPluginHealth } from '#plugins/host/plugin-health.ts'
+import { failureCode, openPluginHealth } from '#plugins/host/plugin-health.ts'
 import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
@@ -41,8 +41,8 @@ export interface PluginHost
   versions(id: string): Promise<VersionRow[]>
   /** @throws invalid_value with the path of what is wrong */
   edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
-  /** Starts the plugin beside whatever runs of it and lets it get ready. */
-  test(id: string): Promise<{ success: boolean; latencyMs: number; message: string }>
+  /** Starts the plugin beside whatever runs of it and lets it get ready. `code` says in a word why it does not. */
+  test(id: string): Promise<{ success: boolean; latencyMs: number; message: string; code: string | null }>
   authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus>
   /** `unknown` before it has run, `degraded` while it is left alone. */
   healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled'
@@ -137,17 +137,19 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       const plugin = await get(id)
       const begun = performance.now()
       const latencyMs = () => Math.round(performance.now() - begun)
-      if (!enabled) return { success: false, latencyMs: 0, message: 'Plugins are switched off: the server runs in safe mode.' }
-      if (plugin.granted === null) return { success: false, latencyMs: 0, message: 'Nobody has agreed yet to what it asks for.' }
+      const refusal = { success: false, latencyMs: 0, code: 'conflict' }
+      if (!enabled) return { ...refusal, message: 'Plugins are switched off: the server runs in safe mode.' }
+      if (plugin.granted === null) return { ...refusal, message: 'Nobody has agreed yet to what it asks for.' }
       try {
         await calls.tryOut(plugin, 'setup', { userId: null, input: null })
-        return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.` }
+        return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.`, code: null }
       } catch (error) {
         if (!(error instanceof GuestError)) throw error
         return {
           success: false,
           latencyMs: latencyMs(),
           message: `${plugin.manifest.name} ${plugin.version} does not start: ${error.message}`,
+          code: failureCode(error),
         }
       }
     },

@@ -14,7 +14,7 @@ import type { Rules } from '#core/template/rules.ts'
 import { CoverError, downloadCover } from '#plugins/egress/cover-download.ts'
 import type { Downloads } from '#plugins/egress/egress.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { hasFailed, pluginFault } from '#plugins/host/plugin-calls.ts'
+import { failureOf, hasFailed, type PluginFailure, pluginFault } from '#plugins/host/plugin-calls.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { methodsOf } from '#plugins/manifest/manifest.ts'
 import { CONFIDENCE_MIN, type SearchResult } from '#plugins/match/choose.ts'
@@ -42,6 +42,8 @@ export interface Applied {
   /** To undo it by; null where nothing was changed. */
   applicationId: string | null
   externalUrl: string | null
+  /** Of a provider that did not answer. */
+  failure: PluginFailure | null
 }
 
 export interface Matched extends Applied {
@@ -59,7 +61,7 @@ export interface Matching {
   preview(
     target: Target,
     from: { pluginId: string; externalId: string },
-  ): Promise<{ plugin: InstalledPlugin; externalUrl: string | null; fields: FieldPreview[] }>
+  ): Promise<{ plugin: InstalledPlugin; externalUrl: string | null; fields: FieldPreview[]; failed: CarrelError | null }>
   /** @throws not_found, conflict */
   apply(
     target: Target,
@@ -154,7 +156,7 @@ export function openMatching(parts: MatchingParts): Matching {
     const origin = { pluginId: plugin.id, pluginKey: plugin.key, idSource: idSourceOf(plugin, target.kind), externalId, userId: how.userId }
     if (how.dryRun) {
       const fields = await previewOn(database, target, proposal, how.choice)
-      return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl }
+      return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
     }
     const { fields, applicationId: id } = await applyProposal(database, target, proposal, { choice: how.choice, origin })
     let applicationId = id
@@ -169,7 +171,7 @@ export function openMatching(parts: MatchingParts): Matching {
       count === 0
         ? 'Nothing had to be changed.'
         : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${plugin.manifest.name}.`
-    return { success: true, message, fields, applicationId, externalUrl }
+    return { success: true, message, fields, applicationId, externalUrl, failure: null }
   }
 
   /** Why a plugin does not match this by itself; null when it does. */
@@ -194,12 +196,14 @@ export function openMatching(parts: MatchingParts): Matching {
       match: null,
       confidence: null,
       retryAfterSeconds: null,
+      failure: null,
       skipped,
     },
     ...more,
   })
   const failed = (error: CarrelError): Matched =>
     skip('provider_failed', error.message, {
+      failure: failureOf(error),
       retryAfterSeconds: pluginFault(error) === 'rate_limited' ? (error.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
     })
 
@@ -214,9 +218,10 @@ export function openMatching(parts: MatchingParts): Matching {
       const found = await providers.propose(target.kind, plugin, externalId)
       const choice = choiceOf(plugin, { fields: null })
       if (!hasFailed(found))
-        return { plugin, externalUrl: found.externalUrl, fields: await previewOn(database, target, found.proposal, choice) }
+        return { plugin, externalUrl: found.externalUrl, fields: await previewOn(database, target, found.proposal, choice), failed: null }
       const fields = await previewOn(database, target, NOTHING, choice)
-      return { plugin, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: found.failed.message })) }
+      const { failed } = found
+      return { plugin, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failed.message })), failed }
     },
 
     async apply(target, { pluginId, externalId, fields, dryRun, userId }) {
@@ -229,7 +234,8 @@ export function openMatching(parts: MatchingParts): Matching {
         )
       const found = await providers.propose(target.kind, plugin, externalId)
       if (hasFailed(found)) {
-        return { success: false, message: found.failed.message, fields: [], applicationId: null, externalUrl: null }
+        const failure = failureOf(found.failed)
+        return { success: false, message: found.failed.message, fields: [], applicationId: null, externalUrl: null, failure }
       }
       const choice = choiceOf(plugin, { fields })
       return await applyFrom(target, plugin, { ...found, externalId }, { choice, userId, dryRun })

@@ -12,7 +12,11 @@ interface FieldShown {
   status: string
   reason: string | null
 }
+/** Where a call was made. */
+const UUID = /^[0-9a-f-]{36}$/
 interface PreviewShown {
+  code: string | null
+  callId: string | null
   externalUrl: string | null
   fields: FieldShown[]
   summary: Record<string, number>
@@ -32,7 +36,14 @@ interface MatchedShown extends AppliedShown {
   matchedResult: { externalId: string; title: string } | null
 }
 interface ApplicationsShown {
-  applications: { id: string; pluginName: string; appliedBy: string | null; fields: string[]; undoneAt: string | null }[]
+  applications: {
+    id: string
+    pluginKey: string
+    pluginDisplayName: string | null
+    appliedBy: string | null
+    fields: string[]
+    undoneAt: string | null
+  }[]
 }
 interface EnqueuedShown {
   tasksEnqueued: number
@@ -52,7 +63,9 @@ t.test('of a series: looked at, applied, and undone', async (t) => {
   const from = { pluginId, externalId: 'b1' }
   const { status, json: preview } = await ask<PreviewShown>('POST', `${path}/preview`, from)
   t.equal(status, 200)
-  t.match(preview, { pluginId, pluginName: 'Echo', externalId: 'b1', externalUrl: 'https://api.example.org/b1' })
+  t.match(preview, {
+    ...{ pluginId, pluginName: 'Echo', externalId: 'b1', externalUrl: 'https://api.example.org/b1', error: null, code: null, callId: null },
+  })
   const statusOf = Object.fromEntries(preview.fields.map((field) => [field.field, field.status]))
   t.match(statusOf, {
     ...{ title: 'unchanged', summary: 'will_apply', year: 'will_apply', publisher: 'locked', genres: 'locked', cover: 'will_apply' },
@@ -101,7 +114,14 @@ t.test('of a series: looked at, applied, and undone', async (t) => {
     ],
     'the last first',
   )
-  t.match(applications[0], { pluginId, pluginName: 'org.example.echo', externalId: 'b1', appliedBy: maintainer.id })
+  t.match(applications[0], {
+    pluginId,
+    pluginKey: 'org.example.echo',
+    pluginDisplayName: 'Echo',
+    pluginName: undefined,
+    externalId: 'b1',
+    appliedBy: maintainer.id,
+  })
   t.ok(applications[0]?.fields.includes('cover'))
 
   const other = await add('Other')
@@ -141,7 +161,7 @@ t.test('of a book the same', async (t) => {
 })
 
 t.test('matched by itself: what is certain is applied, and a provider that fails is told in words', async (t) => {
-  const { ask, add, pluginId, services } = await openMatchingServer(t)
+  const { ask, add, pluginId, services, adminToken } = await openMatchingServer(t)
   const { seriesId } = await add('Berserk')
   const unlike = await add('Something else')
   const match = (id: string, body: object = {}) =>
@@ -150,12 +170,16 @@ t.test('matched by itself: what is certain is applied, and a provider that fails
     ...{ status: 200, success: false, skippedReason: 'low_confidence', appliedFields: [], applicationId: null },
     matchedResult: { externalId: 'b1', title: 'Berserk', alternateTitles: ['Beruseruku'], year: 1989 },
   })
-  for (const [query, message] of [
-    ['rubbish', /invalid_result/],
-    ['limited', /wait|rate/],
-    ['slow', /timeout/],
+  for (const [query, message, code] of [
+    ['rubbish', /invalid_result/, 'invalid_result'],
+    ['limited', /wait|rate/, 'rate_limited'],
+    ['slow', /timeout/, 'timeout'],
   ] as const)
-    t.match(await match(seriesId, { query }), { status: 200, success: false, skippedReason: 'provider_failed', message }, query)
+    t.match(
+      await match(seriesId, { query }),
+      { status: 200, success: false, skippedReason: 'provider_failed', message, code, callId: UUID },
+      query,
+    )
   await services.plugins.reset(pluginId)
   const matched = await match(seriesId, { query: null })
   t.match(matched, {
@@ -168,9 +192,21 @@ t.test('matched by itself: what is certain is applied, and a provider that fails
   const path = `series/${seriesId}/metadata`
   const failed = await ask<PreviewShown>('POST', `${path}/preview`, { pluginId, externalId: 'bad' })
   t.equal(failed.status, 200)
+  t.match(failed.json, { error: /invalid_result/, code: 'invalid_result', callId: UUID })
+  const failures = `admin/plugins/${pluginId}/failures`
+  const { json: known } = await ask<{ failures: { errorCode: string; context: { callId: string } }[] }>(
+    'GET',
+    failures,
+    undefined,
+    adminToken,
+  )
+  t.match(known.failures[0], { errorCode: failed.json.code, context: { callId: failed.json.callId } }, 'by which its log is found')
   t.ok(failed.json.fields.every(({ status, reason }) => status === 'not_provided' && /invalid_result/.test(reason ?? '')))
   t.match(await ask('POST', `${path}/apply`, { pluginId, externalId: 'gone' }), {
-    ...{ status: 200, json: { success: false, message: /no gone/, appliedFields: [], applicationId: null } },
+    ...{
+      status: 200,
+      json: { success: false, message: /no gone/, code: 'not_found', callId: UUID, appliedFields: [], applicationId: null },
+    },
   })
   await services.plugins.setEnabled(pluginId, false)
   t.match(await match(seriesId), { status: 200, success: false, skippedReason: 'plugin_disabled' })

@@ -87,10 +87,13 @@ t.test('the life of a plugin over HTTP', async (t) => {
   const failing = { action: { metadata: { action: 'get', contentType: 'series', params: { externalId: '1' } } } }
   t.match(
     await ask('POST', `/plugins/${id}/execute`, failing),
-    { status: 200, json: { success: false, error: /could not do this \(thrown\): no/, callId: null } },
+    { status: 200, json: { success: false, error: /could not do this \(thrown\): no/, code: 'thrown', callId: /^[0-9a-f-]{36}$/ } },
     'what a plugin does wrong is no error of the request',
   )
-  t.match(await ask('POST', `/plugins/${id}/execute`, { action: 'ping' }), { status: 200, json: { success: true, error: null } })
+  t.match(await ask('POST', `/plugins/${id}/execute`, { action: 'ping' }), {
+    status: 200,
+    json: { success: true, error: null, code: null },
+  })
   t.match(await ask('GET', `/admin/plugins/${id}/failures`), {
     json: { total: 1, failures: [{ method: 'metadata.series.get', errorCode: 'thrown', errorMessage: 'no' }] },
   })

@@ -1,29 +1,37 @@
+import { apiKeyCommands } from '#api/cli/api-key.ts'
+import { settingsCommands } from '#api/cli/chosen-settings.ts'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { doctor } from '#api/cli/doctor.ts'
-import { libraryAdd, libraryList } from '#api/cli/library.ts'
-import { pluginDisable, pluginEnable, pluginInstall, pluginList } from '#api/cli/plugin.ts'
+import { libraryAdd, libraryEdit, libraryList, libraryRemove } from '#api/cli/library.ts'
+import { pluginInstall } from '#api/cli/plugin.ts'
 import { pluginLogs } from '#api/cli/plugin-logs.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
+import { pluginStateCommands } from '#api/cli/plugin-state.ts'
 import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
 import { typed } from '#api/cli/typed.ts'
-import { userAdd, userResetPassword } from '#api/cli/user.ts'
+import { userAdd, userList, userRemove, userResetPassword, userRole } from '#api/cli/user.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
 /** Everything carrel does; the first one when nothing is said. */
 export const commands: readonly Command[] = [
   serve,
   userAdd,
+  userList,
+  userRole,
   userResetPassword,
+  userRemove,
+  ...apiKeyCommands,
   libraryAdd,
   libraryList,
+  libraryEdit,
+  libraryRemove,
   pluginInstall,
-  pluginList,
-  pluginEnable,
-  pluginDisable,
+  ...pluginStateCommands,
   pluginLogs,
   ...pluginRepositoryCommands(),
   scan,
+  ...settingsCommands,
   doctor,
 ]
 

@@ -1,9 +1,10 @@
 import path from 'node:path'
-import { type Command, CommandProblem } from '#api/cli/command.ts'
+import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
-import { typed } from '#api/cli/typed.ts'
-import { getLibrarySummary, type ListedLibrary } from '#core/library/library-progress-query.ts'
+import { type OpenedDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
+import { quoted, typed } from '#api/cli/typed.ts'
+import type { Work } from '#api/composition.ts'
+import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/library/library-progress-query.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import { absolutePath } from '#core/setting/setting-table.ts'
 
@@ -76,4 +77,76 @@ export const libraryList: Command = {
       await opened.close()
     }
   },
+}
+
+/** Opens what changing a library needs. */
+async function withLibrary(
+  input: CommandInput,
+  work: (parts: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
+): Promise<number> {
+  const opened = await openCommandDatabase(input, 'change')
+  try {
+    const library = chooseLibrary(await listLibraries(opened.database), input.words[0] as string, input.cwd)
+    const { openWork } = await import('#api/composition.ts')
+    const parts = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
+    try {
+      await work({ library, opened, work: parts })
+      return 0
+    } finally {
+      await parts.close()
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+export const libraryRemove: Command = {
+  name: 'library remove',
+  usage: '<library>',
+  summary: 'takes a library away; its files stay',
+  about:
+    'Takes the library of that name, id or folder away, with what is known of its books: metadata, progress, ratings. The files stay. It must be confirmed with --yes.',
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Confirms it.' }],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withLibrary(input, async ({ library, opened, work }) => {
+      const { libraries } = await getLibrarySummary(opened.database)
+      const books = count(libraries.find(({ path: place }) => place === library.path)?.books ?? 0, 'book')
+      if (input.flag('yes') !== 'true')
+        throw new CommandProblem(
+          `This takes away what is known of ${books} of "${printable(library.name)}". If that is meant: ${typed(`library remove ${quoted(input.words[0] as string)} --yes`)}`,
+        )
+      const { removeLibrary } = await import('#core/library/edit-library.ts')
+      await removeLibrary({ database: opened.database, scans: work.scans, dataFolder: opened.settings.dataFolder }, library.id)
+      input.out.line(`The library "${printable(library.name)}" is taken away; its files stay in ${printable(library.path)}.`)
+    }),
+}
+
+export const libraryEdit: Command = {
+  name: 'library edit',
+  usage: '<library>',
+  summary: 'changes name, folder or state of a library',
+  about: 'Changes the library of that name, id or folder. Where the folder has moved, what is known of its books goes with it.',
+  flags: [
+    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Its new name.' },
+    { name: 'folder', value: 'path', isSwitch: false, repeatable: false, about: 'Where its folder is now.' },
+    { name: 'active', isSwitch: true, repeatable: false, about: 'Whether it is scanned and shown: --active, or --no-active.' },
+  ],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withLibrary(input, async ({ library, opened, work }) => {
+      const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))
+      if (name === undefined && folder === undefined && active === undefined)
+        throw new CommandProblem('Say what is to change: --name, --folder, --active or --no-active.')
+      const { editLibrary } = await import('#core/library/edit-library.ts')
+      await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings }, library.id, {
+        ...(name !== undefined && { name }),
+        ...(folder !== undefined && { path: absolutePath(folder, input.cwd) }),
+        ...(active !== undefined && { isActive: active === 'true' }),
+      })
+      const [after] = (await listLibraries(opened.database)).filter(({ id }) => id === library.id)
+      if (after) input.out.line(`${printable(after.name)}  ${printable(after.path)}${after.isActive ? '' : '  not active'}`)
+    }),
 }

@@ -6,14 +6,13 @@ import { type DatabaseUse, openCommandDatabase } from '#api/cli/open-database.ts
 import { quoted, typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
-import { listPlugins } from '#core/plugin/plugin-store.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Permissions } from '#plugins/manifest/permissions.ts'
 
 /** Opens what the commands need; a running server sees every change with its next call of the plugin. */
-async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
+export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
   const { settings, log, stop } = input
   const opened = await openCommandDatabase({ settings, log, stop }, use)
   try {
@@ -45,17 +44,23 @@ async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: P
   }
 }
 
-/** The plugin that a person means by its name or id. @throws CommandProblem when there is none */
-async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPlugin> {
+/** The plugin that a person means by its name, the short one of those that come with the server, or its id. @throws CommandProblem when there is none */
+export async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPlugin> {
   const plugins = await host.list()
-  const found = plugins.find((plugin) => plugin.key === word || plugin.id === word)
-  if (found) return found
-  throw new CommandProblem(
-    `There is no plugin "${word}".${didYouMean(
+  const called = (fits: (plugin: InstalledPlugin) => boolean) => plugins.filter(fits)
+  const found = called(({ key, id }) => key === word || id === word)
+  const short = found.length > 0 ? found : called(({ key }) => key === `carrel.${word}`)
+  const last = short.length > 0 ? short : called(({ key }) => key.endsWith(`.${word}`))
+  if (last.length === 1) return last[0]!
+  const names = plugins.map(({ key }) => key)
+  if (last.length > 1) throw new CommandProblem(`More than one plugin is called "${word}": ${last.map(({ key }) => key).join(', ')}.`)
+  const near =
+    didYouMean(word, names) ||
+    didYouMean(
       word,
-      plugins.map(({ key }) => key),
-    )} All plugins: ${typed('plugin list')}`,
-  )
+      names.map((name) => name.slice(name.lastIndexOf('.') + 1)),
+    )
+  throw new CommandProblem(`There is no plugin "${printable(word)}".${near} All plugins: ${typed('plugin list')}`)
 }
 
 /** What a plugin asks for, a line each, in words for whoever has to agree. */
@@ -69,29 +74,6 @@ export function describePermissions(asked: Permissions): string[] {
     ...(asked.storageKB > 0 ? [`keeps up to ${asked.storageKB} KB`] : []),
     `${asked.heapMB} MB of memory, ${asked.cpuMs} ms of computing and ${asked.wallMs / 1000} s a call`,
   ]
-}
-
-export const pluginList: Command = {
-  name: 'plugin list',
-  usage: '',
-  summary: 'lists the plugins',
-  about: 'Lists the plugins: name, version, and whether they run.',
-  flags: [],
-  wordsMin: 0,
-  wordsMax: 0,
-  async run({ settings, log, stop, out }) {
-    const opened = await openCommandDatabase({ settings, log, stop }, 'look')
-    try {
-      const plugins = await listPlugins<InstalledPlugin>(opened.database)
-      for (const { key, version, state, stateReason, manifest } of plugins) {
-        out.line(`${key} ${version}  ${state}${stateReason ? ` (${printable(stateReason)})` : ''}  ${printable(manifest.summary)}`)
-      }
-      if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
-      return 0
-    } finally {
-      await opened.close()
-    }
-  },
 }
 
 /** The package that is named: a file, or one that comes with the server. */
@@ -112,7 +94,7 @@ export const pluginInstall: Command = {
   usage: '<file or name>',
   summary: 'installs a .plugin package, or one that comes with the server',
   about:
-    'Checks a .plugin package (a file, or the name of one that comes with the server, such as open-library), starts it once in its sandbox, and keeps it. It runs when somebody has agreed to what it asks for: with --yes at once, else over HTTP or by the same command again.',
+    'Checks a .plugin package (a file, or the name of one that comes with the server, such as open-library), starts it once in its sandbox, and keeps it. It runs when somebody has agreed to what it asks for: with --yes at once, else by plugin consent or over HTTP.',
   flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
   wordsMin: 1,
   wordsMax: 1,
@@ -147,26 +129,3 @@ export const pluginInstall: Command = {
     })
   },
 }
-
-const switching = (verb: 'enable' | 'disable'): Command => ({
-  name: `plugin ${verb}`,
-  usage: '<name>',
-  summary: verb === 'enable' ? 'lets a plugin run' : 'stops a plugin; what it keeps stays',
-  about:
-    verb === 'enable'
-      ? 'Lets a plugin run that was stopped. One in quarantine is reset first, over HTTP.'
-      : 'Stops a plugin. What it keeps stays, for when it is enabled again.',
-  flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
-  run: (input) =>
-    withPlugins(input, 'change', async (host) => {
-      const { id } = await choosePlugin(host, input.words[0] as string)
-      const plugin = await host.setEnabled(id, verb === 'enable')
-      input.out.line(`${plugin.key} is ${plugin.state}.`)
-      return 0
-    }),
-})
-
-export const pluginEnable = switching('enable')
-export const pluginDisable = switching('disable')

@@ -1,10 +1,12 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { printable } from '#api/cli/library-report.ts'
+import { type DatabaseUse, type OpenedDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
 import { askPassword } from '#api/cli/password-input.ts'
 import { typed } from '#api/cli/typed.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import { PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { ROLES, type Role } from '#core/account/permission.ts'
+import type { User } from '#core/account/user.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
@@ -16,12 +18,21 @@ const PASSWORD_FILE = {
   about: 'File whose first line is the password. Without it the password is read from a pipe or typed.',
 } as const
 
-async function withAccounts<T>(input: CommandInput, use: 'change' | 'make', work: (accounts: Accounts) => Promise<T>): Promise<T> {
+/** Who only looks signs nothing, and makes no key. */
+const UNUSED_KEY = 'no token is signed with this key'
+
+export async function openCommandAccounts(input: CommandInput, opened: OpenedDatabase, use: DatabaseUse): Promise<Accounts> {
+  const { database, settings } = opened
+  const key = use === 'look' ? UNUSED_KEY : (settings.tokenKey ?? (await tokenKey(settings.dataFolder)))
+  const { openAccounts } = await import('#core/account/accounts.ts')
+  return openAccounts({ database, settings, tokenKey: Buffer.from(key), log: input.log })
+}
+
+/** What is changed here a running server believes at most five seconds longer: so long it remembers who somebody is. */
+export async function withAccounts<T>(input: CommandInput, use: DatabaseUse, work: (accounts: Accounts) => Promise<T>): Promise<T> {
   const opened = await openCommandDatabase(input, use)
   try {
-    const key = input.settings.tokenKey ?? (await tokenKey(opened.settings.dataFolder))
-    const { openAccounts } = await import('#core/account/accounts.ts')
-    const accounts = openAccounts({ database: opened.database, settings: input.settings, tokenKey: Buffer.from(key), log: input.log })
+    const accounts = await openCommandAccounts(input, opened, use)
     try {
       return await work(accounts)
     } finally {
@@ -32,9 +43,29 @@ async function withAccounts<T>(input: CommandInput, use: 'change' | 'make', work
   }
 }
 
-function readRole(text: string | undefined): Role {
-  const role = ROLES.find((each) => each === (text ?? 'reader'))
-  if (!role) throw new CommandProblem(`--role must be one of ${ROLES.join(', ')}, not "${text}".${didYouMean(text!, ROLES)}`)
+const PAGE = 500
+
+export async function listAllUsers(accounts: Accounts): Promise<User[]> {
+  const found: User[] = []
+  for (;;) {
+    const { users } = await accounts.listUsers({ filter: {}, offset: found.length, limit: PAGE })
+    found.push(...users)
+    if (users.length < PAGE) return found
+  }
+}
+
+/** The user that is meant by name or e-mail address. @throws CommandProblem when there is none */
+export async function chooseUser(accounts: Accounts, login: string): Promise<User> {
+  const user = await accounts.findUser(login)
+  if (user) return user
+  const names = (await listAllUsers(accounts)).map((each) => each.username)
+  const none = names.length === 0 ? ` There are no users at all: ${typed('user add NAME')}` : ''
+  throw new CommandProblem(`There is no user "${printable(login)}".${didYouMean(login, names)}${none}`)
+}
+
+function readRole(text: string, what = '--role'): Role {
+  const role = ROLES.find((each) => each === text)
+  if (!role) throw new CommandProblem(`${what} must be one of ${ROLES.join(', ')}, not "${text}".${didYouMean(text, ROLES)}`)
   return role
 }
 
@@ -58,7 +89,7 @@ export const userAdd: Command = {
   wordsMax: 1,
   async run(input) {
     const username = input.words[0]!
-    const role = readRole(input.flag('role'))
+    const role = readRole(input.flag('role') ?? 'reader')
     const email = input.flag('email') ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
     const password = await askPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
     const user = await withAccounts(input, 'make', (accounts) => accounts.createUser({ username, email, password, role }, null))
@@ -82,14 +113,7 @@ export const userResetPassword: Command = {
     const login = input.words[0]!
     const password = await askPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
     await withAccounts(input, 'change', async (accounts) => {
-      const user = await accounts.findUser(login)
-      if (!user) {
-        const { users } = await accounts.listUsers({ filter: {}, offset: 0, limit: 500 })
-        const names = users.map((each) => each.username)
-        throw new CommandProblem(
-          `There is no user "${login}".${didYouMean(login, names)}${names.length === 0 ? ` There are no users at all: ${typed('user add NAME')}` : ''}`,
-        )
-      }
+      const user = await chooseUser(accounts, login)
       const revokeApiKeys = input.flag('revoke-api-keys') === 'true'
       const { apiKeysValid } = await accounts.editUser(user.id, { password, isActive: true, revokeApiKeys }, null)
       const keys =
@@ -98,4 +122,60 @@ export const userResetPassword: Command = {
     })
     return 0
   },
+}
+
+export const userList: Command = {
+  name: 'user list',
+  usage: '',
+  summary: 'lists the users',
+  about: 'Lists the users: name, e-mail address, role, and when they last signed in.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  run: (input) =>
+    withAccounts(input, 'look', async (accounts) => {
+      const users = await listAllUsers(accounts)
+      for (const { username, email, role, isActive, lastLoginAt } of users)
+        input.out.line(
+          `${username}  ${email}  ${role}${isActive ? '' : ', disabled'}  last signed in ${lastLoginAt?.slice(0, 10) ?? 'never'}`,
+        )
+      if (users.length === 0) input.out.line(`There is no user yet. Make one: ${typed('user add NAME --role admin')}`)
+      return 0
+    }),
+}
+
+export const userRemove: Command = {
+  name: 'user remove',
+  usage: '<name>',
+  summary: 'takes a user away, with progress, ratings and keys',
+  about:
+    'Takes a user away, known by name or e-mail address, with their reading progress, ratings and API keys. The last administrator stays.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withAccounts(input, 'change', async (accounts) => {
+      const user = await chooseUser(accounts, input.words[0] as string)
+      await accounts.removeUser(user.id, null)
+      input.out.line(`${user.username} is taken away.`)
+      return 0
+    }),
+}
+
+export const userRole: Command = {
+  name: 'user role',
+  usage: `<name> <${ROLES.join('|')}>`,
+  summary: 'gives a user another role',
+  about: 'Gives a user, known by name or e-mail address, another role. The last administrator stays one.',
+  flags: [],
+  wordsMin: 2,
+  wordsMax: 2,
+  run: (input) =>
+    withAccounts(input, 'change', async (accounts) => {
+      const role = readRole(input.words[1] as string, 'The role')
+      const user = await chooseUser(accounts, input.words[0] as string)
+      await accounts.editUser(user.id, { role }, null)
+      input.out.line(`${user.username} is ${role} now.`)
+      return 0
+    }),
 }

@@ -19,8 +19,8 @@ const HISTORY_MAX = 500
 type Call = { caller: Caller | null; services: Services; address: string }
 
 /** Checks every value before any is kept. @throws not_found, invalid_value with the path of the value */
-async function change(
-  call: Call,
+export async function changeChosen(
+  ground: Pick<Services, 'database' | 'templates'> & { userId: string; address: string },
   changes: readonly (Change & { path: string })[],
   reason: string | null | undefined,
 ): Promise<SettingRecord[]> {
@@ -31,14 +31,21 @@ async function change(
     if (value.length > setting.lengthMax) wrong(`has ${value.length} characters; ${setting.lengthMax} are allowed`)
     if (setting.kind === 'text' && value.trim() === '') wrong('must not be empty')
     if (setting.kind !== 'template') continue
-    const outline = await call.services.templates.read(value)
+    const outline = await ground.templates.read(value)
     if ('error' in outline) {
       const { message, line, column } = outline.error
       wrong(`is no template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
     }
   }
-  const { userId } = call.caller ?? refuse('unauthorized')
-  return await changeSettings(call.services.database, changes, { userId, reason: reason ?? null, address: call.address })
+  return await changeSettings(ground.database, changes, { userId: ground.userId, reason: reason ?? null, address: ground.address })
+}
+
+async function change(
+  { caller, services, address }: Call,
+  ...given: Parameters<typeof changeChosen> extends [unknown, ...infer Rest] ? Rest : never
+) {
+  const { userId } = caller ?? refuse('unauthorized')
+  return await changeChosen({ database: services.database, templates: services.templates, userId, address }, ...given)
 }
 
 const only = ([record]: SettingRecord[]): SettingRecord => record ?? refuse('not_found')

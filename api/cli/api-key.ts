@@ -1,0 +1,133 @@
+import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { printable } from '#api/cli/library-report.ts'
+import { typed } from '#api/cli/typed.ts'
+import { chooseUser, listAllUsers, withAccounts } from '#api/cli/user.ts'
+import type { Accounts } from '#core/account/accounts.ts'
+import type { ApiKey } from '#core/account/api-key.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { permissionsOf, type User } from '#core/account/user.ts'
+
+/** More than anybody may have. */
+const KEYS_MAX = 500
+
+/** The operator acts for the user: a key can do no more than whom it belongs to. */
+const callerOf = (user: User): Caller => ({
+  userId: user.id,
+  username: user.username,
+  role: user.role,
+  permissions: new Set(permissionsOf(user)),
+  via: 'token',
+})
+
+async function listKeys(accounts: Accounts, users: readonly User[]): Promise<{ key: ApiKey; user: User }[]> {
+  const found: { key: ApiKey; user: User }[] = []
+  for (const user of users) {
+    const { keys } = await accounts.listApiKeys(callerOf(user), { offset: 0, limit: KEYS_MAX })
+    for (const key of keys) found.push({ key, user })
+  }
+  return found
+}
+
+const day = (time: string | null, never: string) => time?.slice(0, 10) ?? never
+
+function describeState({ isActive, expiresAt }: ApiKey): string {
+  if (!isActive) return 'revoked'
+  if (expiresAt !== null && Date.parse(expiresAt) < Date.now()) return `ended ${day(expiresAt, '')}`
+  return expiresAt === null ? 'valid' : `valid until ${day(expiresAt, '')}`
+}
+
+/** A day is meant to its end. */
+function readEnd(text: string | undefined): string | null {
+  if (text === undefined) return null
+  const at = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T23:59:59Z` : text)
+  if (Number.isNaN(at)) throw new CommandProblem(`--expires is a day such as 2030-12-31, not "${printable(text)}".`)
+  return new Date(at).toISOString()
+}
+
+const create: Command = {
+  name: 'api-key create',
+  usage: '<user> <name>',
+  summary: 'makes an API key of a user',
+  about: 'Makes an API key of a user, known by name or e-mail address, and shows it, this one time. It may do what the user may, or less.',
+  flags: [
+    {
+      name: 'permissions',
+      value: 'list',
+      isSwitch: false,
+      repeatable: false,
+      about: 'What it may do, separated by commas, such as books-read,progress-write. Default: what the user may.',
+    },
+    { name: 'expires', value: 'day', isSwitch: false, repeatable: false, about: 'Last day of it, such as 2030-12-31. Default: none.' },
+  ],
+  wordsMin: 2,
+  wordsMax: 2,
+  async run(input) {
+    const [login, name] = input.words as [string, string]
+    const expiresAt = readEnd(input.flag('expires'))
+    const permissions = input
+      .flag('permissions')
+      ?.split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== '')
+    await withAccounts(input, 'change', async (accounts) => {
+      const user = await chooseUser(accounts, login)
+      const wanted = { name, expiresAt, ...(permissions && { permissions }) }
+      const made = await accounts.createApiKey(wanted, callerOf(user))
+      input.out.line(`Made the API key "${printable(made.name)}" of ${user.username}. It is shown this one time:`)
+      input.out.line(made.key)
+    })
+    return 0
+  },
+}
+
+const list: Command = {
+  name: 'api-key list',
+  usage: '[user]',
+  summary: 'lists the API keys, of one user or of all',
+  about: 'Lists the API keys: how each begins, its owner and name, whether it works, and when it was last used.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 1,
+  run: (input) =>
+    withAccounts(input, 'look', async (accounts) => {
+      const [login] = input.words
+      const users = login === undefined ? await listAllUsers(accounts) : [await chooseUser(accounts, login)]
+      const all = await listKeys(accounts, users)
+      for (const { key, user } of all)
+        input.out.line(
+          `${key.keyPrefix}  ${user.username}  ${printable(key.name)}  ${describeState(key)}, last used ${day(key.lastUsedAt, 'never')}`,
+        )
+      if (all.length === 0) input.out.line(`There is no API key yet. Make one: ${typed('api-key create USER NAME')}`)
+      return 0
+    }),
+}
+
+/** The key that is meant by its beginning, id or, where only one has it, name. @throws CommandProblem */
+function chooseKey(all: readonly { key: ApiKey; user: User }[], word: string): { key: ApiKey; user: User } {
+  const found = all.filter(
+    ({ key }) => key.id === word || key.keyPrefix === word || word.startsWith(`${key.keyPrefix}_`) || key.name === word,
+  )
+  if (found.length === 1) return found[0]!
+  const hint = `All keys: ${typed('api-key list')}`
+  if (found.length > 1) throw new CommandProblem(`More than one API key is called "${printable(word)}". Give how it begins. ${hint}`)
+  throw new CommandProblem(`There is no such API key. ${hint}`)
+}
+
+const revoke: Command = {
+  name: 'api-key revoke',
+  usage: '<key>',
+  summary: 'switches an API key off',
+  about: 'Switches an API key off, known by how it begins, by its id or its name. A running server refuses it within seconds.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input: CommandInput) =>
+    withAccounts(input, 'change', async (accounts) => {
+      const { key, user } = chooseKey(await listKeys(accounts, await listAllUsers(accounts)), input.words[0] as string)
+      await accounts.editApiKey(key.id, { isActive: false }, callerOf(user))
+      input.out.line(`The API key "${printable(key.name)}" of ${user.username} (${key.keyPrefix}) is revoked.`)
+      return 0
+    }),
+}
+
+export const apiKeyCommands: readonly Command[] = [create, list, revoke]

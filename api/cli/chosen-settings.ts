@@ -1,0 +1,107 @@
+import { type Command, CommandProblem } from '#api/cli/command.ts'
+import { printable } from '#api/cli/library-report.ts'
+import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { chooseUser, listAllUsers, openCommandAccounts } from '#api/cli/user.ts'
+import type { Accounts } from '#core/account/accounts.ts'
+import type { User } from '#core/account/user.ts'
+import { CHOSEN_SETTINGS } from '#core/setting/chosen-setting.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
+
+function checkKey(key: string): void {
+  const keys = CHOSEN_SETTINGS.map((setting) => setting.key)
+  if (!keys.includes(key))
+    throw new CommandProblem(`There is no setting "${printable(key)}".${didYouMean(key, keys)} There are: ${keys.join(', ')}.`)
+}
+
+const get: Command = {
+  name: 'settings get',
+  usage: '[key]',
+  summary: 'shows settings that are chosen while the server runs',
+  about: 'Shows the value of a setting that is chosen while the server runs, or all of them. Those of its start are flags and variables.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 1,
+  async run(input) {
+    const [key] = input.words
+    if (key !== undefined) checkKey(key)
+    const opened = await openCommandDatabase(input, 'look')
+    try {
+      const { readSetting } = await import('#core/setting/chosen-setting-store.ts')
+      // Alone it is for programs, and comes as it is.
+      if (key !== undefined) input.out.line(await readSetting(opened.database, key))
+      else
+        for (const setting of CHOSEN_SETTINGS)
+          input.out.line(`${setting.key}  ${printable(await readSetting(opened.database, setting.key))}`)
+      return 0
+    } finally {
+      await opened.close()
+    }
+  },
+}
+
+/** History tells who changed what: the user that is named, or the only administrator. */
+async function chooseAuthor(accounts: Accounts, login: string | undefined): Promise<User> {
+  const admins = (await listAllUsers(accounts)).filter(({ role, isActive }) => role === 'admin' && isActive)
+  const chosen = login === undefined ? null : await chooseUser(accounts, login)
+  if (chosen !== null && !admins.some(({ id }) => id === chosen.id))
+    throw new CommandProblem(`${chosen.username} is no administrator, who alone may change settings.`)
+  if (chosen !== null) return chosen
+  if (admins.length === 1) return admins[0]!
+  const names = admins.map(({ username }) => username).join(', ')
+  throw new CommandProblem(
+    names === '' ? 'There is no administrator yet, in whose name settings are changed.' : `Say in whose name, with --as: ${names}.`,
+  )
+}
+
+const set: Command = {
+  name: 'settings set',
+  usage: '<key> <value>',
+  summary: 'changes a setting that is chosen while the server runs',
+  about: 'Changes a setting that is chosen while the server runs, which goes by it at once. Its history names the administrator.',
+  flags: [
+    {
+      name: 'as',
+      value: 'user',
+      isSwitch: false,
+      repeatable: false,
+      about: 'In whose name; needed where there are several administrators.',
+    },
+    { name: 'reason', value: 'text', isSwitch: false, repeatable: false, about: 'Why, for the history.' },
+    { name: 'default', isSwitch: true, repeatable: false, about: 'Gives the setting back what it was at first; then no value is given.' },
+  ],
+  wordsMin: 1,
+  wordsMax: 2,
+  async run(input) {
+    const [key, value] = input.words as [string, string | undefined]
+    const toDefault = input.flag('default') === 'true'
+    checkKey(key)
+    if ((value === undefined) !== toDefault) throw new CommandProblem('Give a value, or --default without one.')
+    const opened = await openCommandDatabase(input, 'change')
+    try {
+      const accounts = await openCommandAccounts(input, opened, 'change')
+      const { userId } = await chooseAuthor(accounts, input.flag('as'))
+        .then(({ id }) => ({ userId: id }))
+        .finally(() => accounts.close())
+      const [{ openSupervisor }, { openTemplates }, { changeChosen }] = await Promise.all([
+        import('#plugins/isolate/supervisor.ts'),
+        import('#plugins/template/templates.ts'),
+        import('#api/routes/settings.ts'),
+      ])
+      const supervisor = openSupervisor({ log: input.log, spare: false })
+      try {
+        const ground = { database: opened.database, templates: openTemplates(supervisor) }
+        const reason = input.flag('reason') ?? 'By the command on the machine of the server'
+        const changes = [{ key, value: value ?? null, path: '/value' }]
+        const [record] = await changeChosen({ ...ground, userId, address: 'command line' }, changes, reason)
+        input.out.line(`${key}  ${printable(record?.value ?? '')}`)
+      } finally {
+        supervisor.close()
+      }
+      return 0
+    } finally {
+      await opened.close()
+    }
+  },
+}
+
+export const settingsCommands: readonly Command[] = [get, set]

@@ -1,0 +1,134 @@
+import { type Command, CommandProblem } from '#api/cli/command.ts'
+import { printable } from '#api/cli/library-report.ts'
+import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { choosePlugin, describePermissions, withPlugins } from '#api/cli/plugin.ts'
+import { typed } from '#api/cli/typed.ts'
+import { listPlugins, listVersions, type VersionRow } from '#core/plugin/plugin-store.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
+
+/** Versions that are newer than the one that runs and that nobody has agreed to yet, the newest first. */
+function waitingOf(plugin: InstalledPlugin, versions: readonly VersionRow[]): VersionRow[] {
+  const running = versions.find(({ id }) => id === plugin.runningVersionId)
+  return versions.filter(
+    ({ id, installedAt }) =>
+      id !== plugin.runningVersionId && id !== plugin.previousVersionId && (!running || installedAt > running.installedAt),
+  )
+}
+
+const list: Command = {
+  name: 'plugin list',
+  usage: '',
+  summary: 'lists the plugins, and versions that wait for consent',
+  about: 'Lists the plugins: name, version, whether they run, and versions that wait for consent.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  async run(input) {
+    const { out } = input
+    const opened = await openCommandDatabase(input, 'look')
+    try {
+      const plugins = await listPlugins<InstalledPlugin>(opened.database)
+      for (const plugin of plugins) {
+        const { key, version, state, stateReason, manifest } = plugin
+        out.line(`${key} ${version}  ${state}${stateReason ? ` (${printable(stateReason)})` : ''}  ${printable(manifest.summary)}`)
+        const [waiting] = waitingOf(plugin, await listVersions(opened.database, plugin.id))
+        if (waiting) out.line(`  ${waiting.version} waits for consent: ${typed(`plugin consent ${key}`)}`)
+      }
+      if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
+      return 0
+    } finally {
+      await opened.close()
+    }
+  },
+}
+
+const switching = (verb: 'enable' | 'disable'): Command => ({
+  name: `plugin ${verb}`,
+  usage: '<name>',
+  summary: verb === 'enable' ? 'lets a plugin run' : 'stops a plugin; what it keeps stays',
+  about:
+    verb === 'enable'
+      ? 'Lets a plugin run that was stopped. One in quarantine is reset first, over HTTP.'
+      : 'Stops a plugin. What it keeps stays, for when it is enabled again.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withPlugins(input, 'change', async (host) => {
+      const { id } = await choosePlugin(host, input.words[0] as string)
+      const plugin = await host.setEnabled(id, verb === 'enable')
+      input.out.line(`${plugin.key} is ${plugin.state}.`)
+      return 0
+    }),
+})
+
+/** @throws CommandProblem when none is called so */
+function chooseVersion(versions: readonly VersionRow[], word: string): VersionRow {
+  const found = versions.find(({ version, sha256 }) => version === word || sha256 === word)
+  if (found) return found
+  const names = versions.map(({ version }) => version)
+  throw new CommandProblem(`There is no version "${printable(word)}" of it.${didYouMean(word, names)} There are: ${names.join(', ')}.`)
+}
+
+const consent: Command = {
+  name: 'plugin consent',
+  usage: '<name> [version]',
+  summary: 'agrees to what a plugin asks for, and lets it run',
+  about: 'Agrees to what the version that waits asks for, which is shown, and lets it run. The newest one, unless another is given.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 2,
+  run: (input) =>
+    withPlugins(input, 'change', async (host) => {
+      const plugin = await choosePlugin(host, input.words[0] as string)
+      const versions = await host.versions(plugin.id)
+      const wanted = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
+      if (!wanted) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
+      const { permissionsOf } = await import('#plugins/manifest/permissions.ts')
+      const after = await host.consent(plugin.id, { sha256: wanted.sha256 })
+      input.out.line(`You have agreed that ${plugin.key} ${wanted.version}`)
+      for (const line of describePermissions(permissionsOf(wanted.manifest as Manifest))) input.out.line(`  ${printable(line)}`)
+      input.out.line(`It is ${after.state}.`)
+      return 0
+    }),
+}
+
+const rollback: Command = {
+  name: 'plugin rollback',
+  usage: '<name> [version]',
+  summary: 'runs the version of a plugin that ran before',
+  about: 'Runs the version of a plugin that ran before, or another one that is kept, with the data that it left.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 2,
+  run: (input) =>
+    withPlugins(input, 'change', async (host) => {
+      const plugin = await choosePlugin(host, input.words[0] as string)
+      const word = input.words[1]
+      const sha256 = word === undefined ? undefined : chooseVersion(await host.versions(plugin.id), word).sha256
+      const after = await host.rollBack(plugin.id, sha256 === undefined ? undefined : { sha256 })
+      input.out.line(`${after.key} ${after.version} is ${after.state}.`)
+      return 0
+    }),
+}
+
+const uninstall: Command = {
+  name: 'plugin uninstall',
+  usage: '<name>',
+  summary: 'takes a plugin away, with what it keeps',
+  about: 'Takes a plugin away, with its versions, configuration, credentials and what it keeps. To stop it only, disable it.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withPlugins(input, 'change', async (host) => {
+      const { id, key } = await choosePlugin(host, input.words[0] as string)
+      await host.uninstall(id)
+      input.out.line(`${key} is taken away.`)
+      return 0
+    }),
+}
+
+export const pluginStateCommands: readonly Command[] = [list, consent, switching('enable'), switching('disable'), rollback, uninstall]

@@ -67,7 +67,7 @@ export function findCommand(argv: readonly string[]): FoundCommand {
   const matching = commands.filter((command) => command.name.startsWith(`${leading[0]} `))
   if (asksHelp && matching.length > 0) return { command: matching, rest: line.slice(1), asksHelp }
   const within = matching.map((command) => command.name)
-  if (within.length > 0) throw new CommandProblem(`It is ${within.map((name) => typed(name)).join(' or ')}.${didYouMean(given, within)}`)
+  if (within.length > 0) throw new CommandProblem(`It is ${typed(within.join(' or '))}.${didYouMean(given, within)}`)
   throw new CommandProblem(
     `There is no command "${leading[0]}".${didYouMean(leading[0]!, names, typed('')) || didYouMean(given, names, typed(''))} All commands: ${typed('--help')}`,
   )

@@ -1,8 +1,10 @@
 import type { Knex } from 'knex'
 import t from 'tap'
+import { jsonChunks } from '#api/http/json-chunks.ts'
+import { shownBooks } from '#api/routes/shown-books.ts'
+import type { Services } from '#api/services.ts'
 import { listBooks } from '#core/book/book-query.ts'
 import { lockBooks, patchBooks } from '#core/book/edit-metadata.ts'
-import { fullBooks } from '#core/book/metadata-query.ts'
 import { changeSeriesNames } from '#core/series/edit-metadata.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -90,21 +92,23 @@ t.test('many records with large metadata', async (t) => {
   await t.test('are shown in slices', async (t) => {
     const { items } = await listBooks(database, caller, { filter: {}, sort: null, offset: 0, limit: 500 })
     t.equal(items.length, BOOKS)
-    let full: Awaited<ReturnType<typeof fullBooks>> = []
+    const services = { database, settings: { compatibility: { legacyNames: false } } } as Services
+    const chunks: Buffer[] = []
     let most = 0
     const note = (rows: unknown) => {
       if (Array.isArray((rows as { rows?: unknown[] })?.rows)) most = Math.max(most, (rows as { rows: unknown[] }).rows.length)
     }
     database.on('query-response', note)
     const turns = await turnsDuring(async () => {
-      full = await fullBooks(database, caller, items)
+      for await (const chunk of jsonChunks(shownBooks({ services, caller }, items, { full: true }))) chunks.push(chunk)
     })
     database.off('query-response', note)
+    const full = JSON.parse(Buffer.concat(chunks).toString()) as { id: string; metadata: { summary: string } }[]
     t.same(
       full.map(({ id }) => id),
       items.map(({ id }) => id),
     )
-    t.equal((full.at(-1)?.metadata as { summary?: string } | undefined)?.summary, SUMMARY)
+    t.equal(full.at(-1)?.metadata.summary, SUMMARY)
     t.ok(most > 0 && most <= 20, `at most ${most} records at once`)
     t.ok(turns >= BOOKS / 20, `${turns} turns of others`)
   })

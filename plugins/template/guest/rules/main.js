@@ -45,6 +45,7 @@
 
   // ../../../../core/metadata/limits.ts
   var NAME_LENGTH_MAX = 500;
+  var LIST_LENGTH_MAX = 32 * 1024;
   var CUSTOM_BYTES_MAX = 64 * 1024;
 
   // ../../../../core/library/title-rewriting.ts

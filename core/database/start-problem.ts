@@ -15,6 +15,20 @@ export const describeFullDisk = (folder: string): string => `The disk that holds
 export function describeLastWords(folder: string, lines: readonly string[], reason: string): string {
   const text = lines.join('\n')
   if (/No space left on device|Disk quota exceeded/.test(text)) return describeFullDisk(folder)
-  const words = /^.*\b(?:FATAL|PANIC|ERROR): +(.*)$/m.exec(text)?.[1] ?? /^\S*(?:postgres|initdb): (?:error: )?(.*)$/m.exec(text)?.[1]
+  const said = text.split('\n')
+  const words = said.map(severeWordsOf).find((found) => found !== null) ?? said.map(plainWordsOf).find((found) => found !== null)
   return `${words ? `It says: ${words}` : `It says nothing, but ${reason}`}. All that it writes stands in the log with --log-level debug.`
+}
+
+/** What stands behind the level that the server gave a line; null where there is none, or a harmless one. */
+function severeWordsOf(line: string): string | null {
+  const level = /\b(?:FATAL|PANIC|ERROR): /.exec(line)
+  return level && line.slice(level.index + level[0].length).trimStart()
+}
+
+/** What a program of PostgreSQL says under its own name. */
+function plainWordsOf(line: string): string | null {
+  const [name = '', ...rest] = line.split(': ')
+  if (rest.length === 0 || name.includes(' ') || !/(?:postgres|initdb)$/.test(name)) return null
+  return rest.slice(rest[0] === 'error' ? 1 : 0).join(': ')
 }

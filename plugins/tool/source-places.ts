@@ -30,6 +30,11 @@ export function openPlaces(text: string, map: string): (at: number) => Place | n
 }
 
 /** The package that a file was installed with; null for what the author has written. */
-export const packageOf = (file: string): string | null => /.*(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? null
+export function packageOf(file: string): string | null {
+  const names = file.split('/')
+  const at = names.lastIndexOf('node_modules') + 1
+  if (at === 0 || at === names.length) return null
+  return names.slice(at, at + (names[at]?.startsWith('@') ? 2 : 1)).join('/')
+}
 
 export const spelled = ({ file, line }: Place): string => `${file}:${line}`

@@ -8,6 +8,8 @@ export interface Flag {
   repeatable: boolean
   /** A switch that is documented as `on, off`: the next word is its value when it is one of these. */
   takesWord?: boolean
+  /** A switch that may carry more than on or off, as in `--inspect=9300`; its command checks it. */
+  takesValue?: boolean
 }
 
 export interface SplitFlags {
@@ -54,7 +56,7 @@ export function splitFlags(argv: readonly string[], flags: readonly Flag[]): Spl
     } else if (flag!.isSwitch) {
       const next = value ?? (flag!.takesWord && isOnOff(argv[i + 1]) ? argv[++i] : 'true')
       add(flag!, isOnOff(next) ? String(ON.test(next)) : next!)
-      if (!isOnOff(next) && !flag!.takesWord) found.mistakes.push(`--${name} must be on or off, not "${next}".`)
+      if (!isOnOff(next) && !flag!.takesWord && !flag!.takesValue) found.mistakes.push(`--${name} must be on or off, not "${next}".`)
     } else if (value !== undefined) add(flag!, value)
     else if (i + 1 < argv.length && !argv[i + 1]!.startsWith('--')) add(flag!, argv[++i]!)
     else found.mistakes.push(`--${name} needs a value.`)

@@ -29,6 +29,7 @@ export const dev: Command = {
     { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Of the page; a free one unless given.' },
     {
       name: 'inspect',
+      takesValue: true,
       isSwitch: true,
       repeatable: false,
       about: `Lets a debugger in, such as that of Chrome: breakpoints in your own source. On port ${INSPECT_PORT} unless one follows. While a debugger is there no time limit holds; that of memory does.`,

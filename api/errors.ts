@@ -88,6 +88,11 @@ const READ_ONLY: Fault = {
 }
 const DELETED: Fault = { code: 'conflict', message: 'Something this refers to was deleted at the same moment. Nothing was changed.' }
 
+/** disk_full of PostgreSQL, and what the operating system says. */
+export const FULL_CODES = /^(?:53100|ENOSPC|EDQUOT)$/
+/** connection_exception; shutdown, crash, start and disconnection of the server; io_error */
+export const LOST_CODES = /^(?:08\w{3}|57P\w{2}|58030)$/
+
 /**
  * What the code of an error from below means to a client: of PostgreSQL (its manual, appendix A; the first two characters are the class)
  * and of the operating system. The first that fits counts; what fits none is a bug of ours.
@@ -97,16 +102,14 @@ const FAULTS: readonly (readonly [codes: RegExp, fault: Fault])[] = [
   [/^(?:40P01|40001|55P03)$/, MET],
   // foreign_key_violation
   [/^23503$/, DELETED],
-  // disk_full
-  [/^(?:53100|ENOSPC|EDQUOT)$/, FULL],
+  [FULL_CODES, FULL],
   // The rest of insufficient_resources: too_many_connections, out_of_memory, configuration_limit_exceeded.
   [/^(?:53\w{3}|EMFILE|ENFILE|ENOMEM)$/, CROWDED],
   // query_canceled: by the limit of the connection, or by an administrator
   [/^57014$/, TOO_LONG],
   // read_only_sql_transaction: a standby, or an administrator who stopped changes
   [/^25006$/, READ_ONLY],
-  // connection_exception; shutdown, crash, start and disconnection of the server; io_error
-  [/^(?:08\w{3}|57P\w{2}|58030)$/, LOST],
+  [LOST_CODES, LOST],
   [/^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTCONN)$/, LOST],
 ]
 

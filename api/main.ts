@@ -4,7 +4,7 @@ import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { commands, findCommand, isPath } from '#api/cli/commands.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { openLogger } from '#api/cli/logger.ts'
-import { type House, houseFaultOf, quieten } from '#api/cli/quiet-log.ts'
+import { faultBelowOf, type Place, quieten } from '#api/cli/quiet-log.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { explainTaken, typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/version.ts'
@@ -24,7 +24,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const stop = new AbortController()
 let stoppedAt = 0
 /** What the sentences about faults name, once the settings are read. */
-let house: House | null = null
+let place: Place | null = null
 
 function askToStop(): void {
   const now = Date.now()
@@ -92,7 +92,7 @@ async function run(argv: readonly string[]): Promise<number> {
     serves ? settings.log : { ...settings.log, level: settings.log.level === 'info' ? 'warn' : settings.log.level },
     (line) => (serves ? out.write(line) : process.stderr.write(line)),
   )
-  house = settings
+  place = settings
   const log = quieten(writeLog, settings)
   return await command!.run({
     settings,
@@ -126,7 +126,7 @@ setTimeout(() => process.exit(), 2_000).unref()
 
 function describeUnexpected(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const fault = house && houseFaultOf(error, '', house)
+  const fault = place && faultBelowOf(error, '', place)
   if (fault) return fault.message
   return `${error.message}\n\nIf this message does not say what to do, run: ${typed('doctor')}\n${error.stack ?? ''}`
 }

@@ -84,7 +84,7 @@ async function chooseRepository(repositories: Repositories, word: string): Promi
 
 const day = (date: Date | null) => date?.toISOString().slice(0, 10) ?? 'never'
 
-/** @param way how requests leave the house; another in tests */
+/** @param way how requests go out; another in tests */
 export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] => [
   {
     name: 'plugin repository add',

@@ -1,26 +1,24 @@
+import { FULL_CODES, LOST_CODES } from '#api/errors.ts'
 import { describeFullDisk } from '#core/database/start-problem.ts'
 import type { Log } from '#core/log.ts'
 
-/** A fault of the house (no database, no space) meets everything that runs; a line this often says as much as hundreds. */
+/** A fault below the server (no database, no space) meets everything that runs; a line this often says as much as hundreds. */
 const REPEAT_MS = 30_000
 
 /** A fault that is no bug: what it is, and what to do. */
-export interface HouseFault {
+export interface FaultBelow {
   name: 'database_away' | 'disk_full' | 'no_connections'
   message: string
 }
 
-/** How the house is built, for the sentences. */
-export interface House {
+/** Where the server keeps its things, for the sentences. */
+export interface Place {
   dataFolder: string
   /** Null for the embedded PostgreSQL. */
   databaseUrl: string | null
 }
 
-const FULL = /^(?:53100|ENOSPC|EDQUOT)$/
 const CROWDED = /^53[2-4]\w\w$/
-/** connection_exception; shutdown, crash and start of the server; io_error */
-const AWAY = /^(?:08\w{3}|57P\w{2}|58030)$/
 const NETWORK = /^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT)$/
 /** Errors of pg and of the pool that carry no code. */
 const AWAY_WORDS =
@@ -29,44 +27,44 @@ const FULL_WORDS = /No space left on device|could not extend file/
 /** As much of the end of a message as the words above; before it stands the statement. */
 const WORDS_LENGTH = 300
 
-/** The fault of the house that an error comes from, or null when it is something else. */
-export function houseFaultOf(error: unknown, message: string, house: House): HouseFault | null {
+/** The fault below the server that an error comes from, or null when it is something else. */
+export function faultBelowOf(error: unknown, message: string, place: Place): FaultBelow | null {
   const found = (typeof error === 'object' && error !== null ? error : {}) as NodeJS.ErrnoException
   const code = typeof found.code === 'string' ? found.code : ''
   // The pool tells what it met as text.
   const fromPool = message.startsWith('database: ')
   const words = fromPool ? message : String(found.message ?? '').slice(-WORDS_LENGTH)
-  if (FULL.test(code) || FULL_WORDS.test(words)) return { name: 'disk_full', message: describeFullDisk(placeOf(found, house)) }
+  if (FULL_CODES.test(code) || FULL_WORDS.test(words)) return { name: 'disk_full', message: describeFullDisk(placeOf(found, place)) }
   if (CROWDED.test(code))
     return {
       name: 'no_connections',
       message: 'The database has no connection or memory left. Give it more (max_connections), or less to do.',
     }
   const isAway =
-    AWAY.test(code) ||
+    LOST_CODES.test(code) ||
     AWAY_WORDS.test(words) ||
-    (NETWORK.test(code) && isOfDatabase(found, house)) ||
+    (NETWORK.test(code) && isOfDatabase(found, place)) ||
     (fromPool && /connect E[A-Z]+/.test(words))
-  return isAway ? { name: 'database_away', message: describeAway(house) } : null
+  return isAway ? { name: 'database_away', message: describeAway(place) } : null
 }
 
 /** A path that stands in the error, else the data folder, where nearly everything is written. */
-function placeOf(error: NodeJS.ErrnoException, { dataFolder, databaseUrl }: House): string {
+function placeOf(error: NodeJS.ErrnoException, { dataFolder, databaseUrl }: Place): string {
   if (error.code === '53100' && databaseUrl !== null) return `the database ${addressOf(databaseUrl)}`
   return typeof error.path === 'string' ? error.path : dataFolder
 }
 
 /** Plugins and sign-in talk to others, whose silence is not that of the database. */
-function isOfDatabase(error: unknown, house: House): boolean {
+function isOfDatabase(error: unknown, place: Place): boolean {
   const { stack, address, port, errors } = error as { stack?: string; address?: unknown; port?: unknown; errors?: unknown }
   // Of a name with several addresses.
-  if (Array.isArray(errors) && errors.length > 0) return errors.every((each) => isOfDatabase(each, house))
+  if (Array.isArray(errors) && errors.length > 0) return errors.every((each) => isOfDatabase(each, place))
   if (/[\\/]node_modules[\\/](?:pg|pg-pool|knex|tarn)[\\/]/.test(stack ?? '') || String(address).includes('.s.PGSQL.')) return true
-  if (house.databaseUrl === null || !URL.canParse(house.databaseUrl)) return false
-  return Number(port) === Number(new URL(house.databaseUrl).port || 5432)
+  if (place.databaseUrl === null || !URL.canParse(place.databaseUrl)) return false
+  return Number(port) === Number(new URL(place.databaseUrl).port || 5432)
 }
 
-function describeAway({ databaseUrl }: House): string {
+function describeAway({ databaseUrl }: Place): string {
   if (databaseUrl === null)
     return 'The embedded PostgreSQL does not answer. It is tried again by itself; if this goes on, start the server anew.'
   return `The database ${addressOf(databaseUrl)} (DATABASE_URL) does not answer. Start it, or mend the way to it; it is tried again by itself.`
@@ -78,12 +76,12 @@ export function addressOf(databaseUrl: string): string {
   return url ? `${url.host || url.searchParams.get('host') || 'localhost'}${url.pathname}` : 'of DATABASE_URL'
 }
 
-/** Makes one line out of all that a fault of the house causes, at most every 30 s; what was met stands in the log at debug. */
-export function quieten(log: Log, house: House, now: () => number = Date.now): Log {
+/** Makes one line out of all that a fault below the server causes, at most every 30 s; what was met stands in the log at debug. */
+export function quieten(log: Log, place: Place, now: () => number = Date.now): Log {
   const told = new Map<string, { at: number; unsaid: number }>()
   const at = (level: 'warn' | 'error') => (fields: object, message: string) => {
     const { err, error } = fields as { err?: unknown; error?: unknown }
-    const fault = houseFaultOf(err ?? error, message, house)
+    const fault = faultBelowOf(err ?? error, message, place)
     if (fault === null) return log[level](fields, message)
     log.debug(fields, message)
     const before = told.get(fault.name)

@@ -93,16 +93,18 @@ function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Cal
 
 export type BookSort = Sort<BookSortField>
 
+const termsOf = ({ field, direction }: BookSort): OrderTerm[] => BOOK_ORDER[field](direction === 'asc' ? 'ASC' : 'DESC')
+
 /** Books of another order of their own, in the order that a client asks for. @param matching selects their ids */
 export function sortedBooks(
   database: Knex,
   caller: Caller,
   matching: Knex.QueryBuilder,
-  { field, direction }: BookSort,
+  sort: BookSort,
 ): Pick<Parameters<typeof pageOfIds>[1], 'matching' | 'order'> {
   const books = database('books').whereIn('books.id', matching).select('books.id')
-  joinForSort(books, field, caller)
-  return { matching: books, order: { terms: BOOK_ORDER[field](direction === 'asc' ? 'ASC' : 'DESC') } }
+  joinForSort(books, sort.field, caller)
+  return { matching: books, order: { terms: termsOf(sort) } }
 }
 
 const DEFAULT_SORT: BookSort = { field: 'title', direction: 'asc' }
@@ -137,7 +139,7 @@ export async function listBooks(
   const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(filter, caller)).select('books.id')
   const sort = list.sort ?? DEFAULT_SORT
   joinForSort(matching, sort.field, caller)
-  const terms = BOOK_ORDER[sort.field](sort.direction === 'asc' ? 'ASC' : 'DESC')
+  const terms = termsOf(sort)
   const order = list.sort === null && filter.search ? rankedOrder('book', filter.search, terms) : { terms }
   return await pageOfBooks(database, caller, {
     matching,
@@ -238,19 +240,18 @@ export async function listSeriesBooks(
 ): Promise<Book[]> {
   const found = await database('series').where('series.id', series.seriesId).modify(visibleTo(caller, 'series.id')).first('id')
   if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
-  const limit = series.limit ?? SERIES_BOOKS_MAX + 1
-  const matching = database('books')
-    .modify(matches({ seriesId: series.seriesId, includeDeleted: series.includeDeleted }, caller))
-    .select('books.id')
-  const ordered = series.sort ? sortedBooks(database, caller, matching, series.sort) : { matching, order: { terms: READING_TERMS } }
-  const { items } = await pageOfBooks(database, caller, { ...ordered, offset: 0, limit })
-  if (items.length > SERIES_BOOKS_MAX) {
+  const { seriesId, includeDeleted, sort, limit = SERIES_BOOKS_MAX + 1 } = series
+  const query = selectBooks(database, caller).modify(matches({ seriesId, includeDeleted }, caller)).limit(limit)
+  // What the other fields need is selected already.
+  if (sort?.field === 'released') joinForSort(query, 'released', caller)
+  const rows = (await query.orderByRaw((sort ? termsOf(sort) : READING_TERMS).join(', '))) as BookRow[]
+  if (rows.length > SERIES_BOOKS_MAX) {
     refuse(
       'invalid_value',
       `This series holds more than ${SERIES_BOOKS_MAX} books: take a limit, or read them with /api/v1/books?seriesId=${series.seriesId}.`,
     )
   }
-  return items
+  return rows.map(bookOf)
 }
 
 /** The books before and after this one in its series, in reading order; deleted ones are stepped over. */

@@ -26,9 +26,6 @@ export async function getHeldBook(database: Knex, caller: Caller, id: string): P
 
 export type FullBook = Book & { genres: Named[]; tags: Named[]; metadata: FullBookMetadata }
 
-/** Each may have a quarter of a megabyte of metadata: as many of the largest are read and shown within some ten milliseconds. */
-export const FULL_AT_ONCE = 10
-
 /** Books with all that is known of them, by three statements. The caller of this has already decided that they are visible. @param books at most {@link FULL_AT_ONCE} */
 export async function fullBooks(database: Knex, caller: Caller, books: readonly Book[]): Promise<FullBook[]> {
   const ids = books.map(({ id }) => id)

@@ -13,6 +13,9 @@ export const ALTERNATE_TITLES_MAX = 50
 /** JSON text of `customMetadata`: a page of facts, not a file. */
 export const CUSTOM_BYTES_MAX = 64 * 1024
 
+/** Full records that are read and shown at once: each may have a quarter of a megabyte, and ten of those are a matter of some ten milliseconds. */
+export const FULL_AT_ONCE = 10
+
 /** The first entries of a list, as many as a record holds. */
 export function fittingList<Entry>(list: readonly Entry[]): Entry[] {
   let length = '[]'.length

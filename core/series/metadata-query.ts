@@ -29,9 +29,6 @@ export async function getHeldSeries(database: Knex, caller: Caller, seriesId: st
   return (await readHoldings(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
 }
 
-/** Each may have a quarter of a megabyte of metadata: as many of the largest are read and shown within some ten milliseconds. */
-export const FULL_AT_ONCE = 10
-
 /**
  * All that is known of series beside their records, by seven statements. The caller of this has decided that they are visible.
  * @param ids at most {@link FULL_AT_ONCE}

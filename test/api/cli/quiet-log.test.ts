@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
-import { addressOf, houseFaultOf, quieten } from '#api/cli/quiet-log.ts'
+import { addressOf, faultBelowOf, quieten } from '#api/cli/quiet-log.ts'
 import type { Log } from '#core/log.ts'
 import { makeRoom, root, runCommand, spawnCarrel, startCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -12,10 +12,10 @@ import { openOwnPostgres } from '#test/support/own-postgres.ts'
 
 t.setTimeout(300_000)
 
-const HOUSE = { dataFolder: '/srv/data', databaseUrl: 'postgresql://me:secret@db.example.org:6000/books' }
+const PLACE = { dataFolder: '/srv/data', databaseUrl: 'postgresql://me:secret@db.example.org:6000/books' }
 const errorOf = (fields: object, message = '') => Object.assign(new Error(message), fields)
 
-t.test('what a fault of the house is', async (t) => {
+t.test('what a fault below the server is', async (t) => {
   const cases: [error: unknown, name: string | null][] = [
     [errorOf({ code: '57P01' }), 'database_away'],
     [errorOf({}, 'SELECT 1 - Connection terminated unexpectedly'), 'database_away'],
@@ -29,10 +29,10 @@ t.test('what a fault of the house is', async (t) => {
     [new TypeError('x is not a function'), null],
     [undefined, null],
   ]
-  for (const [error, name] of cases) t.equal(houseFaultOf(error, 'Something failed', HOUSE)?.name ?? null, name, String(error))
+  for (const [error, name] of cases) t.equal(faultBelowOf(error, 'Something failed', PLACE)?.name ?? null, name, String(error))
   const pool = 'database: Acquire connection error: Error: connect ECONNREFUSED 127.0.0.1:6000'
-  t.match(houseFaultOf(undefined, pool, HOUSE), { name: 'database_away', message: /db\.example\.org:6000\/books .*Start it/ })
-  t.equal(addressOf(HOUSE.databaseUrl), 'db.example.org:6000/books', 'neither name nor password')
+  t.match(faultBelowOf(undefined, pool, PLACE), { name: 'database_away', message: /db\.example\.org:6000\/books .*Start it/ })
+  t.equal(addressOf(PLACE.databaseUrl), 'db.example.org:6000/books', 'neither name nor password')
 })
 
 t.test('a line for each fault, again after 30 s; the rest as it is', async (t) => {
@@ -40,7 +40,7 @@ t.test('a line for each fault, again after 30 s; the rest as it is', async (t) =
   const write = (level: string) => (fields: object, message: string) => void written.push(`${level} ${message} ${JSON.stringify(fields)}`)
   const loud: Log = { debug: () => {}, info: write('info'), warn: write('warn'), error: write('error') }
   let now = 0
-  const log = quieten(loud, HOUSE, () => now)
+  const log = quieten(loud, PLACE, () => now)
   for (; now <= 31_000; now += 1_000) {
     log.error({ err: errorOf({ code: '57P01' }) }, 'A task failed')
     log.warn({ error: errorOf({ code: 'ENOSPC' }) }, 'A cover was not written')

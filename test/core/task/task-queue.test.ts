@@ -154,8 +154,9 @@ t.test('cancelling stops waiting and running tasks, on any node', async (t) => {
 
   await until(() => running.length === 3)
   t.ok((await here.cancelAll({ type: 'analyze_book', libraryId })) >= 1)
-  await until(() => aborted.length >= 2)
-  t.equal((await getTask(database, waiting.taskId)).status, 'cancelled')
+  // It may have begun in the place of the first, and then has to end.
+  await until(async () => (await getTask(database, waiting.taskId)).status === 'cancelled')
+  t.ok(aborted.length >= 2)
   t.not((await getTask(database, foreign.taskId)).status, 'cancelled')
   t.equal((await listTasks(database, { status: 'failed', limit: 10 })).length, 0, 'a cancelled run is no failure')
 
@@ -329,7 +330,8 @@ t.test('a node that loses its connection keeps what it runs', { timeout: 240_000
   finish()
   await until(async () => (await getTask(database, taskId)).status === 'completed')
   t.match(await getTask(database, taskId), { result: { fine: true } })
-  t.same(await database('task_runs').pluck('task_id'), [])
+  // The run is forgotten after its task is completed.
+  await until(async () => (await database('task_runs').pluck('task_id')).length === 0)
 })
 
 t.test('a cancelled run that is slow to end does not stand in for its retry', async (t) => {

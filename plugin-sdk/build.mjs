@@ -47,7 +47,7 @@ export async function buildKit(out) {
     metafile: true,
     logLevel: 'silent',
   })
-  await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), await licencesOf(Object.keys(metafile.inputs)))
+  await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), await licensesOf(Object.keys(metafile.inputs), 'html.js and xml.js'))
 
   // The compiler drops references to files that it does not emit.
   await copyFile(path.join(kit, 'globals.d.ts'), path.join(out, 'globals.d.ts'))
@@ -58,21 +58,22 @@ export async function buildKit(out) {
 }
 
 /**
- * What the licences of the parsers ask to be given along with them.
+ * What the licenses of bundled packages ask to be given along with them.
  * @param {string[]} inputs files that went into the bundles, relative to the root
+ * @param {string} bundles what they went into, for people
  */
-async function licencesOf(inputs) {
+export async function licensesOf(inputs, bundles) {
   const folders = new Set(inputs.map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? ''))
   folders.delete('')
   const texts = []
   for (const folder of [...folders].sort()) {
     const { name, version, license } = JSON.parse(await readFile(path.join(root, folder, 'package.json'), 'utf8'))
     const file = (await readdir(path.join(root, folder))).find((one) => /^licen[cs]e(\.(md|txt))?$/i.test(one))
-    if (file === undefined && typeof license !== 'string') throw new Error(`${name} has no licence that could be given along.`)
-    const text = file === undefined ? `Licence: ${license}` : (await readFile(path.join(root, folder, file), 'utf8')).trim()
+    if (file === undefined && typeof license !== 'string') throw new Error(`${name} has no license that could be given along.`)
+    const text = file === undefined ? `License: ${license}` : (await readFile(path.join(root, folder, file), 'utf8')).trim()
     texts.push(`${name} ${version} (${license})\n\n${text}\n`)
   }
-  return `Parts of html.js and xml.js are work of others:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
+  return `Parts of ${bundles} are work of others:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

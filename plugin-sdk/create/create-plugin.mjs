@@ -12,8 +12,13 @@ const templates = path.join(here, 'templates')
 const SHARED = '_all'
 /** Keeps tools that look through this folder (compilers, linters, npm) away from what is no code here yet. */
 const ENDING = '.template'
-/** In the checkout; the tools are not published. */
+/** Where this program stands in a checkout: its tool and SDK are used as they are then, and nothing has to be installed for `npm test`. */
 const checkout = path.resolve(here, '..', '..')
+const isCheckout = fs.existsSync(path.join(checkout, 'plugins', 'tool', 'carrel-plugin.mjs'))
+/** The sandbox that plugins are tested in is built for this one and newer ones. Where another is used, and npm has one for the system, it is brought. */
+const NEEDED_NODE = 24
+const BROUGHT_NODE = '24.21.0'
+const BROUGHT_FOR = ['linux-x64', 'linux-arm64']
 
 const NAMES = /** @type {const} */ (['metadata-json-api', 'metadata-html', 'recommendations', 'blank'])
 const ABOUT = {
@@ -22,6 +27,11 @@ const ABOUT = {
   recommendations: 'recommends what to read next, from what a reader has',
   blank: 'one function, and nothing else',
 }
+
+const isNodeOld = Number(process.versions.node.split('.')[0]) < NEEDED_NODE
+const system = `${process.platform}-${process.arch}`
+/** In `node_modules/.bin`, where the scripts of the plugin find it before any other. */
+const brought = BROUGHT_FOR.includes(system) ? { [`node-${system}`]: BROUGHT_NODE } : null
 
 /** Words with hyphens between them, as npm and manifests take them. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
@@ -61,7 +71,7 @@ function main() {
       .split('-')
       .map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
       .join(' '),
-    carrel: slashes(path.relative(folder, checkout)),
+    ...(isCheckout ? ofCheckout(slashes(path.relative(folder, checkout))) : ofPackages()),
   }
   for (const source of [SHARED, template]) copy(path.join(templates, source), folder, words)
   const shown = path.relative(process.cwd(), folder) || '.'
@@ -70,17 +80,39 @@ function main() {
       `${words.title} stands in ${shown}. What next:`,
       '',
       `  cd ${shown}`,
+      ...(isCheckout ? [] : ['  npm install               the SDK, the tool and the compiler']),
       '  npm test                  your tests, and what every plugin must stand',
       '  npm run dev               try it on a page, and look at what it does',
-      '  npm run pack              make the .plugin package',
+      '  npm run pack              make the .plugin package, for a server to install',
       '',
-      'For types in your editor build the SDK once, and install it:',
-      '',
-      `  (cd ${words.carrel} && npm run sdk)`,
-      '  npm install',
-      '',
+      ...(isCheckout
+        ? [
+            'For types in your editor build the SDK once, and install it:',
+            '',
+            `  (cd ${words.checkout} && npm run sdk)`,
+            '  npm install',
+            '',
+          ]
+        : []),
     ].join('\n'),
   )
+  if (!isCheckout && isNodeOld && brought === null)
+    process.stderr.write(`Install Node ${NEEDED_NODE} before: this is ${process.versions.node}, on which the tool does not run.\n`)
+}
+
+/** How the scripts of a plugin start the tool, and where npm finds what they need. @param {string} folder of the checkout */
+const ofCheckout = (folder) => ({
+  checkout: folder,
+  tool: `node ${folder}/plugins/tool/carrel-plugin.mjs`,
+  packages: `"@carrel/plugin-sdk": "file:${folder}/plugin-sdk"`,
+})
+
+/** All three packages are released together, with the same version. */
+function ofPackages() {
+  const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'))
+  const packages = { '@carrel/plugin-sdk': `^${version}`, '@carrel/plugin-tool': `^${version}`, ...(isNodeOld && brought) }
+  const lines = Object.entries(packages).map(([name, wanted]) => `"${name}": "${wanted}"`)
+  return { checkout: '', tool: 'carrel-plugin', packages: lines.join(',\n    ') }
 }
 
 function read() {

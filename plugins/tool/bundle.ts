@@ -16,6 +16,7 @@ export interface Bundle {
 }
 
 const KIT = '@carrel/plugin-sdk'
+/** In a checkout its sources; beside the tool where both were installed. */
 const sources = fileURLToPath(new URL('../../plugin-sdk', import.meta.url))
 
 /** Standard modules of Node that people reach for; the message about them says more than "not found". */
@@ -44,7 +45,7 @@ export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry
   }) satisfies esbuild.BuildOptions
 
 /**
- * The SDK as the author has installed it, or that of this checkout where it is not installed or not built. Under a name of its own: where it lies must
+ * The SDK as the author has installed it, or that of a checkout where it is not installed or not built. Under a name of its own: where it lies must
  * not be told by the bundle, which would be another one on every machine.
  */
 export const theKit: esbuild.Plugin = {
@@ -61,7 +62,11 @@ export const theKit: esbuild.Plugin = {
       const installed = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
       if (installed.errors.length === 0 && existsSync(installed.path)) return within(installed.path)
       const source = path.join(sources, `${specifier === KIT ? 'index' : specifier.slice(KIT.length + 1)}.ts`)
-      return existsSync(source) ? within(source) : { errors: [{ text: `The SDK has no "${specifier}".` }] }
+      if (existsSync(source)) return within(source)
+      const text = existsSync(sources)
+        ? `The SDK has no "${specifier}".`
+        : `The SDK is not installed. Install it: npm install --save-dev ${KIT}`
+      return { errors: [{ text }] }
     })
     // Its own files, and the parsers that it brings along.
     build.onResolve({ filter: /./, namespace: 'plugin-sdk' }, async ({ path: specifier, importer, kind }) => {
@@ -72,6 +77,20 @@ export const theKit: esbuild.Plugin = {
     build.onLoad({ filter: /.*/, namespace: 'plugin-sdk' }, async ({ path: name }) => {
       const file = files.get(name) as string
       return { contents: await readFile(file, 'utf8'), loader: file.endsWith('.ts') ? 'ts' : 'js', resolveDir: path.dirname(file) }
+    })
+  },
+}
+
+/** Packages that tests import, apart from the SDK, which {@link theKit} takes: Node loads them from where they are installed. */
+export const otherPackages: esbuild.Plugin = {
+  name: 'other packages',
+  setup(build) {
+    build.onResolve({ filter: /^[^./#]/ }, async ({ path: specifier, resolveDir, kind, namespace, pluginData }) => {
+      if (kind === 'entry-point' || namespace !== 'file' || pluginData === KIT) return undefined
+      // Another name of an own file, as tsconfig.json gives some, is bundled.
+      const found = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
+      const isOwn = found.errors.length === 0 && !found.external && !/[\\/]node_modules[\\/]/.test(found.path)
+      return isOwn ? found : { path: specifier, external: true }
     })
   },
 }
@@ -106,6 +125,7 @@ export function bundleOf({ outputFiles = [], warnings }: esbuild.BuildResult): B
 /** What lies outside of the folder is named by its package, or by its own name: where folders lie on this machine is nobody's business. */
 function withoutPlaces(text: string): string {
   const map = JSON.parse(text) as { sources: string[] }
+  /** In a checkout its sources; beside the tool where both were installed. */
   const sources = map.sources.map((source) =>
     source.startsWith('../') ? (/.*\/(node_modules\/.*)/.exec(source)?.[1] ?? path.posix.basename(source)) : source,
   )

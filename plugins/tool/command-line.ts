@@ -2,9 +2,10 @@ import path from 'node:path'
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import { splitFlags } from '#core/setting/split-flags.ts'
-import packageJson from '../../package.json' with { type: 'json' }
 import { type Command, type Out, printable, ToolProblem } from './command.ts'
 import { commands, FOLDER, getCommand, renderHelp, renderOverview } from './commands.ts'
+import packageJson from './package/package.json' with { type: 'json' }
+import { typed } from './typed.ts'
 
 /** Where and for whom a command runs. */
 export interface Surroundings {
@@ -38,7 +39,7 @@ async function run(argv: readonly string[], around: Surroundings): Promise<numbe
     out.line(packageJson.version)
     return 0
   }
-  if (name.startsWith('-')) throw new ToolProblem(`The command comes first: carrel-plugin ${commands[0]?.name} ${name}`)
+  if (name.startsWith('-')) throw new ToolProblem(`The command comes first: ${typed(`${commands[0]?.name} ${name}`)}`)
   const command = getCommand(name)
   if (rest.includes('--help') || rest.includes('-h')) {
     out.line(renderHelp(command))
@@ -50,8 +51,8 @@ async function run(argv: readonly string[], around: Surroundings): Promise<numbe
 async function start(command: Command, argv: readonly string[], { cwd, out, complain, stop }: Surroundings): Promise<number> {
   const { values, words, mistakes } = splitFlags(argv, [...command.flags, FOLDER])
   if (words.length > command.wordsMax) mistakes.push(`"${words[command.wordsMax]}" is too much.`)
-  if (words.length < command.wordsMin) mistakes.push(`Something is missing: it is carrel-plugin ${command.name} ${command.usage}`)
-  if (mistakes.length > 0) throw new ToolProblem([...mistakes, `More: carrel-plugin ${command.name} --help`].join('\n'))
+  if (words.length < command.wordsMin) mistakes.push(`Something is missing: it is ${typed(`${command.name} ${command.usage}`)}`)
+  if (mistakes.length > 0) throw new ToolProblem([...mistakes, `More: ${typed(`${command.name} --help`)}`].join('\n'))
   const trouble = (_fields: object, message: string) => complain(printable(message))
   /** Of the sandbox itself; what plugins say goes where each command shows it. */
   const log: Log = { debug() {}, info() {}, warn: trouble, error: trouble }

@@ -5,6 +5,7 @@ import { dev } from './dev-command.ts'
 import { index } from './index-command.ts'
 import { pack, sign, validate } from './package-commands.ts'
 import { test } from './test-command.ts'
+import { typed } from './typed.ts'
 import { types } from './types-command.ts'
 
 /** All commands, in the order in which a plugin needs them. */
@@ -24,7 +25,7 @@ export function getCommand(name: string): Command {
   const found = commands.find((command) => command.name === name)
   if (found) return found
   const names = commands.map((command) => command.name)
-  throw new ToolProblem(`There is no command "${name}".${didYouMean(name, names)} All commands: carrel-plugin --help`)
+  throw new ToolProblem(`There is no command "${name}".${didYouMean(name, names)} All commands: ${typed('--help')}`)
 }
 
 const call = ({ name, usage }: Command): string => (usage === '' ? name : `${name} ${usage}`)
@@ -34,17 +35,17 @@ export function renderOverview(version: string): string {
   return [
     `carrel-plugin ${version}: everything that the author of a plugin for Carrel needs`,
     '',
-    'Usage: carrel-plugin <command> [flags]      (in the folder of a plugin)',
+    `Usage: ${typed('<command> [flags]')}      (in the folder of a plugin)`,
     '',
     ...commands.map((command) => `  ${call(command).padEnd(width)}  ${command.summary}`),
     '',
-    'carrel-plugin <command> --help tells more about each.',
+    `${typed('<command> --help')} tells more about each.`,
   ].join('\n')
 }
 
 export function renderHelp(command: Command): string {
   return [
-    `Usage: carrel-plugin ${call(command)} [flags]`,
+    `Usage: ${typed(`${call(command)} [flags]`)}`,
     '',
     ...wrap(command.about, ''),
     '',

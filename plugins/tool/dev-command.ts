@@ -13,6 +13,7 @@ import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { openProject, type Project } from './project.ts'
 import { type SideLoad, sideLoad, tryVersion } from './side-load.ts'
+import { typed } from './typed.ts'
 
 /** Whoever debugs goes for lunch, and finds his sandbox where it was. */
 const DEBUG_IDLE_MS = 24 * 60 * 60_000
@@ -87,7 +88,7 @@ function readInspectPort({ flag, words }: CommandInput): number | null {
   const isOn = given !== undefined && given !== 'false'
   const value = given === undefined || given === 'true' || given === 'false' ? words[0] : given
   if (words[0] !== undefined && (!isOn || value !== words[0]))
-    throw new ToolProblem(`"${printable(words[0])}" is too much. More: carrel-plugin dev --help`)
+    throw new ToolProblem(`"${printable(words[0])}" is too much. More: ${typed('dev --help')}`)
   return isOn ? readCount(value, { flag: 'inspect', unless: INSPECT_PORT, max: 65_535 }) : null
 }
 

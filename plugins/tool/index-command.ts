@@ -19,6 +19,7 @@ import { type Command, counted, printable, readCount, ToolProblem } from './comm
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
 import { readKey } from './signing.ts'
+import { typed } from './typed.ts'
 
 /** What an index may list, several times over. */
 const PACKAGES_MAX = 10_000
@@ -55,7 +56,7 @@ export const index: Command = {
     const folder = path.resolve(cwd, words[0] as string)
     const keyFile = flag('key')
     if (keyFile === undefined)
-      throw new ToolProblem('Servers believe no index that is not signed: give --key FILE (a new one: carrel-plugin sign --new-key FILE).')
+      throw new ToolProblem(`Servers believe no index that is not signed: give --key FILE (a new one: ${typed('sign --new-key FILE')}).`)
     const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
     const key = await readKey(path.resolve(cwd, keyFile))
     const before = await findIndex(folder)

@@ -5,6 +5,7 @@ import { readPackage } from '#plugins/package/plugin-package.ts'
 import { type Command, type CommandInput, kilobytes, printable, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
+import { typed } from './typed.ts'
 import { type Finding, summarize, type Validation, validateProject } from './validate.ts'
 
 const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', style: 'yellow' } } as const
@@ -125,7 +126,7 @@ export const sign: Command = {
     if (given === undefined && fresh !== undefined) return 0
     if (given === undefined || keyFile === undefined)
       throw new ToolProblem(
-        'Name the package and the key: carrel-plugin sign FILE.plugin --key KEY.pem. Without a key make one first: --new-key KEY.pem',
+        `Name the package and the key: ${typed('sign FILE.plugin --key KEY.pem')}. Without a key make one first: --new-key KEY.pem`,
       )
     const file = path.resolve(cwd, given)
     const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {

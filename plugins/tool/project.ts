@@ -3,6 +3,7 @@ import path from 'node:path'
 import { CarrelError } from '#core/errors.ts'
 import { type Manifest, readManifest } from '#plugins/manifest/manifest.ts'
 import { ToolProblem } from './command.ts'
+import { typedCreate } from './typed.ts'
 
 /** The folder of a plugin, as its author keeps it. */
 export interface Project {
@@ -34,7 +35,7 @@ export async function readProject(folder: string): Promise<Project> {
   const manifestBytes = await readOptional(folder, 'manifest.json')
   if (manifestBytes === null)
     throw new ToolProblem(
-      `There is no manifest.json in ${folder}. Run this in the folder of a plugin, say --folder, or begin one with npm create (see the SDK's README).`,
+      `There is no manifest.json in ${folder}. Run this in the folder of a plugin, say --folder, or begin one: ${typedCreate()}`,
     )
   const manifest = readManifest(manifestBytes)
   return { folder, manifest, manifestBytes, entry: await findEntry(folder), extras: await readExtras(folder) }

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { publicKeyText, readPackage } from '#plugins/package/plugin-package.ts'
 import { readZip, writeZip } from '#plugins/package/zip.ts'
 import { ToolProblem } from './command.ts'
+import { typed } from './typed.ts'
 
 const INTEGRITY = 'META/integrity.json'
 const SIGNATURE = 'META/signature.json'
@@ -32,7 +33,7 @@ export async function createKey(file: string): Promise<string> {
 /** @throws ToolProblem when the file holds no Ed25519 key */
 export async function readKey(file: string): Promise<KeyObject> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`${file} cannot be read (${error.code}). Make a key with: carrel-plugin sign --new-key ${file}`, { cause: error })
+    throw new ToolProblem(`${file} cannot be read (${error.code}). Make a key with: ${typed(`sign --new-key ${file}`)}`, { cause: error })
   })
   let key: KeyObject | null = null
   try {
@@ -41,7 +42,7 @@ export async function readKey(file: string): Promise<KeyObject> {
     // Said below.
   }
   if (key?.asymmetricKeyType !== 'ed25519')
-    throw new ToolProblem(`${file} holds no private Ed25519 key in PEM. Make one with: carrel-plugin sign --new-key FILE`)
+    throw new ToolProblem(`${file} holds no private Ed25519 key in PEM. Make one with: ${typed('sign --new-key FILE')}`)
   return key
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import * as esbuild from 'esbuild'
 import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
-import { asProblem, theKit } from './bundle.ts'
+import { asProblem, otherPackages, theKit } from './bundle.ts'
 import type { TestingTools } from './testing-host.ts'
 
 /** What came of one test. */
@@ -86,10 +86,9 @@ async function compile(folder: string, file: string, outfile: string): Promise<v
       format: 'esm',
       platform: 'node',
       target: 'node24',
-      packages: 'external',
       sourcemap: 'inline',
       logLevel: 'silent',
-      plugins: [theKit],
+      plugins: [theKit, otherPackages],
     })
   } catch (error) {
     throw asProblem(error)

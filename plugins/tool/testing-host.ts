@@ -7,6 +7,7 @@ import { ToolProblem } from './command.ts'
 import { FIXTURES_FOLDER, findFixtures, openRecorder, type Recorder, writeFixtures } from './fixture-files.ts'
 import { openReplayEgress } from './host-answers.ts'
 import { type Built, CallProblem, openSession, type PluginSession } from './plugin-session.ts'
+import { typed } from './typed.ts'
 
 /** A test of an author, as a file of tests has named it. */
 export interface NamedTest {
@@ -63,7 +64,7 @@ export function openTestingHost({ folder, built, supervisor, isRecording, cpuMsM
     if (typeof given !== 'string') return readFixtures(given)
     const found = await findFixtures(folder, given)
     if (found) return found
-    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or let it be recorded: carrel-plugin test --record`)
+    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or let it be recorded: ${typed('test --record')}`)
   }
 
   const open = async (options: OpenOptions): Promise<TestedPlugin> => {
@@ -87,7 +88,7 @@ export function openTestingHost({ folder, built, supervisor, isRecording, cpuMsM
       const outcome = await session.call(method, input).catch((error: unknown) => error)
       const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
       if (unmatched.length > 0 && trace)
-        throw new CallProblem('unmatched', `No fixture answers ${unmatched.join(', ')}. Record it with: carrel-plugin test --record`, trace)
+        throw new CallProblem('unmatched', `No fixture answers ${unmatched.join(', ')}. Record it with: ${typed('test --record')}`, trace)
       if (outcome instanceof Error) throw outcome
       const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
       if (cpuMsMax !== null && used.cpuMs > cpuMsMax)

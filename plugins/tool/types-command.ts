@@ -5,6 +5,7 @@ import type { Manifest } from '#plugins/manifest/manifest.ts'
 import type { ConfigSchema } from '#plugins/manifest/plugin-config.ts'
 import { type Command, ToolProblem } from './command.ts'
 import { openProject, type Project, readOptional } from './project.ts'
+import { typed } from './typed.ts'
 
 /** Beside the manifest that it is made of. */
 export const TYPES_FILE = 'plugin-env.d.ts'
@@ -88,7 +89,7 @@ export const types: Command = {
     const isCurrent = (await compareTypes(project)) === 'current'
     if (isOn('check')) {
       if (isCurrent) out.line(`${out.paint('green', '✔')} ${TYPES_FILE} is as the manifest has it.`)
-      else out.line(`${out.paint('red', '✖')} ${TYPES_FILE} is not as the manifest has it. Make it again: carrel-plugin types`)
+      else out.line(`${out.paint('red', '✖')} ${TYPES_FILE} is not as the manifest has it. Make it again: ${typed('types')}`)
       return isCurrent ? 0 : 1
     }
     const file = path.join(folder, TYPES_FILE)

@@ -14,6 +14,7 @@ import { type Project, readProject } from './project.ts'
 import { INSTEAD, listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
 import { type Place, packageOf, spelled } from './source-places.ts'
+import { typed } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
 
 /** Something that is wrong with a plugin, or that its author should know. Errors are what a server or its readers would be hurt by. */
@@ -355,7 +356,7 @@ function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
 /** Whoever has made types wants them to be right. */
 async function checkTypes(project: Project): Promise<Finding[]> {
   if ((await compareTypes(project)) !== 'stale') return []
-  const message = `${TYPES_FILE} is not as manifest.json has it. Make it again: carrel-plugin types`
+  const message = `${TYPES_FILE} is not as manifest.json has it. Make it again: ${typed('types')}`
   return [{ level: 'warning', check: 'types', message }]
 }
 

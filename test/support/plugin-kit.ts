@@ -23,13 +23,14 @@ export function run(
   command: string,
   given: readonly string[],
   cwd: string,
+  more: Record<string, string> = { npm_config_offline: 'true' },
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     // npm must not reach the network, nor what this machine's user has set and cached.
     const env = {
       PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
       HOME: cwd,
-      npm_config_offline: 'true',
+      ...more,
     }
     const child = spawn(command, given, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS, killSignal: 'SIGKILL' })
     const said = { stdout: '', stderr: '' }
@@ -126,12 +127,17 @@ export async function writeFiles(folder: string, files: Iterable<[name: string, 
   }
 }
 
-/** What `npm install typescript` would bring, from the checkout: tests reach no registry. */
-export async function installCompiler(folder: string): Promise<void> {
-  const file = path.join(folder, 'node_modules', '.bin', 'tsc')
-  await mkdir(path.dirname(file), { recursive: true })
-  await writeFile(file, `#!/bin/sh\nexec "${process.execPath}" "${TSC}" "$@"\n`)
-  await chmod(file, 0o755)
+/** What `npm install typescript @carrel/plugin-tool` would bring, from the checkout: tests reach no registry. */
+export async function installPrograms(folder: string): Promise<void> {
+  for (const [name, program] of [
+    ['tsc', TSC],
+    ['carrel-plugin', path.join(ROOT, 'plugins', 'tool', 'carrel-plugin.mjs')],
+  ] as const) {
+    const file = path.join(folder, 'node_modules', '.bin', name)
+    await mkdir(path.dirname(file), { recursive: true })
+    await writeFile(file, `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`)
+    await chmod(file, 0o755)
+  }
 }
 
 /** Commands that a page has its readers type below a heading. */

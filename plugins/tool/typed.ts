@@ -1,0 +1,45 @@
+import { existsSync, realpathSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const here = path.dirname(fileURLToPath(import.meta.url))
+/** Beside the sources in a checkout; where the tool was built into a package it stands above. */
+const isCheckout = existsSync(path.join(here, 'carrel-plugin.mjs'))
+const program = path.resolve(here, isCheckout ? '.' : '..', 'carrel-plugin.mjs')
+const create = path.resolve(here, '..', '..', 'plugin-sdk', 'create', 'create-plugin.mjs')
+
+export interface Typing {
+  env: Readonly<Record<string, string | undefined>>
+  cwd: string
+}
+
+/**
+ * A command as its user can type it here: `carrel-plugin` where that is on the PATH, through npm where it was installed as a package, else by the
+ * file of the checkout.
+ */
+export function typed(words: string, { env, cwd }: Typing = { env: process.env, cwd: process.cwd() }): string {
+  if (isOnPath(env['PATH'])) return `carrel-plugin ${words}`
+  return isCheckout ? `node ${fileFrom(cwd, program)} ${words}` : `npx carrel-plugin ${words}`
+}
+
+/** What begins a plugin, as {@link typed}. */
+export const typedCreate = (cwd = process.cwd()): string =>
+  isCheckout ? `node ${fileFrom(cwd, create)} my-plugin` : 'npm create @carrel/plugin my-plugin'
+
+function fileFrom(cwd: string, absolute: string): string {
+  const relative = path.relative(cwd, absolute)
+  const file = relative.length < absolute.length ? relative : absolute
+  return /^[\w@%+=:,./\\-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`
+}
+
+function isOnPath(folders: string | undefined): boolean {
+  return (folders ?? '').split(path.delimiter).some((folder) => {
+    // npm puts these there for its scripts alone; the person's own shell does not have them.
+    if (folder === '' || path.basename(path.dirname(folder)) === 'node_modules') return false
+    try {
+      return realpathSync(path.join(folder, 'carrel-plugin')) === program
+    } catch {
+      return false
+    }
+  })
+}

@@ -1,14 +1,7 @@
 import type { Terminal } from '#api/cli/terminal.ts'
 import type { Log } from '#core/log.ts'
+import type { DescribedCommand } from '#core/setting/command-line.ts'
 import type { Settings } from '#core/setting/settings.ts'
-import type { Flag } from '#core/setting/split-flags.ts'
-
-/** A flag of one command, beside the settings. */
-export interface CommandFlag extends Flag {
-  /** What stands for the value in --help. */
-  value?: string
-  about: string
-}
 
 /** What a command is given. */
 export interface CommandInput {
@@ -26,14 +19,8 @@ export interface CommandInput {
   stop: AbortSignal
 }
 
-/** One thing that carrel does. `run` answers the exit code. */
-export interface Command {
-  name: string
-  /** What stands after the name, for --help. */
-  usage: string
-  summary: string
-  about: string
-  flags: readonly CommandFlag[]
+/** One thing that carrel does; its flags stand beside the settings. `run` answers the exit code. */
+export interface Command extends DescribedCommand {
   /** How many words it takes after its name. */
   wordsMin: number
   wordsMax: number

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { type Flag, splitFlags } from '#core/setting/command-line.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import { type Given, isList, parseValue, splitList, type Value } from '#core/setting/parse-value.ts'
 import {
@@ -14,7 +15,6 @@ import {
   type SettingKey,
 } from '#core/setting/setting-table.ts'
 import type { Settings } from '#core/setting/settings.ts'
-import { type Flag, splitFlags } from '#core/setting/split-flags.ts'
 
 /** The settings cannot be used; `mistakes` has every one of them, each a sentence that says what to change. */
 export class SettingsRefused extends Error {

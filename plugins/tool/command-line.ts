@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
-import { splitFlags } from '#core/setting/split-flags.ts'
+import { splitFlags } from '#core/setting/command-line.ts'
 import { type Command, type Out, printable, ToolProblem } from './command.ts'
 import { commands, FOLDER, getCommand, renderHelp, renderOverview } from './commands.ts'
 import packageJson from './package/package.json' with { type: 'json' }

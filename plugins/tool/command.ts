@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { Log } from '#core/log.ts'
-import type { Flag } from '#core/setting/split-flags.ts'
+import type { DescribedCommand } from '#core/setting/command-line.ts'
 
 /** What the person at the terminal can mend: told in a sentence, without a stack. */
 export class ToolProblem extends Error {
@@ -10,19 +10,7 @@ export class ToolProblem extends Error {
   }
 }
 
-export interface ToolFlag extends Flag {
-  /** What stands for its value in the help; switches have none. */
-  value?: string
-  about: string
-}
-
-export interface Command {
-  name: string
-  /** What follows the name in the help. */
-  usage: string
-  summary: string
-  about: string
-  flags: readonly ToolFlag[]
+export interface Command extends DescribedCommand {
   wordsMin: number
   wordsMax: number
   /** Answers the exit code: 0, or 1 when what was looked at is not right. @throws ToolProblem */

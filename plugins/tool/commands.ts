@@ -1,6 +1,7 @@
+import { type DescribedFlag, type HelpLayout, renderCommandPage, renderProgramPage } from '#core/setting/command-line.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import { bench, replay } from './call-commands.ts'
-import { type Command, type ToolFlag, ToolProblem } from './command.ts'
+import { type Command, ToolProblem } from './command.ts'
 import { dev } from './dev-command.ts'
 import { index } from './index-command.ts'
 import { pack, sign, validate } from './package-commands.ts'
@@ -12,7 +13,7 @@ import { types } from './types-command.ts'
 export const commands: readonly Command[] = [dev, types, test, validate, pack, sign, index, replay, bench]
 
 /** Every command has it. */
-export const FOLDER: ToolFlag = {
+export const FOLDER: DescribedFlag = {
   name: 'folder',
   value: 'path',
   isSwitch: false,
@@ -28,44 +29,17 @@ export function getCommand(name: string): Command {
   throw new ToolProblem(`There is no command "${name}".${didYouMean(name, names)} All commands: ${typed('--help')}`)
 }
 
-const call = ({ name, usage }: Command): string => (usage === '' ? name : `${name} ${usage}`)
+/** As wide as terminals are that nobody has made wider. */
+const LAYOUT: HelpLayout = { typed, columns: 80 }
 
 export function renderOverview(version: string): string {
-  const width = Math.max(...commands.map((command) => call(command).length))
   return [
     `carrel-plugin ${version}: everything that the author of a plugin for Carrel needs`,
     '',
-    `Usage: ${typed('<command> [flags]')}      (in the folder of a plugin)`,
+    renderProgramPage('<command> [flags]', commands, LAYOUT),
     '',
-    ...commands.map((command) => `  ${call(command).padEnd(width)}  ${command.summary}`),
-    '',
-    `${typed('<command> --help')} tells more about each.`,
+    `${typed('<command> --help')} tells more about each; the folder of the plugin is the one you are in.`,
   ].join('\n')
 }
 
-export function renderHelp(command: Command): string {
-  return [
-    `Usage: ${typed(`${call(command)} [flags]`)}`,
-    '',
-    ...wrap(command.about, ''),
-    '',
-    'Flags:',
-    ...[...command.flags, FOLDER].flatMap(({ name, value, about }) => [
-      `  --${name}${value === undefined ? '' : ` <${value}>`}`,
-      ...wrap(about, '      '),
-    ]),
-  ].join('\n')
-}
-
-/** As wide as terminals are that nobody has made wider. */
-const COLUMNS = 80
-
-function wrap(text: string, indent: string): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= COLUMNS) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(`${indent}${word}`)
-  }
-  return lines
-}
+export const renderHelp = (command: Command): string => renderCommandPage({ ...command, flags: [...command.flags, FOLDER] }, LAYOUT)

@@ -32,6 +32,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   pg: /^core\/(database\/|.*(database|-store|-query)\.ts$)/,
   'pg-boss': /^core\/task\/task-queue\.ts$/,
   piscina: /^workers\/pool\/(thread-pool|moved)\.ts$/,
+  commander: /^core\/setting\/command-line\.ts$/,
   'node-unrar-js': /^workers\/rar.*\.ts$/,
   'pdfjs-dist': /^workers\/pdf.*\.ts$/,
   '@napi-rs/canvas': /^workers\/pdf.*\.ts$/,

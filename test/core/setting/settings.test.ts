@@ -1,11 +1,11 @@
 import os from 'node:os'
 import fc from 'fast-check'
 import t from 'tap'
+import { splitFlags } from '#core/setting/command-line.ts'
 import { didYouMean, editDistance, nearestName } from '#core/setting/nearest-name.ts'
 import { readSettings, type SettingsInput, SettingsRefused, settingFlags } from '#core/setting/read-settings.ts'
 import { absolutePath, hasFileTwin, listFlags, listVariables, SETTINGS, type Setting } from '#core/setting/setting-table.ts'
 import { maskSettings, renderSettingsHelp, renderSettingsTable } from '#core/setting/settings-text.ts'
-import { splitFlags } from '#core/setting/split-flags.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 type Files = Record<string, string>

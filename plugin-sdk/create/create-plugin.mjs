@@ -37,7 +37,9 @@ const brought = BROUGHT_FOR.includes(system) ? { [`node-${system}`]: BROUGHT_NOD
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const ID = /^[a-z0-9]+([.-][a-z0-9]+)+$/
 
-const HELP = `Usage: create-plugin <folder> [--template <name>] [--id <id>]
+/** How it is typed: npm takes flags for its own that no two dashes stand before. */
+const TYPED = isCheckout ? `node ${slashes(path.relative(process.cwd(), fileURLToPath(import.meta.url)))}` : 'npm create @carrel/plugin'
+const HELP = `Usage: ${TYPED} <folder> ${isCheckout ? '' : '-- '}[--template <name>] [--id <id>]
 
 Begins a plugin for Carrel in a new folder.
 
@@ -52,7 +54,7 @@ function main() {
     return
   }
   const [given, ...more] = positionals
-  if (given === undefined) fail(`Name the folder: create-plugin my-plugin\n\n${HELP}`)
+  if (given === undefined) fail(`Name the folder: ${TYPED} my-plugin\n\n${HELP}`)
   if (more.length > 0) fail(`"${more[0]}" is too much: one folder is enough.`)
   const folder = path.resolve(given)
   const name = path.basename(folder)
@@ -144,7 +146,9 @@ function copy(from, to, words) {
 const fill = (text, words) => text.replace(/\{\{(\w+)\}\}/g, (whole, name) => words[name] ?? whole)
 
 /** @param {string} file */
-const slashes = (file) => file.split(path.sep).join('/')
+function slashes(file) {
+  return file.split(path.sep).join('/')
+}
 
 /** @param {string} message @returns {never} */
 function fail(message) {

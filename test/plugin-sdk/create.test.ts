@@ -108,7 +108,7 @@ for (const [index, template] of TEMPLATES.entries())
 t.test('what cannot be begun is refused, with what to do', async (t) => {
   const folder = await openFolder(t)
   const refusals: [given: string[], complaint: RegExp][] = [
-    [[], /Name the folder: create-plugin my-plugin/],
+    [[], /Name the folder: node \S+create-plugin\.mjs my-plugin/],
     [['My_Plugin'], /"My_Plugin" is no name for a plugin: lower-case words/],
     [['a', 'b'], /"b" is too much/],
     [['a', '--template', 'nix'], /There is no template "nix"\. There are: metadata-json-api, /],

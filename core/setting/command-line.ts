@@ -1,4 +1,4 @@
-import { Command, Help, type Option } from 'commander'
+import { Command, Help } from 'commander'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
 /** A flag that a command line may carry. */
@@ -145,10 +145,6 @@ class Page extends Help {
 
   override subcommandTerm(command: Command): string {
     return [command.name(), command.usage().replace(/ ?\[flags\]$/, '')].filter((word) => word !== '').join(' ')
-  }
-
-  override optionTerm(option: Option): string {
-    return option.flags
   }
 
   override formatItem(term: string, termWidth: number, text: string, helper: Help): string {

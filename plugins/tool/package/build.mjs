@@ -48,15 +48,16 @@ export async function buildTool(folder) {
   await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), await licensesOf(Object.keys(metafile.inputs), 'main.js'))
   await copyFile(path.join(tool, 'dev-page.html'), path.join(out, 'dev-page.html'))
   await cp(path.join(root, 'plugins', 'isolate', 'runner'), path.join(out, 'runner'), { recursive: true })
-  for (const [name, files] of Object.entries(BUNDLED)) await bundlePackage(name, files, path.join(folder, 'node_modules', name))
+  for (const [name, files] of Object.entries(BUNDLED))
+    await bundlePackage({ name, version: dependencies[name], files, to: path.join(folder, 'node_modules', name) })
 }
 
 /**
  * Copies what of a package runs. Without its install script: on a Node that the addon was not built for, npm would run a compiler for minutes, and its
  * failure would not say that another Node is needed.
- * @param {string} name @param {string[]} files @param {string} to
+ * @param {{ name: string, version: string, files: string[], to: string }} wanted
  */
-async function bundlePackage(name, files, to) {
+async function bundlePackage({ name, version, files, to }) {
   const file = resolve(`${name}/package.json`)
   const {
     scripts: _scripts,
@@ -65,6 +66,7 @@ async function bundlePackage(name, files, to) {
     bin: _bin,
     ...about
   } = JSON.parse(await readFile(file, 'utf8'))
+  if (about.version !== version) throw new Error(`${name} ${about.version} is installed; the package of the tool says ${version}.`)
   await rm(to, { recursive: true, force: true })
   await mkdir(to, { recursive: true })
   await writeFile(path.join(to, 'package.json'), `${JSON.stringify(about, null, 2)}\n`)

@@ -62,6 +62,8 @@ t.test('a plugin is begun, tested, checked and packed with the three packages al
   t.ok(bytes < INSTALLED_BYTES_MAX, `${(bytes / MB).toFixed(1)} MB are installed`)
   t.comment(`${(bytes / MB).toFixed(1)} MB are installed`)
 
+  const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
+  t.match(readme, 'npm create @carrel/plugin my-plugin\ncd my-plugin\nnpm install\nnpm test\nnpm run pack\n', 'as the README has it typed')
   const begun = await type(folder, 'npm create --yes @carrel/plugin my-plugin')
   t.match(begun, /My Plugin stands in my-plugin\.[\s\S]*npm install[\s\S]*npm test/)
   const plugin = path.join(folder, 'my-plugin')

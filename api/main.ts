@@ -11,9 +11,9 @@ import { NAME, VERSION } from '#api/version.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
 import { CarrelError } from '#core/errors.ts'
+import { splitFlags } from '#core/setting/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/setting/read-settings.ts'
 import type { Settings } from '#core/setting/settings.ts'
-import { splitFlags } from '#core/setting/command-line.ts'
 
 /** One Ctrl-C reaches us from the terminal and again from npm and the launcher: what comes this soon is the same one. */
 const SAME_SIGNAL_MS = 700

@@ -15,7 +15,7 @@ const PAGE = fileURLToPath(new URL('../docs/plugin-api.md', import.meta.url))
 
 /** Modules in the order of the page, with the files that they are declared in. */
 const MODULES = /** @type {const} */ ([
-  ['`@carrel/plugin-sdk`', 'What a plugin is made of.', ['index', 'types', 'errors']],
+  ['`@carrel/plugin-sdk`', 'What a plugin is made of.', ['index', 'types', 'errors', 'external-ids']],
   [
     '`@carrel/plugin-sdk/text`',
     'Comparing titles and reading ISBNs, dates and languages the same way in every plugin.',

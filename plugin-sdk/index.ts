@@ -10,6 +10,7 @@ export {
   RateLimitError,
   UpstreamError,
 } from './errors.ts'
+export { externalIdOf } from './external-ids.ts'
 export type * from './types.ts'
 
 /**

@@ -45,7 +45,7 @@ export interface MatchInput {
   year?: number | null
   authors?: string[]
   isbn?: string | null
-  /** By source. */
+  /** By their keys: `plugin:` and the `idSource` of a plugin, or another name; `externalIdOf` reads them. */
   externalIds?: Record<string, string>
 }
 
@@ -91,7 +91,7 @@ interface Described {
   /** From 0 to 100. */
   rating?: { score: number; voteCount?: number | null } | null
   externalLinks?: { label: string; url: string }[]
-  /** Identifiers at other services, by their names. */
+  /** Identifiers at other services, by their names (`myanimelist`), which are those that plugins have as `idSource`. */
   externalIds?: Record<string, string>
 }
 
@@ -153,7 +153,7 @@ export interface Recommendation {
   popularity?: number | null
   totalVolumeCount?: number | null
   totalChapterCount?: number | null
-  /** Identifiers at other services, by their names: by them it is found in the library too. */
+  /** Identifiers at other services, by their names (`myanimelist`): by them it is found in the library too. */
   externalIds?: Record<string, string>
 }
 
@@ -222,7 +222,7 @@ export interface LibraryEntry {
   bookCount?: number
   /** From 0 to 100: the average of other services, and of the readers here where three or more have rated it. */
   communityRating?: number | null
-  /** By source; with `series.externalIds`. */
+  /** By their keys: `plugin:` and the `idSource` of a plugin, or another name; `externalIdOf` reads them. With `series.externalIds`. */
   externalIds?: Record<string, string>
   /** Of the reader that this runs for; with `ratings`. */
   rating?: number | null

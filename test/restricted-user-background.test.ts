@@ -43,7 +43,7 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
   const next = await addWorld('Unread', tags[0].id)
   const hidden = await addWorld(SECRET, tags[1].id)
   // What one plugin recommends to everybody is what is hidden.
-  await database('series_external_ids').insert({ series_id: hidden.seriesId, source: 'known', external_id: '1' })
+  await database('series_external_ids').insert({ series_id: hidden.seriesId, source: 'plugin:known', external_id: '1' })
 
   const install = async (bytes: Buffer) => {
     const { plugin, sha256 } = await services.plugins.install(bytes, { userId: null })

@@ -94,7 +94,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   const { plugin, sha256 } = await services.plugins.install(pluginOf(KNOWING, KNOWING_MANIFEST), { userId: null })
   await services.plugins.consent(plugin.id, { sha256 })
   // What the plugin recommends is the hidden series, and its metadata was applied to it and to its book.
-  await database('series_external_ids').insert({ series_id: seriesId, source: 'known', external_id: '1' })
+  await database('series_external_ids').insert({ series_id: seriesId, source: 'plugin:known', external_id: '1' })
   const taken = { pluginId: plugin.id, externalId: '1', fields: null, dryRun: false, userId: null }
   const applications = {
     series: (await services.matching.apply({ kind: 'series', id: seriesId }, taken)).applicationId as string,

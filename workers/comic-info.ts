@@ -2,6 +2,7 @@ import type { Embedded, Problem } from '#core/book/analysis.ts'
 import type { SeriesHints } from '#core/book/embedded.ts'
 import type { AuthorRole } from '#core/metadata/field.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
 import {
   authorsOf,
   isbnsOf,
@@ -124,7 +125,8 @@ function readElements(get: Elements, remarks: Remarks): Embedded {
     genres,
     tags: namesOf(get.all('Tags')),
     storyArcs: storyArcsOf(get('StoryArc'), get('StoryArcNumber')),
-    links: urlsOf(get('Web')).map((url, index) => ({ source: index === 0 ? 'comicinfo' : `comicinfo-${index + 1}`, url })),
+    externalIds: idsOfGtin(get('GTIN')),
+    links: urlsOf(get('Web')).map((url, index) => ({ source: index === 0 ? COMIC_INFO_KEY : `${COMIC_INFO_KEY}-${index + 1}`, url })),
     series: seriesOf(get, manga.direction),
   })
   return embedded ?? {}
@@ -199,12 +201,20 @@ export function ageRatingOf(text: string | undefined): number | undefined {
   return age === undefined ? undefined : Number(age)
 }
 
-/** Article numbers other than of books (no 978 or 979) and names of other kinds (urn:comicvine:…) are none of ours. */
+/** An article number other than of books (no 978 or 979), or a name of another kind (urn:comicvine:…). */
+const isForeign = (code: string): boolean => /^urn:(?!isbn:)/i.test(code) || (/^\d{12,14}$/.test(code) && !/^97[89]/.test(code))
+const codesOf = (text: string | undefined): string[] => (text ?? '').split(/[,;]/).map((code) => code.trim())
+
+/** The first that is no ISBN, under the key that ComicInfo has among the identifiers. */
+function idsOfGtin(text: string | undefined): Record<string, string> | undefined {
+  const id = lineOf(codesOf(text).find((code) => isForeign(code) && code.length <= NAME_LENGTH_MAX))
+  return id === undefined ? undefined : { [COMIC_INFO_KEY]: id }
+}
+
+/** Neither other numbers nor addresses are ISBNs. */
 function isbnOfGtin(text: string | undefined, remarks: Remarks): string | undefined {
-  const foreign = (code: string) =>
-    /^\s*(urn:(?!isbn:)|[a-z]+:\/\/)/i.test(code) || (/^\d{12,14}$/.test(code.trim()) && !/^97[89]/.test(code.trim()))
   return isbnsOf(
-    (text ?? '').split(/[,;]/).filter((code) => !foreign(code)),
+    codesOf(text).filter((code) => !isForeign(code) && !/^[a-z]+:\/\//i.test(code)),
     'GTIN',
     remarks,
   )

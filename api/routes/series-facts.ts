@@ -1,3 +1,4 @@
+import type { Knex } from 'knex'
 import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
@@ -7,7 +8,9 @@ import { getHeldBook } from '#core/book/metadata-query.ts'
 import { refuse } from '#core/errors.ts'
 import { lockRecords, touchRecords } from '#core/metadata/holding-store.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { sourceKey } from '#core/metadata/source-key.ts'
+import { listIdNames } from '#core/plugin/id-name-query.ts'
+import { described, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import {
   averageRating,
   deleteFact,
@@ -22,8 +25,13 @@ import {
 import { checkSeries, listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { AlternateTitle, ExternalId, ExternalLink, ExternalRating } from '#core/series/metadata-shape.ts'
 
-/** Services have short names; identifiers and addresses are lines. */
-const Source = Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
+/** Services have short names, with `plugin:` or `api:` in front; identifiers and addresses are lines. */
+const Source = Type.String({ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
+/** Identifiers and ratings are kept under keys, which contexts have too. */
+const KeySource = described(
+  Source,
+  'Key of the service: `plugin:` and the name that a plugin has for it (`idSource`, or the id of the plugin), or any other name. Where an installed plugin has this name for its service, `plugin:` is put in front of it.',
+)
 const Line = Type.String({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
 /** There are fewer services. */
@@ -63,6 +71,8 @@ interface Kind {
   rowOf: (body: Record<string, unknown>) => Record<string, unknown>
   /** How one is deleted: by id, or by the source of which there is one. */
   by: 'id' | 'source'
+  /** Whether its sources are keys. */
+  hasKeys?: boolean
 }
 
 const ids = {
@@ -70,7 +80,7 @@ const ids = {
   list: 'externalIds',
   what: 'identifiers at other services',
   shape: ExternalId,
-  body: { source: Source, externalId: Line, externalUrl: Type.Optional(Nullable(Url)), metadataHash: Type.Optional(Nullable(Line)) },
+  body: { source: KeySource, externalId: Line, externalUrl: Type.Optional(Nullable(Url)), metadataHash: Type.Optional(Nullable(Line)) },
   rowOf: (body: Record<string, unknown>) => ({
     source: body.source,
     external_id: body.externalId,
@@ -78,6 +88,7 @@ const ids = {
     metadata_hash: body.metadataHash ?? null,
   }),
   by: 'id' as const,
+  hasKeys: true,
 }
 const links = {
   path: 'external-links',
@@ -113,12 +124,13 @@ const KINDS: Kind[] = [
     what: 'ratings at other services',
     shape: ExternalRating,
     body: {
-      source: Source,
+      source: KeySource,
       rating: Type.Number({ minimum: 0, maximum: 100 }),
       voteCount: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }))),
     },
     rowOf: (body) => ({ source: body.source, rating: body.rating, vote_count: body.voteCount ?? null, fetched_at: new Date() }),
     by: 'source',
+    hasKeys: true,
   },
 ]
 
@@ -128,7 +140,9 @@ function routesOf(kind: Kind) {
   const base = `/api/v1/${owner}/:${idName}/${kind.path}`
   const ownerParams = owner === 'series' ? SeriesId : BookId
   const oneName = kind.by === 'source' ? 'source' : kind.path === 'alternate-titles' ? 'titleId' : 'externalIdId'
-  const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? Source : Uuid })
+  const OneSource = kind.hasKeys ? KeySource : Source
+  const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? OneSource : Uuid })
+  const keptAs = async (database: Knex, source: string) => (kind.hasKeys ? sourceKey(source, await listIdNames(database)) : source)
   const ownerOf = (call: Call, params: Record<string, unknown>) => checkOwner(call, owner, params[idName] as string)
   const record = owner === 'series' ? 'series' : 'book'
   const write = owner === 'series' ? ('series-write' as const) : ('books-write' as const)
@@ -168,6 +182,7 @@ function routesOf(kind: Kind) {
         return await call.services.database.transaction(async (trx) => {
           // Else many at once would each find room.
           await lockRecords(trx, record, [id])
+          if (typeof row.source === 'string') row.source = await keptAs(trx, row.source)
           const all = await listFacts<{ source?: string }>(trx, facts, [id])
           const isNew = !all.some(({ source }) => source !== undefined && source === row.source)
           if (isNew && all.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
@@ -191,7 +206,7 @@ function routesOf(kind: Kind) {
         const id = await ownerOf(call, params)
         const one = (params as Record<string, string>)[oneName] as string
         return await call.services.database.transaction(async (trx) => {
-          if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: one } : { id: one })))
+          if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: await keptAs(trx, one) } : { id: one })))
             refuse('not_found', `There is no ${one} among the ${kind.what}.`)
           await touchRecords(trx, record, [id])
           return undefined

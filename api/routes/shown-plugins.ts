@@ -55,7 +55,9 @@ export const MATCHING = {
 
 const Capabilities = Type.Object({
   metadataProvider: Type.Array(OneOf(['series', 'book'])),
-  externalIdSource: Text,
+  externalIdSource: Nullable(Type.String(), {
+    description: '`idSource` of the manifest; identifiers have the key `plugin:` and this, or the id of the plugin where it is null.',
+  }),
   userReadSync: Type.Boolean(),
   userRecommendationProvider: Type.Boolean(),
   releaseSource: Type.Boolean(),

@@ -4,12 +4,14 @@ import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
+import { COMIC_INFO_KEY, pluginKey } from '#core/metadata/source-key.ts'
+import { listIdNames, listUsedKeys } from '#core/plugin/id-name-query.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
 import { BookContext, type Context, SeriesContext } from '#core/template/context.ts'
 import { getBookContext, getSeriesContext } from '#core/template/context-query.ts'
-import { type ContextKind, isField, listFields, nearestField } from '#core/template/fields.ts'
+import { askedKeys, type ContextKind, isField, listFields, nearestField, nearestIdentifier } from '#core/template/fields.ts'
 import { OPERATORS } from '#core/template/operators.ts'
-import { TEMPLATE_LENGTH_MAX } from '#plugins/template/templates.ts'
+import { type Outline, TEMPLATE_LENGTH_MAX } from '#plugins/template/templates.ts'
 
 const tag = 'templates'
 const allow = { who: 'books-read' } as const
@@ -21,6 +23,8 @@ const Template = Type.String({
 
 /** Unknown names of a template that a suggestion is looked for; who misspelled more than these has another kind of template. */
 const NEAREST_MAX = 20
+/** Keys of identifiers that are looked for: one book has no more of them. The rest counts as unknown. */
+const KEYS_MAX = 200
 
 /** What a template or condition is tried on: exactly one of the three. */
 const subject = {
@@ -98,7 +102,10 @@ export const templateRoutes = [
       warnings: Type.Array(
         Type.Object({
           message: Type.String(),
-          path: Type.String({ description: 'The field that does not exist.' }),
+          path: Type.String({
+            description:
+              'The field that does not exist, or that asks for an identifier by an unknown key. A key is known where it is that of an installed plugin, where it is `comicinfo`, or where something that you may see has an identifier under it.',
+          }),
           nearest: Nullable(Type.String(), {
             description: 'The field that was probably meant; looked for only for the first 20, and for names of at most 100 characters.',
           }),
@@ -113,8 +120,13 @@ export const templateRoutes = [
         return { valid: false, errors: [{ message, line, column }], warnings: [] }
       }
       const kind = body.type ?? 'book'
-      const unknown = outline.paths.filter(({ path }) => !isField(kind, path))
-      return { valid: true, errors: [], warnings: unknown.map((asked, index) => warningOf(kind, asked, index < NEAREST_MAX)) }
+      const keys = await readKeys(call, outline)
+      const unknown = outline.paths.filter(({ path }) => !isField(kind, path) || keys.isUnknown(path))
+      return {
+        valid: true,
+        errors: [],
+        warnings: unknown.map((asked, index) => warningOf(kind, asked, keys, index < NEAREST_MAX)),
+      }
     },
   }),
   endpoint({
@@ -158,7 +170,35 @@ export const templateRoutes = [
   }),
 ]
 
-function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }, looksForNearest: boolean) {
+interface Keys {
+  /** Those that plugins and ComicInfo have. */
+  fixed: string[]
+  /** Whether a path asks for an identifier under a key that nothing is kept under. */
+  isUnknown: (path: string) => boolean
+}
+
+async function readKeys({ caller, services: { database } }: Call, { paths }: Outline): Promise<Keys> {
+  const asked = new Set(paths.flatMap(({ path }) => askedKeys(path)))
+  if (asked.size === 0) return { fixed: [], isUnknown: () => false }
+  const fixed = [...[...(await listIdNames(database))].map(pluginKey), COMIC_INFO_KEY]
+  const known = new Set(fixed)
+  const others = [...asked].filter((key) => !known.has(key)).slice(0, KEYS_MAX)
+  for (const key of await listUsedKeys(database, caller ?? refuse('unauthorized'), others)) known.add(key)
+  return {
+    fixed,
+    isUnknown: (path) => {
+      const keys = askedKeys(path)
+      return keys.length > 0 && !keys.some((key) => known.has(key))
+    },
+  }
+}
+
+function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }, keys: Keys, looksForNearest: boolean) {
+  if (keys.isUnknown(asked.path)) {
+    const nearest = looksForNearest ? nearestIdentifier(asked.path, keys.fixed) : null
+    const message = `No identifier is kept under the key of "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+    return { ...asked, nearest, message }
+  }
   const nearest = looksForNearest ? nearestField(kind, asked.path) : null
   const message = `A ${kind} has no field "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
   return { ...asked, nearest, message }

@@ -1,5 +1,7 @@
 import type { Knex } from 'knex'
 import type { EmbeddedLink, KeptEmbedded } from '#core/book/embedded.ts'
+import { sourceKey } from '#core/metadata/source-key.ts'
+import { listIdNames } from '#core/plugin/id-name-query.ts'
 
 /** What the last analysis kept beside the fields of a book; null when it kept nothing. */
 export async function findKeptEmbedded(trx: Knex, bookId: string): Promise<KeptEmbedded | null> {
@@ -59,18 +61,18 @@ export async function changeLinks(
     .where('book_external_links.given_by', 'embedded')
 }
 
-/** Identifiers at other services by their source, likewise. */
+/** Identifiers at other services by their source, likewise; they are kept under the keys of those. */
 export async function changeExternalIds(
   trx: Knex,
   change: { bookId: string; added: Readonly<Record<string, string>>; removed: readonly string[] },
 ): Promise<void> {
-  const { bookId, removed } = change
-  const added = Object.entries(change.added)
+  const { bookId } = change
+  if (change.removed.length === 0 && Object.keys(change.added).length === 0) return
+  const names = await listIdNames(trx)
+  const added = Object.entries(change.added).map(([source, id]) => [sourceKey(source, names), id] as const)
+  const removed = change.removed.map((source) => sourceKey(source, names))
   if (removed.length > 0) {
-    await trx('book_external_ids')
-      .where({ book_id: bookId, given_by: 'embedded' })
-      .whereIn('source', [...removed])
-      .delete()
+    await trx('book_external_ids').where({ book_id: bookId, given_by: 'embedded' }).whereIn('source', removed).delete()
   }
   if (added.length === 0) return
   await trx('book_external_ids')

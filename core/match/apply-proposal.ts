@@ -24,7 +24,7 @@ export interface Origin {
   pluginKey: string
   externalId: string
   /** Under which its identifiers are kept. */
-  idSource: string
+  idKey: string
   /** Null where a task does it. */
   userId: string | null
 }
@@ -71,7 +71,7 @@ export async function applyProposal(
       await writeFact(trx, kind, { id, name, before, after: { value, givers } })
       changes.facts[name] = { before: before.value, after: value, givers: before.givers }
     }
-    await recordSynced(trx, kind, id, origin.idSource)
+    await recordSynced(trx, kind, id, origin.idKey)
     const willHaveCover = fields.some(({ field, status }) => field === 'cover' && status === 'will_apply')
     const isChanged = Object.keys(changes.values).length + Object.keys(changes.facts).length > 0 || willHaveCover
     const applicationId = isChanged

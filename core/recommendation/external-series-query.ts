@@ -1,40 +1,36 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import { pluginKey, serviceOf } from '#core/metadata/source-key.ts'
 
 type Reader = Pick<Caller, 'userId'>
 
-/** Series at a service: under which name its identifiers are kept here, and the identifier. */
+/** Series at a service: the service by its name or key, and the identifier. */
 export interface ExternalSeries {
   source: string
   externalId: string
 }
 
-/** As a key of a map; no source holds a line break. */
-export const externalKey = ({ source, externalId }: ExternalSeries): string => `${source}\n${externalId}`
+/** As a key of a map, the same under whichever key identifiers of the service are kept; no source holds a line break. */
+export const externalKey = ({ source, externalId }: ExternalSeries): string => `${serviceOf(source)}\n${externalId}`
 
-/** Of identifiers that were read from files, services by this name before theirs. */
-const API_PREFIX = 'api:'
+/** All keys that identifiers of a service may be kept under. */
+const keysOf = (service: string): string[] => [service, pluginKey(service), `api:${service}`]
 
 /** Series of this library that the reader may see, by what services call them; of several the oldest. */
 export async function findByExternalIds(database: Knex, reader: Reader, wanted: readonly ExternalSeries[]): Promise<Map<string, string>> {
   if (wanted.length === 0) return new Map()
   const rows: (ExternalSeries & { seriesId: string })[] = await database('series_external_ids AS e')
     .whereRaw('(e.source, e.external_id) IN (SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[])))', [
-      wanted.flatMap(({ source }) => [source, API_PREFIX + source]),
-      wanted.flatMap(({ externalId }) => [externalId, externalId]),
+      wanted.flatMap(({ source }) => keysOf(serviceOf(source))),
+      wanted.flatMap(({ source, externalId }) => keysOf(serviceOf(source)).map(() => externalId)),
     ])
     .modify(visibleTo(reader, 'e.series_id'))
     // The first of a key is written last.
     .orderBy('e.created_at', 'desc')
     .orderBy('e.id', 'desc')
     .select('e.source', 'e.external_id AS externalId', 'e.series_id AS seriesId')
-  return new Map(
-    rows.map(({ source, externalId, seriesId }) => [
-      externalKey({ source: source.startsWith(API_PREFIX) ? source.slice(API_PREFIX.length) : source, externalId }),
-      seriesId,
-    ]),
-  )
+  return new Map(rows.map(({ seriesId, ...series }) => [externalKey(series), seriesId]))
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,3 +1,4 @@
+import { pluginKey } from '#core/metadata/source-key.ts'
 import type { Context } from '#core/template/context.ts'
 
 /** Parts whose names are not ours: they are taken as they are, dots and all. */
@@ -6,7 +7,8 @@ const FREE = new Set(['externalIds', 'customMetadata'])
 /**
  * What a dotted path leads to in a context; undefined where it leads nowhere.
  * - `metadata.title`, `series.metadata.title`; `total_volume_count` reads as `totalVolumeCount`
- * - `externalIds.count`; `externalIds.plugin:anilist` is the identifier itself, `….url` and `….hash` what goes with it
+ * - `externalIds.count`; `externalIds.plugin:anilist` is the identifier itself, `….url` and `….hash` what goes with it; `externalIds.anilist` is the same
+ *   where nothing else is kept under that name
  * - `customMetadata.a.b`, where names may hold dots of their own
  * - `metadata.authors.name` is the list of all names, `metadata.authors.0.name` the first
  */
@@ -43,10 +45,17 @@ function step(holder: unknown, name: string): unknown {
 }
 
 function readExternalId(ids: unknown, rest: string): unknown {
-  if (hasOwn(ids, rest)) return (ids[rest] as { id: string }).id
   if (rest === 'count') return ids !== null && typeof ids === 'object' ? Object.keys(ids).length : 0
+  const whole = keyOf(ids, rest)
+  if (whole !== undefined) return step(step(ids, whole), 'id')
   const member = /^(.*)\.(id|url|hash)$/.exec(rest)
-  return member && hasOwn(ids, member[1] as string) ? step(ids[member[1] as string], member[2] as string) : undefined
+  const key = member ? keyOf(ids, member[1] as string) : undefined
+  return key === undefined ? undefined : step(step(ids, key), member?.[2] as string)
+}
+
+/** Who writes the name of a service finds what a plugin keeps under it, too. */
+function keyOf(ids: unknown, name: string): string | undefined {
+  return [name, pluginKey(name)].find((key) => hasOwn(ids, key))
 }
 
 /** The longest name that is there comes first: a name may hold dots. */

@@ -62,7 +62,8 @@ export const ExternalId = Type.Object({
   hash: Nullable(Type.String(), { description: 'Hash of the metadata as the service last gave it.' }),
 })
 export const ExternalIds = Type.Record(Type.String(), ExternalId, {
-  description: 'Identifiers at other services by the name of the source, such as plugin:anilist or comicinfo.',
+  description:
+    'Identifiers at other services by their keys: plugin: and the name that a plugin has for its service, such as plugin:anilist, comicinfo for that of ComicInfo, and any other name as it was given.',
 })
 
 const names = (description: string) => Type.Array(Type.String(), { description })

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
-import { COMPARED_LENGTH_MAX, editDistance } from '#core/setting/nearest-name.ts'
+import { serviceOf } from '#core/metadata/source-key.ts'
+import { COMPARED_LENGTH_MAX, editDistance, nearestName } from '#core/setting/nearest-name.ts'
 import { BookContext, SeriesContext } from '#core/template/context.ts'
 
 /** One thing that templates and conditions can ask for. */
@@ -66,11 +67,40 @@ const ALWAYS = new Set(['length'])
 /** The path with `[]` in place of numbers, as fields are written. */
 const asField = (path: string) => path.replace(/\.\d+(?=\.|$)/g, '[]')
 
-/** Whether a path, with `[]` for entries of lists, can lead anywhere. */
+const OF_IDENTIFIER = /^(?:series\.)?externalIds\.(.+)$/
+/** Of each of them, in a block. */
+const EACH_IDENTIFIER = /^(?:series\.)?externalIds\[\](?:\.(?:id|url|hash))?$/
+const MEMBER = /\.(?:id|url|hash)$/
+
+/**
+ * The keys that a path may ask for among the identifiers: one that ends like a member of an identifier may be a key to its end. Empty for a path that
+ * leads elsewhere.
+ */
+export function askedKeys(path: string): string[] {
+  const [, rest] = OF_IDENTIFIER.exec(path) ?? []
+  if (rest === undefined) return []
+  const asked = rest.replace(/\.length$/, '')
+  return [...new Set([asked, asked.replace(MEMBER, '')])]
+}
+
+/** The path with the nearest of these keys in place of the one that it asks for; null where none is near. */
+export function nearestIdentifier(path: string, keys: readonly string[]): string | null {
+  const key = askedKeys(path).at(-1)
+  if (key === undefined) return null
+  // Who leaves the prefix out means the plugin's.
+  const nearest = keys.find((known) => serviceOf(known) === serviceOf(key)) ?? nearestName(key, keys)
+  const member = MEMBER.exec(path)?.[0] ?? '.id'
+  return nearest === null ? null : `${path.startsWith('series.') ? 'series.' : ''}externalIds.${nearest}${member}`
+}
+
+/** Whether a path, with `[]` for entries of lists, can lead anywhere; every key of an identifier counts. */
 export function isField(kind: ContextKind, path: string): boolean {
   const known = fieldsOf[kind]
   const wanted = asField(path)
   if (known.some((field) => isSamePath(field.path, wanted))) return true
+  const keys = askedKeys(wanted)
+  const isOfIdentifier = EACH_IDENTIFIER.test(wanted) || (keys.length > 0 && keys.every((key) => key !== ''))
+  if (isOfIdentifier && (kind === 'book' || !wanted.startsWith('series.'))) return true
   const dot = wanted.lastIndexOf('.')
   return ALWAYS.has(wanted.slice(dot + 1)) && known.some((field) => isSamePath(field.path, wanted.slice(0, dot)))
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
+import { listIdNames, prefixNewNames } from '#core/plugin/id-name-query.ts'
 import { copyStorage, dropStorage } from '#core/plugin/plugin-storage-store.ts'
 import {
   addVersion,
@@ -146,6 +147,7 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
       const row = await lockPlugin(trx, before.key)
       if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
         refuse('conflict', `${before.key} has been changed meanwhile; look at it again.`)
+      const names = await listIdNames(trx)
       await updatePlugin(trx, before.id, {
         versionId: version.id,
         granted: after.granted,
@@ -154,6 +156,7 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
         ...(replaces && { previousVersionId: before.runningVersionId, probationCalls: PROBATION_CALLS }),
         ...change,
       })
+      await prefixNewNames(trx, names)
       await dropOldVersions(trx, before.id, KEPT_VERSIONS)
       const kept = (await listVersions(trx, before.id)).map(({ manifest }) => (manifest as Manifest).dataVersion ?? 1)
       await dropStorage(trx, before.id, kept)

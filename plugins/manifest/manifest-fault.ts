@@ -1,4 +1,5 @@
 import { didYouMean } from '#core/setting/nearest-name.ts'
+import { formOf, partsOf, type Shape, shapeAt } from '#plugins/manifest/manifest-form.ts'
 import { shown } from '#plugins/manifest/plain-json.ts'
 
 /** What a check against a schema complains of. */
@@ -8,8 +9,17 @@ interface SchemaFault {
   params?: unknown
 }
 
-/** What is wrong in words that say what is allowed: a check alone says "must be equal to one of the allowed values". */
-export function describeFault(root: unknown, { instancePath, message, params }: SchemaFault): string {
+/** What the value was checked against. */
+export interface Rules {
+  schema: Shape
+  /** What its patterns say, by the pattern, in words that begin with "must be". */
+  patterns: Readonly<Record<string, string>>
+}
+
+/** What is wrong in words that say what is allowed: a check alone says "must be equal to one of the allowed values", or "must be array". */
+export function describeFault(root: unknown, { instancePath, message, params }: SchemaFault, { schema, patterns }: Rules): string {
+  const shape = shapeAt(schema, instancePath)
+  const form = shape === undefined ? null : formOf(shape, patterns)
   const { allowedValues, allowedValue, requiredProperties } = (params ?? {}) as Record<string, unknown>
   const value = valueAt(root, instancePath)
   if (Array.isArray(allowedValues)) return `${given(value)} is not allowed; ${oneOf(value, allowedValues.map(String))}`
@@ -18,9 +28,10 @@ export function describeFault(root: unknown, { instancePath, message, params }: 
     const names = requiredProperties.map(String)
     const has = value !== null && typeof value === 'object' ? Object.keys(value) : []
     const slip = has.find((name) => didYouMean(name, names) !== '')
-    return `it has no ${names.join(', ')}${slip === undefined ? '' : `; "${shown(slip)}" may be meant as that`}`
+    if (slip !== undefined) return `it has no ${names.join(', ')}; "${shown(slip)}" may be meant as that`
+    return `it has no ${names.join(', ')}${form === null ? '' : `; it must be ${form}`}`
   }
-  return message
+  return form === null ? message : `must be ${form}; it is ${given(value)}`
 }
 
 /** "it must be one of a, b. Did you mean b?" without the last full stop. */
@@ -35,8 +46,7 @@ const given = (value: unknown): string => shown(JSON.stringify(value) ?? 'nothin
 /** The value that a JSON pointer names; undefined where there is none. */
 function valueAt(root: unknown, pointer: string): unknown {
   let value = root
-  for (const part of pointer.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  for (const name of partsOf(pointer)) {
     if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined
     value = (value as Record<string, unknown>)[name]
   }

@@ -2,9 +2,12 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/errors.ts'
+import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
 import { OneOf } from '#core/schema.ts'
 import { isTooWide } from '#plugins/egress/rules.ts'
 import { describeFault, oneOf } from '#plugins/manifest/manifest-fault.ts'
+import type { Shape } from '#plugins/manifest/manifest-form.ts'
+import { standsElsewhere } from '#plugins/manifest/manifest-members.ts'
 import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
 import { configSchemaFault } from '#plugins/manifest/plugin-config.ts'
 
@@ -30,7 +33,7 @@ const LINK_TEMPLATE =
   '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*\\{(title|id)\\}[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*$'
 const CONFIG_KEY = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 const LANGUAGE = '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$'
-/** Without a colon: `plugin:<id>` is what another plugin's identifiers are kept under. */
+/** Without a colon: the server puts `plugin:` in front. */
 const SOURCE = '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$'
 const HEADER = '^[A-Za-z][A-Za-z0-9-]{0,63}$'
 /** Headers that say where a request goes and how it is framed; no service wants credentials there, and a manifest could bend requests by them. */
@@ -87,10 +90,18 @@ const ConfigKey = Type.String({ pattern: CONFIG_KEY, maxLength: 64 })
 const SchemaOf = (description: string) =>
   Type.Record(Type.String(), Type.Unknown({ 'x-limited-by': 'ConfigSchema' }), { maxProperties: 20, description })
 
+/** The `idSource` of recommendations that are series of this library. */
+export const OWN_SOURCE = 'carrel'
+const IdSource = Type.String({
+  maxLength: 100,
+  pattern: SOURCE,
+  description:
+    'Name of the service, such as anilist; the id of the plugin unless said. What the plugin calls its records by (externalId) is kept under plugin: and this name, as in externalIds.plugin:anilist. Plugins for the same service have the same name and share its identifiers.',
+})
+
 const MetadataCapability = Type.Object({
   methods: Type.Array(OneOf(['search', 'get', 'match']), { minItems: 1, maxItems: 3, uniqueItems: true }),
-  /** Under which name identifiers of this service are kept; `plugin:<id>` unless said. */
-  idSource: Type.Optional(Type.String({ maxLength: 100, pattern: SOURCE })),
+  idSource: Type.Optional(IdSource),
   languages: Type.Optional(Type.Array(Type.String({ maxLength: 35, pattern: LANGUAGE }), { maxItems: 200 })),
 })
 
@@ -115,11 +126,14 @@ export const Manifest = Type.Object({
       Type.Object({
         methods: Type.Array(OneOf(['get', 'refresh', 'dismiss']), { minItems: 1, maxItems: 3, uniqueItems: true }),
         scope: Type.Optional(Type.Literal('user')),
-        /**
-         * Under which name identifiers of what is recommended are kept here; that of `metadata.series`, or `plugin:<id>`, unless said. `carrel`:
-         * they are the ids of series of this library.
-         */
-        idSource: Type.Optional(Type.String({ maxLength: 100, pattern: SOURCE })),
+        idSource: Type.Optional(
+          Type.String({
+            maxLength: 100,
+            pattern: SOURCE,
+            description:
+              'Name of the service whose identifiers the recommendations have; that of metadata.series, or the id of the plugin, unless said. By it recommended series are found in the library. carrel: the identifiers are ids of series of this library (seriesId of ctx.library.entries).',
+          }),
+        ),
       }),
     ),
     /** Links to a service beside a series: to its search by title, and to what an external id of the plugin's `idSource` means. */
@@ -207,6 +221,8 @@ export const Manifest = Type.Object({
 export type Manifest = Static<typeof Manifest>
 
 const check = Compile(Manifest)
+/** The same for those who read it as JSON Schema. */
+export const MANIFEST_SHAPE = Manifest as Shape
 /** What a manifest may weigh: one with long lists has 10 KB. */
 export const MANIFEST_BYTES_MAX = 64 * 1024
 
@@ -225,28 +241,39 @@ export function readManifest(bytes: Uint8Array): Manifest {
   const value = readPlainJson(bytes, (message) => wrong('', message))
   if (!check.Check(value)) {
     const [first] = check.Errors(value)
-    const pattern = (first?.params as { pattern?: unknown } | undefined)?.pattern
+    if (first === undefined) return wrong('', 'it is no manifest')
+    const pattern = (first.params as { pattern?: unknown } | undefined)?.pattern
     const said = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    return wrong(first?.instancePath ?? '', said ?? (first === undefined ? 'it is no manifest' : describeFault(value, first)))
+    return wrong(first.instancePath, said ?? describeFault(value, first, { schema: MANIFEST_SHAPE, patterns: PATTERNS }))
   }
   const { engine, capabilities, permissions = {} } = value
   // What a server does not know it cannot ask consent for, nor keep within bounds; so newer plugins wait for a newer server.
   if (Number(engine.pluginApi.split('.')[1]) > Number(PLUGIN_API.split('.')[1]))
     wrong('/engine/pluginApi', `this server offers ${PLUGIN_API}; the plugin needs a newer one`)
   const reserved = RESERVED_CAPABILITIES.find((name) => Object.hasOwn(capabilities, name))
-  if (reserved !== undefined) wrong(`/capabilities/${reserved}`, 'this name is kept for a later version of the interface')
+  if (reserved !== undefined)
+    wrong(`/capabilities/${reserved}`, `this name is kept for a later version of the interface; ${oneOf(reserved, CAPABILITIES)}`)
   const capability = Object.keys(capabilities).find((name) => !Object.hasOwn(CAPABILITY_METHODS, name) && !DECLARED_ONLY.includes(name))
   if (capability !== undefined)
     wrong(
       `/capabilities/${shown(capability)}`,
-      `this server does not know that capability (a newer one may); ${oneOf(capability, CAPABILITIES)}`,
+      `this server does not know that capability (a newer one may); ${oneOf(capability, CAPABILITIES)}${elsewhere(capability, '/capabilities')}`,
     )
-  if (Object.keys(capabilities).length === 0) wrong('/capabilities', 'a plugin has at least one')
+  if (Object.keys(capabilities).length === 0) wrong('/capabilities', `a plugin has at least one of ${CAPABILITIES.join(', ')}`)
+  for (const [name, { idSource }] of Object.entries(capabilities as Record<string, { idSource?: string }>)) {
+    if (idSource === COMIC_INFO_KEY || (idSource === OWN_SOURCE && name !== 'recommendations'))
+      wrong(
+        `/capabilities/${name}/idSource`,
+        idSource === COMIC_INFO_KEY
+          ? `${idSource} is what files of comics identify books by; name your service`
+          : `${idSource} stands for this library, which only recommendations can be of; name your service`,
+      )
+  }
   const permission = Object.keys(permissions).find((name) => !KNOWN_PERMISSIONS.includes(name))
   if (permission !== undefined)
     wrong(
       `/permissions/${shown(permission)}`,
-      `this server does not know that permission (a newer one may); ${oneOf(permission, KNOWN_PERMISSIONS)}`,
+      `this server does not know that permission (a newer one may); ${oneOf(permission, KNOWN_PERMISSIONS)}${elsewhere(permission, '/permissions')}`,
     )
   const hosts = (permissions.network ?? []).map(({ host }) => host)
   const wide = hosts.findIndex(isTooWide)
@@ -263,11 +290,18 @@ export function readManifest(bytes: Uint8Array): Manifest {
     if (fault !== null) wrong(`/${name}${fault.path}`, fault.message)
   }
   const limited = Object.keys(value.http?.rateLimit ?? {}).find((host) => !hosts.includes(host))
-  if (limited !== undefined) wrong(`/http/rateLimit/${shown(limited)}`, 'it is no host of /permissions/network')
+  if (limited !== undefined)
+    wrong(`/http/rateLimit/${shown(limited)}`, `it is no host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
   const members = value.config?.['properties']
   const known = members !== null && typeof members === 'object' ? Object.keys(members) : []
   const missing = (permissions.networkFromConfig ?? []).findIndex((key) => !known.includes(key))
-  if (missing !== -1) wrong(`/permissions/networkFromConfig/${missing}`, 'it is no member of /config/properties')
+  if (missing !== -1) {
+    const key = permissions.networkFromConfig?.[missing] as string
+    wrong(
+      `/permissions/networkFromConfig/${missing}`,
+      `${key} is no member of /config/properties; ${nameOf(key, known, 'member there, which administrators enter the address as')}`,
+    )
+  }
   return value
 }
 
@@ -280,13 +314,14 @@ function checkCredentials(
   if (auth === undefined) return
   const { bind, oauth2, type, scope } = auth
   if (bind !== undefined) {
-    if (!hosts.includes(bind.host)) wrong('/auth/bind/host', 'credentials go only to a host of /permissions/network')
+    if (!hosts.includes(bind.host))
+      wrong('/auth/bind/host', `credentials go only to a host of /permissions/network; ${nameOf(bind.host, hosts, 'host there')}`)
     if (bind.host.startsWith('*.')) wrong('/auth/bind/host', 'credentials go to one host, which is named in full')
     if (FORBIDDEN_HEADER.test(bind.header)) wrong('/auth/bind/header', `credentials cannot go into ${bind.header}`)
     if (bind.format.split('{token}').length !== 2)
       wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')
   }
-  if (type !== 'none' && bind === undefined) wrong('/auth', 'bind must say where the credentials go')
+  if (type !== 'none' && bind === undefined) wrong('/auth', 'bind must say where the credentials go: it has host, header and format')
   if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it stands there if the type is oauth2, and only then')
   if (scope === 'user' && !Object.hasOwn(capabilities, 'recommendations'))
     wrong('/auth/scope', 'only recommendations run for a reader; metadata is looked up with credentials of the server')
@@ -294,6 +329,14 @@ function checkCredentials(
   // Numbers in place of names are for the egress to refuse where the server asks; here a browser would.
   for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${shown(url)} has no host by its name`)
 }
+
+/** Which of these it must be, or that there are none yet. */
+const nameOf = (value: string, names: readonly string[], what: string): string =>
+  names.length === 0 ? `name a ${what} first, for there is none` : oneOf(value, names)
+
+/** Where a member of this name stands, as the end of a sentence. */
+const elsewhere = (name: string, place: string): string =>
+  standsElsewhere(MANIFEST_SHAPE, name, place).replace(/^ T/, '; t').replace(/\.$/, '')
 
 const hostPattern = new RegExp(HOST)
 const isHostName = (host: string) => hostPattern.test(host) && !host.startsWith('*.')

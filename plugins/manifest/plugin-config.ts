@@ -5,6 +5,7 @@ import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/errors.ts'
 import { OneOf } from '#core/schema.ts'
 import { describeFault, oneOf } from '#plugins/manifest/manifest-fault.ts'
+import { formOf, type Shape } from '#plugins/manifest/manifest-form.ts'
 import { shown } from '#plugins/manifest/plain-json.ts'
 
 /**
@@ -19,6 +20,9 @@ const HINTS_MAX = 20
 const KEY_LENGTH_MAX = 64
 /** Characters of one as JSON: it goes along with every call, and nobody fills in more. */
 export const CONFIG_LENGTH_MAX = 32 * 1024
+const NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
+/** What the pattern says, for people. */
+const PATTERNS = { [NAME]: 'must be letters, digits and underscores, a letter first' }
 const Words = (maxLength: number) => Type.String({ maxLength })
 const Plain = Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number(), Type.Boolean()])
 
@@ -57,7 +61,7 @@ export const ConfigSchema = Type.Object(
     type: Type.Literal('object'),
     title: Type.Optional(Words(100)),
     description: Type.Optional(Words(1_000)),
-    properties: Type.Record(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$' }), Member, {
+    properties: Type.Record(Type.String({ pattern: NAME }), Member, {
       maxProperties: PROPERTIES_MAX,
       additionalProperties: false,
     }),
@@ -79,16 +83,20 @@ export function configSchemaFault(schema: unknown): { path: string; message: str
     }
   }
   const stranger = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
-  if (stranger !== undefined) return { path: '/required', message: 'it names what is not among the properties' }
+  if (stranger !== undefined) {
+    const names = Object.keys(schema.properties)
+    const of = names.length === 0 ? 'and there are none' : oneOf(stranger, names)
+    return { path: '/required', message: `it names ${shown(stranger)}, which is not among the properties; ${of}` }
+  }
   for (const [name, one] of Object.entries(schema.properties))
     if (one.default !== undefined && !Check(checked(one), one.default))
-      return { path: `/properties/${name}/default`, message: 'it is not what the member takes' }
+      return { path: `/properties/${name}/default`, message: `it is not what the member takes; it must be ${formOf(one as Shape, {})}` }
   return null
 }
 
 /** A word that the schema of a member does not take stands at a place of its own, and nothing is said of it but that it is one too many. */
 function faultOf(schema: unknown, fault: Parameters<typeof describeFault>[1]): string {
-  if (fault.message !== 'schema is false') return describeFault(schema, fault)
+  if (fault.message !== 'schema is false') return describeFault(schema, fault, { schema: ConfigSchema as Shape, patterns: PATTERNS })
   const [, word = ''] = /\/([^/]*)$/.exec(fault.instancePath) ?? []
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(fault.instancePath)
   return `there is no ${shown(word)} here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`

@@ -23,7 +23,7 @@ import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { methodsOf } from '#plugins/manifest/manifest.ts'
 import type { MatchTally, MatchTasks } from '#plugins/match/match-tasks.ts'
 import type { Matching } from '#plugins/match/matching.ts'
-import { idSourceOf } from '#plugins/match/provider.ts'
+import { idKeyOf } from '#plugins/match/provider.ts'
 
 export interface JobWish {
   name?: string | null | undefined
@@ -130,7 +130,7 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
 
   const passOf = (libraryId: string, kind: Pass['kind'], plugin: InstalledPlugin, { skipRecentlySyncedWithinS }: JobConfig): Pass => ({
     ...{ kind, libraryId },
-    synced: skipRecentlySyncedWithinS ? { source: idSourceOf(plugin, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
+    synced: skipRecentlySyncedWithinS ? { source: idKeyOf(plugin, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
   })
 
   const wishOf = (plugin: InstalledPlugin, config: JobConfig) => ({
@@ -270,7 +270,7 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       const [eligible, all, identified, sample] = await Promise.all([
         countPass(database, pass),
         countPass(database, everything),
-        countIdentified(database, everything, idSourceOf(plugin, 'series')),
+        countIdentified(database, everything, idKeyOf(plugin, 'series')),
         samplePass(database, pass, sampleSize),
       ])
       const deltas: JobDelta[] = []

@@ -18,7 +18,7 @@ import { failureOf, hasFailed, type PluginFailure, pluginFault } from '#plugins/
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { methodsOf } from '#plugins/manifest/manifest.ts'
 import { CONFIDENCE_MIN, type SearchResult } from '#plugins/match/choose.ts'
-import { idSourceOf, openProviders } from '#plugins/match/provider.ts'
+import { idKeyOf, openProviders } from '#plugins/match/provider.ts'
 import { type SearchTitle, searchTitle, titleOf } from '#plugins/match/search-title.ts'
 import type { Templates } from '#plugins/template/templates.ts'
 
@@ -153,7 +153,7 @@ export function openMatching(parts: MatchingParts): Matching {
     how: { choice: Choice; userId: string | null; dryRun?: boolean | undefined; signal?: AbortSignal | undefined },
   ): Promise<Applied> {
     const { proposal, externalUrl, externalId } = found
-    const origin = { pluginId: plugin.id, pluginKey: plugin.key, idSource: idSourceOf(plugin, target.kind), externalId, userId: how.userId }
+    const origin = { pluginId: plugin.id, pluginKey: plugin.key, idKey: idKeyOf(plugin, target.kind), externalId, userId: how.userId }
     if (how.dryRun) {
       const fields = await previewOn(database, target, proposal, how.choice)
       return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
@@ -251,7 +251,7 @@ export function openMatching(parts: MatchingParts): Matching {
       const reason = how.query ? null : await objection(target, plugin, context)
       if (reason !== null) return skip(reason, `${titleOf(context)} is not matched by itself: ${reason.replaceAll('_', ' ')}.`)
       const choice = choiceOf(plugin, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
-      const source = idSourceOf(plugin, target.kind)
+      const source = idKeyOf(plugin, target.kind)
       const known = context.externalIds[source]
       if (!how.query && plugin.matching.useExistingExternalId !== false && known) {
         const found = await providers.propose(target.kind, plugin, known.id, how.signal)

@@ -5,18 +5,21 @@ import type { Proposal } from '#core/match/proposal.ts'
 import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
+import { sourceKey } from '#core/metadata/source-key.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
 import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 
 export type SeriesAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.series.get']>
 export type BookAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.book.get']>
 
-/** Under which name things of a plugin are kept. */
+/** Under which names things of a plugin are kept. */
 export interface Provider {
-  /** Of identifiers: `idSource` of the manifest, or `plugin:<id>`. */
-  idSource: string
-  /** Of ratings and links that say no name of their own. */
+  /** Of its identifiers and ratings. */
+  idKey: string
+  /** Of links that say no name of their own. */
   pluginKey: string
+  /** Those that installed plugins have for their services. */
+  idNames: ReadonlySet<string>
 }
 
 const checks = new Map(
@@ -118,10 +121,10 @@ const SAME: Record<Kind, readonly string[]> = {
 }
 
 /**
- * What a plugin answered, in the terms of this house: members that fit no field are left out, texts are freed of markup, and identifiers are kept
- * under the plugin's own source only, or under others that it says.
+ * What a plugin answered, in the terms of this house: members that fit no field are left out, texts are freed of markup. Identifiers at other services
+ * than the plugin's own are kept under the keys of those.
  */
-export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idSource, pluginKey }: Provider): Proposal {
+export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKey, pluginKey, idNames }: Provider): Proposal {
   const given = answer as SeriesAnswer & BookAnswer
   const values: Record<string, unknown> = {}
   const put = (name: string, value: unknown): void => {
@@ -144,8 +147,8 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idSo
   if (genres.length > 0) facts.genres = genres
   if (tags.length > 0) facts.tags = tags
   facts.externalIds = {
-    ...otherIds(given.externalIds),
-    [idSource]: { externalId: given.externalId, externalUrl: given.externalUrl ?? null },
+    ...otherIds(given.externalIds, idNames),
+    [idKey]: { externalId: given.externalId, externalUrl: given.externalUrl ?? null },
   }
   const links = Object.fromEntries((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
   if (Object.keys(links).length > 0) facts.externalLinks = links
@@ -155,16 +158,16 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idSo
       label: oneLine(label ?? language ?? '') || 'Alternate',
     }))
     if (titles.length > 0) facts.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
-    if (given.rating) facts.externalRatings = { [idSource]: { rating: given.rating.score, voteCount: given.rating.voteCount ?? null } }
+    if (given.rating) facts.externalRatings = { [idKey]: { rating: given.rating.score, voteCount: given.rating.voteCount ?? null } }
   }
   return { values, facts, coverUrl: given.coverUrl ?? null }
 }
 
-/** Identifiers of other services; one of another plugin it cannot know. */
-function otherIds(given: Readonly<Record<string, string>> | undefined): Facts['externalIds'] {
+/** Identifiers at other services, by the name of the service or its key. */
+function otherIds(given: Readonly<Record<string, string>> | undefined, idNames: ReadonlySet<string>): Facts['externalIds'] {
   return Object.fromEntries(
     Object.entries(given ?? {})
-      .filter(([source, id]) => /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')
-      .map(([source, externalId]) => [source, { externalId, externalUrl: null }]),
+      .filter(([source, id]) => /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')
+      .map(([source, externalId]) => [sourceKey(source, idNames), { externalId, externalUrl: null }]),
   )
 }

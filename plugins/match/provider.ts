@@ -1,6 +1,9 @@
+import type { Knex } from 'knex'
 import type { CarrelError } from '#core/errors.ts'
 import type { Proposal } from '#core/match/proposal.ts'
 import type { Kind } from '#core/metadata/holding-store.ts'
+import { pluginKey } from '#core/metadata/source-key.ts'
+import { listIdNames } from '#core/plugin/id-name-query.ts'
 import type { Context } from '#core/template/context.ts'
 import type { Rules } from '#core/template/rules.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -35,12 +38,12 @@ const SEARCH_LIMIT = 10
 /** How much beyond its own eyes this house believes a plugin. */
 const BELIEVED = 0.25
 
-/** Under which name identifiers of a plugin are kept. */
-export const idSourceOf = ({ key, manifest }: InstalledPlugin, kind: Kind): string =>
-  manifest.capabilities[`metadata.${kind}`]?.idSource ?? `plugin:${key}`
+/** Under which key identifiers of a plugin are kept. */
+export const idKeyOf = ({ key, manifest }: InstalledPlugin, kind: Kind): string =>
+  pluginKey(manifest.capabilities[`metadata.${kind}`]?.idSource ?? key)
 
-export function openProviders(parts: { plugins: PluginHost; templates: Templates; rules: Rules }): Providers {
-  const { plugins } = parts
+export function openProviders(parts: { database: Knex; plugins: PluginHost; templates: Templates; rules: Rules }): Providers {
+  const { database, plugins } = parts
   const ask = async (plugin: InstalledPlugin, method: string, input: unknown, signal?: AbortSignal): Promise<Attempt> =>
     await plugins.attempt({ pluginId: plugin.id, method, input, userId: null, ...(signal && { signal }) })
 
@@ -53,7 +56,8 @@ export function openProviders(parts: { plugins: PluginHost; templates: Templates
     const attempt = await ask(plugin, `metadata.${kind}.get`, { externalId }, signal)
     if (hasFailed(attempt)) return attempt
     const answer = attempt.result as SeriesAnswer | BookAnswer
-    const proposal = proposalOf(kind, answer, { idSource: idSourceOf(plugin, kind), pluginKey: plugin.key })
+    const idNames = await listIdNames(database)
+    const proposal = proposalOf(kind, answer, { idKey: idKeyOf(plugin, kind), pluginKey: plugin.key, idNames })
     return { proposal, externalUrl: answer.externalUrl ?? null }
   }
 

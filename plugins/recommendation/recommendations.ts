@@ -13,17 +13,10 @@ import {
   type StoredRecommendations,
 } from '#core/recommendation/recommendation-store.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
+import { OWN_SOURCE } from '#plugins/manifest/manifest.ts'
 import { isOffered, nameOf } from '#plugins/reader/user-plugins.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
-import {
-  externalSeriesOf,
-  type Item,
-  idSourceOf,
-  OWN_SOURCE,
-  type ShownItem,
-  shownItems,
-  wishedCount,
-} from '#plugins/recommendation/shown-items.ts'
+import { externalSeriesOf, type Item, idSourceOf, type ShownItem, shownItems, wishedCount } from '#plugins/recommendation/shown-items.ts'
 
 type Reader = Pick<Caller, 'userId'>
 

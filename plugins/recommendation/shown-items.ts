@@ -1,7 +1,9 @@
 import type { Static } from 'typebox'
+import { serviceOf } from '#core/metadata/source-key.ts'
 import { type ExternalSeries, externalKey } from '#core/recommendation/external-series-query.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
+import { OWN_SOURCE } from '#plugins/manifest/manifest.ts'
 
 /** An item as a plugin gave it, checked. */
 export type Item = Static<(typeof RESULT_SCHEMAS)['recommendations.refresh']>['recommendations'][number]
@@ -35,8 +37,6 @@ export interface ShownItem {
   totalChapterCount?: number
 }
 
-/** The `idSource` of plugins whose external identifiers are the ids of series of this library. */
-export const OWN_SOURCE = 'carrel'
 /** No reader looks through more. */
 export const SHOWN_MAX = 100
 /** Of what is kept, so that dismissing leaves enough until the next list. */
@@ -48,9 +48,9 @@ const LIST_SHOWN = 50
 /** Where a plugin does not say of what kind a tag is. */
 const TAG = 'tag'
 
-/** Under which name the identifiers of a plugin's recommendations are kept. */
+/** The name that a plugin has for the service of its recommendations: its `idSource`, or its id. */
 export const idSourceOf = ({ key, manifest: { capabilities } }: Pick<InstalledPlugin, 'key' | 'manifest'>): string =>
-  capabilities.recommendations?.idSource ?? capabilities['metadata.series']?.idSource ?? `plugin:${key}`
+  capabilities.recommendations?.idSource ?? capabilities['metadata.series']?.idSource ?? key
 
 /** How many are shown, by what the reader has configured. */
 export function wishedCount(userConfig: Readonly<Record<string, unknown>>): number {
@@ -58,10 +58,10 @@ export function wishedCount(userConfig: Readonly<Record<string, unknown>>): numb
   return typeof wish === 'number' && wish >= 1 ? Math.min(Math.floor(wish), SHOWN_MAX) : SHOWN_MAX
 }
 
-/** All names that an item goes by at services; its own first. */
+/** All identifiers that an item has at services; its own first. */
 export function externalSeriesOf({ externalId, externalIds }: Item, idSource: string): ExternalSeries[] {
   const others = Object.entries(externalIds ?? {}).map(([source, id]) => ({ source, externalId: id }))
-  return [{ source: idSource, externalId }, ...others.filter(({ source }) => source !== idSource && !source.includes('\n'))]
+  return [{ source: idSource, externalId }, ...others.filter(({ source }) => serviceOf(source) !== idSource && !source.includes('\n'))]
 }
 
 /** Columns know neither NUL nor half of a surrogate pair, and no service has them in what it means. */

@@ -67,7 +67,22 @@ Operators: ${OPERATORS.map((operator) => `\`${operator}\``).join(', ')}.
 - Text is compared without regard to case, save by \`matches\`, which takes a regular expression in RE2 syntax (linear in time).
 - Of a list, \`contains\` asks whether something is in it; the other operators hold when one entry fits. \`equals\` compares whole lists.
 - Nothing, an empty text and an empty list are null. \`not_equals\`, \`not_contains\` and \`not_in\` are the opposites of their fellows, so what is missing passes them.
-- \`externalIds.count\` is how many identifiers there are; \`externalIds.<source>\` is the identifier itself. Names may be written with underscores.
+- \`externalIds.count\` is how many identifiers there are; \`externalIds.<key>\` is the identifier itself. Names may be written with underscores.
+
+## Keys of identifiers
+
+Identifiers and ratings of services have a **key**, which is the same in contexts, in the API (\`source\` of \`external-ids\` and \`external-ratings\`), and in what plugins are given:
+
+| Key | What it holds |
+|---|---|
+| \`plugin:anilist\` | what plugins call a book or series by whose manifest says \`"idSource": "anilist"\`; several plugins for one service share it |
+| \`plugin:org.example.books\` | the same of a plugin that names no \`idSource\`: its id |
+| \`comicinfo\` | the \`GTIN\` of ComicInfo, where it is no ISBN |
+| \`goodreads\`, \`api:kitsu\`, … | any other name, as it was sent, or as the file of the book has it |
+
+- A name that comes without \`plugin:\`, from a person, a file or a plugin, gets it where it is the \`idSource\` or the id of a plugin that an administrator has agreed to. Any other stays as it is.
+- When a plugin comes later, what is kept under its name gets \`plugin:\` at that moment. Where both are there, what a person gave stays, and of two the newer. Nothing changes when a plugin goes.
+- Templates and conditions that write \`externalIds.anilist\` find \`plugin:anilist\` where nothing else has that name; \`templates/validate\` warns of such names, and of keys that no plugin has and nothing is kept under.
 
 ## Fields of a book
 

@@ -1,10 +1,10 @@
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
-import { Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
+import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
+import { listUnknownMembers } from '#plugins/manifest/manifest-members.ts'
 import { type Bundle, bundleProject } from './bundle.ts'
 import { type BundleScan, scanBundle } from './bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
@@ -94,15 +94,14 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
 
 /** Members that servers of today pass over; those of a newer interface, or slips of the pen. */
 function checkManifest({ manifestBytes }: Project): Finding[] {
-  const known = ['$schema', ...Object.keys(Manifest.properties)]
   const given = JSON.parse(manifestBytes.toString('utf8')) as Record<string, unknown>
-  const findings = Object.keys(given)
-    .filter((name) => !known.includes(name))
+  const findings = listUnknownMembers(MANIFEST_SHAPE, given)
+    .filter(({ place, name }) => place !== '' || name !== '$schema')
     .map(
-      (name): Finding => ({
+      ({ place, name, advice }): Finding => ({
         level: 'warning',
         check: 'manifest',
-        message: `manifest.json: nobody reads the member "${name}".${didYouMean(name, known)}`,
+        message: `manifest.json${place === '' ? '' : ` at ${place}`}: nobody reads the member "${name}".${advice}`,
       }),
     )
   if (given['license'] === undefined)

@@ -11,6 +11,18 @@ export async function addCaller(database: Knex, options: { role?: Role; username
   return { userId: user.id, username, role, permissions: new Set(ROLE_PERMISSIONS[role]), via: 'token' }
 }
 
+/** A plugin, agreed to, that has this name for its service; it cannot run. */
+export async function addKnownService(database: Knex, idSource: string): Promise<void> {
+  const [plugin] = await database('plugins').insert({ key: `org.example.${idSource}` }, 'id')
+  const manifest = JSON.stringify({ capabilities: { 'metadata.book': { methods: ['get'], idSource } } })
+  const rows = database('plugin_versions').insert(
+    { plugin_id: plugin.id, version: '1.0.0', sha256: '', code: '', code_sha256: '', manifest },
+    'id',
+  )
+  const [version] = await rows
+  await database('plugins').where('id', plugin.id).update({ version_id: version.id })
+}
+
 export async function addLibrary(
   database: Knex,
   row: { path?: string; name?: string; default_reading_direction?: string } = {},

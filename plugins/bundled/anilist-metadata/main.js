@@ -39,6 +39,13 @@ var UpstreamError = class extends PluginError {
   }
 };
 
+// ../../plugin-sdk/external-ids.ts
+function externalIdOf(ids, ...names) {
+  const keys = names.flatMap((name) => [`plugin:${name}`, name, `api:${name}`]);
+  const key = keys.find((one) => ids !== void 0 && Object.hasOwn(ids, one));
+  return key === void 0 ? void 0 : ids?.[key];
+}
+
 // ../../plugin-sdk/index.ts
 var definePlugin = (plugin) => plugin;
 
@@ -466,10 +473,10 @@ async function match(input, ctx) {
   return { match: best, confidence: isTie ? round(confidence * TIE_FACTOR) : confidence, alternatives: others };
 }
 async function findKnown(externalIds, ctx) {
-  const id = idOf(externalIds["anilist"]);
+  const id = idOf(externalIdOf(externalIds, "anilist"));
   const own = id === null ? null : await findOne({ id }, ctx);
   if (own !== null) return resultOf(own, 1, ctx);
-  const idMal = idOf(externalIds["myanimelist"] ?? externalIds["mal"]);
+  const idMal = idOf(externalIdOf(externalIds, "myanimelist", "mal"));
   const other = idMal === null ? null : await findOne({ idMal }, ctx);
   return other === null ? null : resultOf(other, 0.95, ctx);
 }

@@ -1,6 +1,7 @@
 import {
   type Context,
   definePlugin,
+  externalIdOf,
   hasCode,
   type MatchAnswer,
   type MatchInput,
@@ -229,10 +230,10 @@ async function match(input: MatchInput, ctx: Ctx): Promise<MatchAnswer> {
 
 /** By what it is known as already. */
 async function findKnown(externalIds: Readonly<Record<string, string>>, ctx: Ctx): Promise<SearchResult | null> {
-  const id = idOf(externalIds['anilist'])
+  const id = idOf(externalIdOf(externalIds, 'anilist'))
   const own = id === null ? null : await findOne({ id }, ctx)
   if (own !== null) return resultOf(own, 1, ctx)
-  const idMal = idOf(externalIds['myanimelist'] ?? externalIds['mal'])
+  const idMal = idOf(externalIdOf(externalIds, 'myanimelist', 'mal'))
   const other = idMal === null ? null : await findOne({ idMal }, ctx)
   // Who has connected the two may have erred.
   return other === null ? null : resultOf(other, 0.95, ctx)

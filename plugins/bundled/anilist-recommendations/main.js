@@ -38,6 +38,13 @@ var UpstreamError = class extends PluginError {
   }
 };
 
+// ../../plugin-sdk/external-ids.ts
+function externalIdOf(ids, ...names) {
+  const keys = names.flatMap((name) => [`plugin:${name}`, name, `api:${name}`]);
+  const key = keys.find((one) => ids !== void 0 && Object.hasOwn(ids, one));
+  return key === void 0 ? void 0 : ids?.[key];
+}
+
 // ../../plugin-sdk/index.ts
 var definePlugin = (plugin) => plugin;
 
@@ -222,7 +229,7 @@ async function readLibrary(ctx) {
   return known;
 }
 function knownOf({ externalIds = {}, title, rating, booksRead = 0, booksStarted = 0, lastReadAt }) {
-  const id = idOf(externalIds["anilist"] ?? externalIds["api:anilist"]);
+  const id = idOf(externalIdOf(externalIds, "anilist"));
   const score = numberOf(rating);
   const state = booksRead > 0 ? "read" : booksStarted > 0 ? "begun" : "untouched";
   if (id === null || score === null && state === "untouched") return null;

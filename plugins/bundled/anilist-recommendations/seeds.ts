@@ -1,4 +1,4 @@
-import type { Context, LibraryEntry } from '../../../plugin-sdk/index.ts'
+import { type Context, externalIdOf, type LibraryEntry } from '../../../plugin-sdk/index.ts'
 import { ask, idOf, isRec, numberOf, recsOf, textOf } from '../anilist-metadata/graphql.ts'
 import { titleOf } from '../anilist-metadata/media.ts'
 
@@ -90,8 +90,7 @@ async function readLibrary(ctx: Context): Promise<Known[]> {
 
 /** Null for what AniList does not know, and for what the reader has not touched. */
 function knownOf({ externalIds = {}, title, rating, booksRead = 0, booksStarted = 0, lastReadAt }: LibraryEntry): Known | null {
-  // Identifiers that people have entered by the interface have api: in front.
-  const id = idOf(externalIds['anilist'] ?? externalIds['api:anilist'])
+  const id = idOf(externalIdOf(externalIds, 'anilist'))
   const score = numberOf(rating)
   const state = booksRead > 0 ? 'read' : booksStarted > 0 ? 'begun' : 'untouched'
   if (id === null || (score === null && state === 'untouched')) return null

@@ -35,12 +35,20 @@
     return run
   }
 
-  /** `externalIds.plugin:org.example.id` reads as five names: keys with dots can be walked to, one name after the other, without being listed. */
+  /** Of keys that plugins keep identifiers under. */
+  const PREFIX = 'plugin:'
+
+  /**
+   * `externalIds.plugin:org.example.id` reads as five names: keys with dots can be walked to, one name after the other, without being listed. What a
+   * plugin keeps is found by the name without its prefix too, where nothing else has that name.
+   */
   function bridge(ids) {
     if (ids === null || typeof ids !== 'object') return
-    for (const key of Object.keys(ids)) {
-      const names = key.split('.')
-      if (names.length === 1) continue
+    const keys = Object.keys(ids)
+    const more = keys.filter((key) => key.startsWith(PREFIX) && !Object.hasOwn(ids, key.slice(PREFIX.length)))
+    for (const [way, key] of [...keys.map((key) => [key, key]), ...more.map((key) => [key.slice(PREFIX.length), key])]) {
+      const names = way.split('.')
+      if (way === key && names.length === 1) continue
       let at = ids
       for (const [index, name] of names.entries()) {
         const isLast = index === names.length - 1

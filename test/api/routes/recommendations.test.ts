@@ -56,9 +56,9 @@ t.test('what plugins say is checked, bounded, and looked up', async (t) => {
   const library_id = await addLibrary(database)
   const [mine, kept, other] = await Promise.all(['Mine', 'Kept away', 'Other'].map((title) => addSeries(database, { library_id, title })))
   const ids = [
-    { series_id: mine, source: 'taste', external_id: 'mine' },
-    { series_id: kept, source: 'taste', external_id: 'kept' },
-    { series_id: other, source: 'elsewhere', external_id: '77' },
+    { series_id: mine, source: 'plugin:taste', external_id: 'mine' },
+    { series_id: kept, source: 'plugin:taste', external_id: 'kept' },
+    { series_id: other, source: 'api:elsewhere', external_id: '77' },
   ]
   await database('series_external_ids').insert(ids)
   await shareSeries(database, { seriesId: kept as string, caller: { userId }, mode: 'deny' })
@@ -79,7 +79,7 @@ t.test('what plugins say is checked, bounded, and looked up', async (t) => {
     item('mine', 0.2, { title: 'again' }),
     item('kept', 0.8),
     item('other', 7, { externalIds: { elsewhere: '77' } }),
-    item('also mine', 0.05, { externalIds: { taste: 'mine' } }),
+    item('also mine', 0.05, { externalIds: { 'plugin:taste': 'mine' } }),
   ])
   t.same(
     shown.map(({ externalId, score, serviceSeriesId, inService, codexSeriesId }) => [

@@ -6,7 +6,7 @@ import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
 import type { Author, Field, Holding } from '#core/metadata/field.ts'
 import { loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { type House, openHouse } from '#test/support/house.ts'
-import { addCaller } from '#test/support/library-rows.ts'
+import { addCaller, addKnownService } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
@@ -236,6 +236,36 @@ t.test('what a file says comes, changes and goes; what a person says stays', asy
   t.match(error.message, /Month "13"/)
   const { values } = await holdingOf(house, id)
   t.same([values.title, values.isbns, values.year, values.month, values.authors], ['T', undefined, undefined, undefined, undefined])
+})
+
+t.test('identifiers of files have the keys of their services', async (t) => {
+  const house = await openHouse(t)
+  await addKnownService(house.database, 'goodreads')
+  const page = await makePicture({ width: 40, height: 60 })
+  const opf = (ids: Record<string, string>) =>
+    `<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata>${Object.entries(ids)
+      .map(([scheme, id]) => `<dc:identifier>${scheme}:${id}</dc:identifier>`)
+      .join('')}</metadata></package>`
+  house.put('s/A.cbz', comicWith(page, comicInfo({ GTIN: '9780306406157, urn:comicvine:4000-7, 761941341828' })))
+  house.put('s/B/B.cbz', comicWith(page, null))
+  house.put('s/B/B.opf', opf({ goodreads: '1', amazon: '2' }))
+  await house.scan()
+  const ids = async (path: string) =>
+    Object.fromEntries(
+      (await house.database('book_external_ids').where('book_id', await idOf(house, path))).map((row) => [row.source, row.external_id]),
+    )
+  t.same(await ids('s/A.cbz'), { comicinfo: 'urn:comicvine:4000-7' })
+  t.equal((await holdingOf(house, await idOf(house, 's/A.cbz'))).values.isbns, '9780306406157')
+  t.same(await ids('s/B/B.cbz'), { 'plugin:goodreads': '1', amazon: '2' })
+  house.put('s/B/B.cbz', comicWith(page, comicInfo({ Year: '2001' })))
+  house.put('s/B/B.opf', opf({ goodreads: '3' }))
+  await house.scan()
+  t.same(await ids('s/B/B.cbz'), { 'plugin:goodreads': '3' })
+  house.put('s/A.cbz', comicWith(page, comicInfo({ Title: 'A' })))
+  house.put('s/B/B.cbz', comicWith(page, comicInfo({ Year: '2002' })))
+  house.put('s/B/B.opf', opf({ kobo: '4' }))
+  await house.scan()
+  t.same([await ids('s/A.cbz'), await ids('s/B/B.cbz')], [{}, { kobo: '4' }])
 })
 
 t.test('a moved book keeps what is known of it, and takes the new name where nobody said more', async (t) => {

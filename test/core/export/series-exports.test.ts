@@ -52,7 +52,7 @@ async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: str
   const [tag] = await database('tags').insert({ name: 'owned', name_key: 'owned' }, 'id')
   await database('series_tags').insert({ series_id: saga, tag_id: tag.id })
   await database('series_alternate_titles').insert({ series_id: saga, label: 'French', title: 'La saga' })
-  await database('series_external_ids').insert({ series_id: saga, source: 'anilist', external_id: '7' })
+  await database('series_external_ids').insert({ series_id: saga, source: 'plugin:anilist', external_id: '7' })
   await database('series_external_ratings').insert({ series_id: saga, source: 'mal', rating: 84.5, vote_count: 3 })
   const other = await addCaller(database)
   await database('series_user_ratings').insert([
@@ -98,7 +98,7 @@ t.test('every field tells what stands in the library, in each format', { timeout
     genres: ['drama', 'Space'],
     tags: ['owned'],
     alternate_titles: [{ label: 'French', title: 'La saga' }],
-    external_ids: [{ source: 'anilist', externalId: '7' }],
+    external_ids: [{ source: 'plugin:anilist', externalId: '7' }],
     expected_book_count: 12,
     expected_chapter_count: 72.5,
     actual_book_count: 3,

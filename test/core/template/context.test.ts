@@ -213,6 +213,8 @@ t.test('the nearest field', async (t) => {
     ['book', 'metadata.authors[].name', 'known'],
     ['book', 'metadata.genres.length', 'known'],
     ['book', 'externalIds.plugin:a.b.c.id', 'known'],
+    ['book', 'externalIds.plugin:a', 'known'],
+    ['book', 'series.externalIds[].id', 'known'],
     ['book', 'customMetadata.anything.at.all', 'known'],
     ['book', 'series.metadata.title', 'known'],
     ['series', 'series.metadata.title', 'metadata.title'],

@@ -261,8 +261,11 @@ t.test('the address of a page is as good as a title', async (t) => {
 
 t.test('a series is matched by what it is known as already', async (t) => {
   const { match, asked } = await openMetadata(t)
-  t.match(await match({ title: 'Wholly different', externalIds: { anilist: '30902' } }), { match: { externalId: '30902' }, confidence: 1 })
-  t.match(await match({ title: '', externalIds: { anilist: 'x', myanimelist: '901' } }), {
+  t.match(await match({ title: 'Wholly different', externalIds: { 'plugin:anilist': '30902' } }), {
+    match: { externalId: '30902' },
+    confidence: 1,
+  })
+  t.match(await match({ title: '', externalIds: { 'plugin:anilist': 'x', myanimelist: '901' } }), {
     match: { externalId: '30901' },
     confidence: 0.95,
   })

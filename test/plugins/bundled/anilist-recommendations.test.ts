@@ -25,7 +25,11 @@ const ago = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString()
 
 /** A series of the library that AniList knows by this number. */
 const series = (id: number, more: Partial<LibraryEntry> = {}): LibraryEntry => ({
-  ...{ seriesId: `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`, title: `Series ${id}`, externalIds: { anilist: String(id) } },
+  ...{
+    seriesId: `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`,
+    title: `Series ${id}`,
+    externalIds: { 'plugin:anilist': String(id) },
+  },
   ...{ rating: null, booksRead: 0, booksStarted: 0, lastReadAt: null },
   ...more,
 })
@@ -196,7 +200,7 @@ t.test('without an account the library is enough; the name that is known here is
     series(1, { ...read, title: '  The   name here ' }),
     series(2, { title: '', rating: 80, externalIds: { 'api:anilist': '2' } }),
     series(3, { ...read, externalIds: { myanimelist: '3' } }),
-    series(4, { ...read, externalIds: { anilist: 'rubbish' } }),
+    series(4, { ...read, externalIds: { 'plugin:anilist': 'rubbish' } }),
   ]
   for (const state of ['none', 'missing'] as const) {
     const { refresh, asked } = await openPlugin(t, { media }, { library, auth: state })
@@ -351,7 +355,7 @@ t.test('two readers of one server: each by their own sign-in and library, which 
   const library_id = await addLibrary(database)
   const add = async (id: number) => {
     const series_id = await addSeries(database, { library_id, title: `Series ${id}` })
-    await database('series_external_ids').insert({ series_id, source: 'anilist', external_id: String(id) })
+    await database('series_external_ids').insert({ series_id, source: 'plugin:anilist', external_id: String(id) })
     const book_id = await addBook(database, { library_id, series_id, title: 'One' })
     return { series_id, book_id }
   }

@@ -308,6 +308,62 @@ t.test('what is wrong is said with what is allowed, and the nearest right name',
     [{ permissions: { networks: [] } }, /does not know that permission .*one of network, .* \(did you mean network\?\)/],
     [{ capabilities: { 'metadata.serie': {} } }, /does not know that capability .*\(did you mean metadata\.series\?\)/],
     [{ engine: undefined, engines: {} }, /it has no engine; "engines" may be meant as that/],
+    [{ permissions: { rateLimit: {} } }, /does not know that permission .*; there is one at \/http\/rateLimit\.$/],
+    [{ capabilities: { idSource: 'x' } }, /; there is one at \/capabilities\/metadata\.series\/idSource, \/capab/],
+    [{ capabilities: { sync: {} } }, /at \/capabilities\/sync: this name is kept for .*; it must be one of metadata\.series, /],
+    [
+      { permissions: { networkFromConfig: 'server' } },
+      /at \/permissions\/networkFromConfig: must be a list of at most 5, none twice, each of them the name of a member of config: .*; it is "server"\./,
+    ],
+    [
+      { permissions: { networkFromConfig: ['serve'] }, config: { type: 'object', properties: { server: { type: 'string' } } } },
+      /at \/permissions\/networkFromConfig\/0: serve is no member of \/config\/properties; it must be one of server \(did you mean server\?\)\./,
+    ],
+    [
+      { permissions: { networkFromConfig: ['server'] } },
+      /name a member there, which administrators enter the address as first, for there is none\./,
+    ],
+    [
+      { permissions: { network: ['a.example.org'] } },
+      /at \/permissions\/network\/0: must be an object with host, reason, and perhaps methods; it is "a\.ex/,
+    ],
+    [
+      { permissions: { network: [{ host: 'a.example.org' }] } },
+      /network\/0: it has no reason; it must be an object with host, reason, and perhaps m/,
+    ],
+    [{ permissions: { storage: { quotaKB: 0 } } }, /storage\/quotaKB: must be a whole number from 1 to 20480; it is 0\./],
+    [
+      { http: { rateLimit: 30 } },
+      /at \/http\/rateLimit: must be an object; each name in it must be the name of a host in .*, and has an object with perMinute, and perhaps burst, maxParallel; it is 30\./,
+    ],
+    [
+      { http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
+      /api\.example\.com: it is no host of \/permissions\/network; it must be one of api\.example\.org \(did you mean api\.example\.org\?\)\./,
+    ],
+    [
+      { permissions: {}, http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
+      /network; name a host there first, for there is none\./,
+    ],
+    [{ http: { rateLimit: { 'api.example.org': { perMinute: '5' } } } }, /perMinute: must be a whole number from 1 to 300; it is "5"\./],
+    [{ http: { cacheTtl: 60 } }, /cacheTtl: must be an object, which may have search, get, match, refresh; it is 60\./],
+    [{ author: 'Ada' }, /at \/author: must be an object with name, and perhaps url; it is "Ada"\./],
+    [{ dataVersion: '1' }, /at \/dataVersion: must be a whole number from 1 to 10000; it is "1"\./],
+    [
+      { capabilities: { 'metadata.series': { methods: [] } } },
+      /methods: must be a list of 1 to 3, none twice, each of them one of search, get, match; it is \[\]\./,
+    ],
+    [{ capabilities: { 'metadata.series': { methods: ['get'], idSource: 'carrel' } } }, /idSource: carrel stands for this library/],
+    [{ capabilities: { recommendations: { methods: ['get'], idSource: 'comicinfo' } } }, /idSource: comicinfo is what files of comics/],
+    [
+      { auth: { type: 'apiKey', scope: 'server', bind: { host: 'x.example.org', header: 'X-A', format: '{token}' } } },
+      /one of api\.example\.org/,
+    ],
+    [{ config: { type: 'object', properties: [] } }, /at \/config\/properties: must be an object; each name in it must be letters, /],
+    [{ config: { type: 'object', properties: { a: { type: 'string' } }, required: ['b'] } }, /names b, .*; it must be one of a/],
+    [
+      { config: { type: 'object', properties: { a: { type: 'integer', default: 'x' } } } },
+      /default: it is not .*; it must be a whole number/,
+    ],
     [
       { config: { type: 'object', properties: { a: { type: 'strin' } } } },
       /one of string, number, integer, boolean \(did you mean string\?\)/,

@@ -113,11 +113,11 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
     tags: ['Swords'],
     alternateTitles: [{ title: 'ベルセルク', label: 'ja' }],
     externalIds: {
-      berserkdb: { externalId: 'b1', externalUrl: 'https://api.example.org/b1' },
+      'plugin:berserkdb': { externalId: 'b1', externalUrl: 'https://api.example.org/b1' },
       other: { externalId: 'x9', externalUrl: null },
     },
     externalLinks: { Wiki: 'https://wiki.example.org/b' },
-    externalRatings: { berserkdb: { rating: 93, voteCount: 10 } },
+    externalRatings: { 'plugin:berserkdb': { rating: 93, voteCount: 10 } },
   })
   t.equal(hasChosenCover, true)
   const again = await matching.preview(series, { pluginId, externalId: 'b1' })

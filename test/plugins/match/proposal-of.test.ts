@@ -2,7 +2,7 @@ import t from 'tap'
 import { plainText, proposalOf } from '#plugins/match/proposal-of.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 
-const PROVIDER = { idSource: 'anilist', pluginKey: 'org.example.anilist' }
+const PROVIDER = { idKey: 'plugin:anilist', pluginKey: 'org.example.anilist', idNames: new Set(['anilist', 'goodreads']) }
 
 t.test('texts as people read them', async (t) => {
   const cases: [given: string, plain: string][] = [
@@ -68,7 +68,7 @@ t.test('what fits no field is left out, the rest is taken', async (t) => {
       },
       authors: [{ name: ' Ai Yazawa ' }, { name: '<b></b>' }],
       genres: ['Drama', 'Drama', ''],
-      externalIds: { mal: '28', 'plugin:other': 'x', Bad: 'y', __proto__x: 'z' },
+      externalIds: { mal: '28', goodreads: '5', anilist: 'no', 'plugin:other': 'x', 'plugin:': 'x', Bad: 'y', __proto__x: 'z' },
       alternateTitles: [{ title: 'ナナ', language: 'ja' }],
       rating: { score: 80 },
     },
@@ -76,8 +76,13 @@ t.test('what fits no field is left out, the rest is taken', async (t) => {
   )
   t.same(values, { title: 'Nana', year: 2000, ageRating: 18, totalVolumeCount: 21, authors: [{ name: 'Ai Yazawa', role: 'author' }] })
   t.same(facts.genres, ['Drama'])
-  t.same(Object.keys(facts.externalIds ?? {}).sort(), ['anilist', 'mal'], 'identifiers of other plugins are not its to give')
-  t.same(facts.externalRatings, { anilist: { rating: 80, voteCount: null } })
+  const ids = Object.fromEntries(Object.entries(facts.externalIds ?? {}).map(([key, { externalId }]) => [key, externalId]))
+  t.same(
+    ids,
+    { mal: '28', 'plugin:goodreads': '5', 'plugin:other': 'x', 'plugin:anilist': '1' },
+    'by the names that installed plugins have, its own last',
+  )
+  t.same(facts.externalRatings, { 'plugin:anilist': { rating: 80, voteCount: null } })
   t.same(facts.alternateTitles, [{ title: 'ナナ', label: 'ja' }])
 })
 

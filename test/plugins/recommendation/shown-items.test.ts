@@ -1,14 +1,13 @@
 import t from 'tap'
 import { externalKey } from '#core/recommendation/external-series-query.ts'
 import { readResult } from '#plugins/host/results.ts'
-import { readManifest } from '#plugins/manifest/manifest.ts'
+import { OWN_SOURCE, readManifest } from '#plugins/manifest/manifest.ts'
 import {
   externalSeriesOf,
   type Item,
   idSourceOf,
   KEPT_MAX,
   keptItems,
-  OWN_SOURCE,
   SHOWN_MAX,
   shownItems,
   wishedCount,
@@ -53,7 +52,7 @@ t.test('of a list is shown what is left of it', async (t) => {
   const items = [item('a', 1), item('b', 0.9), item('c', 0.8), item('d', 0.7)]
   t.same(idsOf(shownItems(items, { ...nothing, dismissed: new Set(['b']), count: 2 })), ['a', 'c'], 'others move up')
   const known = new Map([
-    [externalKey({ source: 'taste', externalId: 'a' }), 'series 1'],
+    [externalKey({ source: 'plugin:taste', externalId: 'a' }), 'series 1'],
     [externalKey({ source: 'taste', externalId: 'c' }), 'series 1'],
   ])
   const shown = shownItems(items, { ...nothing, known })
@@ -92,11 +91,11 @@ t.test('what plugins give becomes what is promised', async (t) => {
 t.test('under which names it is looked for', async (t) => {
   const sourceOf = (capabilities: object) =>
     idSourceOf({ key: 'org.example.echo', manifest: readManifest(Buffer.from(JSON.stringify(manifestOf({ capabilities })))) })
-  t.equal(sourceOf({ recommendations: { methods: ['get'] } }), 'plugin:org.example.echo')
+  t.equal(sourceOf({ recommendations: { methods: ['get'] } }), 'org.example.echo')
   t.equal(sourceOf({ recommendations: { methods: ['get'], idSource: 'one' } }), 'one')
   t.equal(sourceOf({ recommendations: { methods: ['get'] }, 'metadata.series': { methods: ['get'], idSource: 'two' } }), 'two')
   t.throws(() => sourceOf({ recommendations: { methods: ['get'], idSource: 'plugin:org.example.other' } }), { code: 'invalid_value' })
-  const given = { recommendations: [{ ...item('7', 1), externalIds: { taste: '8', other: '9', 'a\nb': 'c' } }] }
+  const given = { recommendations: [{ ...item('7', 1), externalIds: { taste: '8', 'plugin:taste': '8', other: '9', 'a\nb': 'c' } }] }
   const read = (readResult('recommendations.refresh', JSON.stringify(given)) as { recommendations: Item[] }).recommendations
   t.same(externalSeriesOf(read[0] as Item, 'taste'), [
     { source: 'taste', externalId: '7' },

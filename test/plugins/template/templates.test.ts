@@ -59,6 +59,7 @@ t.test('paths of the specification', async (t) => {
     ['{{metadata.authors.1.name}} {{metadata.authors.[0]}}', 'B A'],
     ['{{externalIds.plugin:anilist.id}} {{externalIds.[plugin:anilist].id}} {{externalIds.comicinfo.id}}', '1 1 3'],
     ['{{externalIds.plugin:org.example.ids.id}} {{externalIds.[plugin:org.example.ids].url}}', '2 https://example.org'],
+    ['{{externalIds.anilist.id}} {{externalIds.[anilist].id}} {{externalIds.org.example.ids.id}}|{{externalIds.org.id}}', '1 1 2|'],
     ['{{series.externalIds.a.b.id}} {{series.externalIds.a.b.c.id}}', '4 5'],
     ['{{#each externalIds}}{{@key}}={{id}};{{/each}}', 'plugin:anilist=1;plugin:org.example.ids=2;comicinfo=3;'],
     [

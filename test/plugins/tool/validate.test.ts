@@ -32,6 +32,25 @@ t.test('everything that can be known beforehand is found', async (t) => {
     ['range', { manifest: { engine: { pluginApi: '^1.9' } } }, [error('manifest', /needs a newer one/)]],
     ['unknown member', { manifest: { ...HOSTS, licence: 'MIT' } }, [warning('manifest', /"licence"\. Did you mean license\?/)]],
     [
+      'unknown members inside',
+      {
+        manifest: {
+          permissions: { ...HOSTS.permissions, network: HOSTS.permissions.network.map((one) => ({ ...one, method: ['GET'] })) },
+          http: { rateLimits: {}, cacheTTL: {}, rateLimit: { 'api.example.org': { perMinute: 5, 'per\u0007second': 1, perMinutes: 2 } } },
+          rateLimit: {},
+          heapMB: 5,
+        },
+      },
+      [
+        warning('manifest', /^manifest\.json at \/permissions\/network\/0: nobody reads the member "method"\. Did you mean methods\?$/),
+        warning('manifest', /^manifest\.json at \/http: nobody reads the member "rateLimits"\. Did you mean rateLimit\?$/),
+        warning('manifest', /at \/http\/rateLimit\/api\.example\.org: .*"perMinutes"\. Did you mean perMinute\?$/),
+        warning('manifest', /"per\?second"/),
+        warning('manifest', /^manifest\.json: nobody reads the member "rateLimit"\..* There is one at \/http\/rateLimit\.$/),
+        warning('manifest', /"heapMB"\..* There is one at \/limits\/heapMB\.$/),
+      ],
+    ],
+    [
       'no default export',
       code(ECHO.replace('export default', 'export const plugin =')),
       [error('code', /^src\/main\.ts has no default export.*exports plugin;/)],

@@ -145,6 +145,10 @@
     return ASCII.test(start) ? start : boundMarks(start).normalize(form);
   }
 
+  // ../../../../core/metadata/source-key.ts
+  var PREFIX = "plugin:";
+  var pluginKey = (name) => PREFIX + name;
+
   // ../../../../core/template/context-path.ts
   var FREE = /* @__PURE__ */ new Set(["externalIds", "customMetadata"]);
   function readPath(context, path) {
@@ -174,10 +178,15 @@
     return hasOwn(holder, name) ? holder[name] : void 0;
   }
   function readExternalId(ids, rest) {
-    if (hasOwn(ids, rest)) return ids[rest].id;
     if (rest === "count") return ids !== null && typeof ids === "object" ? Object.keys(ids).length : 0;
+    const whole = keyOf(ids, rest);
+    if (whole !== void 0) return step(step(ids, whole), "id");
     const member = /^(.*)\.(id|url|hash)$/.exec(rest);
-    return member && hasOwn(ids, member[1]) ? step(ids[member[1]], member[2]) : void 0;
+    const key = member ? keyOf(ids, member[1]) : void 0;
+    return key === void 0 ? void 0 : step(step(ids, key), member?.[2]);
+  }
+  function keyOf(ids, name) {
+    return [name, pluginKey(name)].find((key) => hasOwn(ids, key));
   }
   function readFree(holder, parts) {
     if (parts.length === 0) return holder;
@@ -301,21 +310,21 @@
       case "equals": {
         if (!Array.isArray(value))
           return (actual) => Array.isArray(actual) ? actual.length === 1 && isSame(actual[0], value) : isSame(actual, value);
-        const wanted = value.map(keyOf).sort();
-        return (actual) => Array.isArray(actual) && actual.length === wanted.length && String(actual.map(keyOf).sort()) === String(wanted);
+        const wanted = value.map(keyOf2).sort();
+        return (actual) => Array.isArray(actual) && actual.length === wanted.length && String(actual.map(keyOf2).sort()) === String(wanted);
       }
       case "in": {
-        const keys = new Set(value.map(keyOf));
-        return any((actual) => keys.has(keyOf(actual)));
+        const keys = new Set(value.map(keyOf2));
+        return any((actual) => keys.has(keyOf2(actual)));
       }
       case "contains": {
-        const part = keyOf(value);
-        return (actual) => Array.isArray(actual) ? actual.some((entry) => keyOf(entry) === part) : !isNull(actual) && keyOf(actual).includes(part);
+        const part = keyOf2(value);
+        return (actual) => Array.isArray(actual) ? actual.some((entry) => keyOf2(entry) === part) : !isNull(actual) && keyOf2(actual).includes(part);
       }
       case "starts_with":
       case "ends_with": {
-        const part = keyOf(value);
-        return any((actual) => operator === "starts_with" ? keyOf(actual).startsWith(part) : keyOf(actual).endsWith(part));
+        const part = keyOf2(value);
+        return any((actual) => operator === "starts_with" ? keyOf2(actual).startsWith(part) : keyOf2(actual).endsWith(part));
       }
       case "matches": {
         const pattern = compilePattern(value, path);
@@ -349,14 +358,14 @@
     return JSON.stringify(value);
   }
   var COMPARED_LENGTH_MAX = 65536;
-  var keyOf = (value) => normalizeText(textOf(value), COMPARED_LENGTH_MAX).toLowerCase();
-  var isSame = (actual, value) => isNull(actual) ? isNull(value) : value !== null && keyOf(actual) === keyOf(value);
+  var keyOf2 = (value) => normalizeText(textOf(value), COMPARED_LENGTH_MAX).toLowerCase();
+  var isSame = (actual, value) => isNull(actual) ? isNull(value) : value !== null && keyOf2(actual) === keyOf2(value);
   var numberOf = (value) => typeof value === "number" ? value : typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;
   function compare(actual, value) {
     const [a, b] = [numberOf(actual), numberOf(value)];
     if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b;
     if (typeof actual === "number" || typeof value === "number") return Number.NaN;
-    const [x, y] = [keyOf(actual), keyOf(value)];
+    const [x, y] = [keyOf2(actual), keyOf2(value)];
     return x < y ? -1 : x > y ? 1 : 0;
   }
   function checkWork(group, context, path) {

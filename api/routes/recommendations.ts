@@ -123,7 +123,7 @@ export const recommendationRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/user/recommendations/:externalId/dismiss',
-    summary: 'Never see a recommendation again',
+    summary: 'Never see a recommendation of the list again; 404 for what is neither in it nor dismissed already',
     tag,
     allow,
     params: Type.Object({ externalId: Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' }) }),

@@ -1,5 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
+import { cutText } from '#core/foundation/text.ts'
 import { findUserPlugin, listUserPlugins, type PluginReader, type UserPlugin } from '#core/plugin/user-plugin-store.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendation/dismissal-store.ts'
 import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendation/external-series-query.ts'
@@ -16,7 +17,15 @@ import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin
 import { OWN_SOURCE } from '#plugins/manifest/manifest.ts'
 import { isOffered, nameOf } from '#plugins/reader/user-plugins.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
-import { externalSeriesOf, type Item, idSourceOf, type ShownItem, shownItems, wishedCount } from '#plugins/recommendation/shown-items.ts'
+import {
+  externalSeriesOf,
+  type Item,
+  idSourceOf,
+  KEPT_MAX,
+  type ShownItem,
+  shownItems,
+  wishedCount,
+} from '#plugins/recommendation/shown-items.ts'
 
 type Reader = Pick<Caller, 'userId'>
 
@@ -38,7 +47,10 @@ export interface Recommendations {
   get(reader: Reader, pluginId: string | null): Promise<RecommendationList>
   /** Answers the id of the task. @throws not_found; conflict while one waits or runs */
   refresh(reader: Reader, pluginId: string | null): Promise<{ taskId: string; plugin: InstalledPlugin }>
-  /** Never shows it to the reader again, whatever the plugin says; the plugin is told in the background. @throws not_found */
+  /**
+   * Never shows it to the reader again, whatever the plugin says; the plugin is told in the background. What was dismissed already may be so again.
+   * @throws not_found where it is not in the reader's list
+   */
   dismiss(reader: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void>
   /** Ends what plugins are being told; it is told before their next list. */
   close(): Promise<void>
@@ -46,6 +58,8 @@ export interface Recommendations {
 
 /** A list is good for a day. */
 const GOOD_MS = 24 * 3600 * 1000
+/** As much of an identifier that is not known is repeated. */
+const QUOTED_LENGTH_MAX = 60
 
 /** @param isGone whether the words of the plugin may name what the reader may not see any more */
 function errorOf(plugin: InstalledPlugin, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
@@ -105,7 +119,13 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
     (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
     (stored?.nextTryAt == null || stored.nextTryAt.getTime() <= Date.now())
 
-  async function show(reader: PluginReader, plugin: InstalledPlugin, own: UserPlugin, items: readonly Item[]): Promise<ShownItem[]> {
+  async function show(
+    reader: PluginReader,
+    plugin: InstalledPlugin,
+    own: UserPlugin,
+    items: readonly Item[],
+    count = wishedCount(own.config),
+  ): Promise<ShownItem[]> {
     const idSource = idSourceOf(plugin)
     const isOwn = idSource === OWN_SOURCE
     const [dismissed, visible, known] = await Promise.all([
@@ -125,7 +145,15 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
             items.flatMap((item) => externalSeriesOf(item, idSource)),
           ),
     ])
-    return shownItems(items, { idSource, dismissed: new Set(dismissed), visible, known, count: wishedCount(own.config) })
+    return shownItems(items, { idSource, dismissed: new Set(dismissed), visible, known, count })
+  }
+
+  /** Whether the reader has been shown such an item: of anything else a dismissal would be a mistake that nobody notices. */
+  async function isKnown(reader: PluginReader, { plugin, own }: { plugin: InstalledPlugin; own: UserPlugin }, externalId: string) {
+    if ((await listDismissed(database, reader)).includes(externalId)) return true
+    const stored = await findRecommendations(database, reader)
+    const items = await show(reader, plugin, own, (stored?.items ?? []) as Item[], KEPT_MAX)
+    return items.some((item) => item.externalId === externalId)
   }
 
   return {
@@ -156,8 +184,14 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
     },
 
     async dismiss({ userId }, pluginId, dismissal) {
-      const { plugin } = await choose({ userId }, pluginId)
+      const chosen = await choose({ userId }, pluginId)
+      const { plugin } = chosen
       const reader = { userId, pluginId: plugin.id }
+      if (!(await isKnown(reader, chosen, dismissal.externalId)))
+        refuse(
+          'not_found',
+          `${plugin.manifest.name} recommends nothing with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${plugin.id} answers what it does.`,
+        )
       await addDismissal(database, reader, dismissal)
       if (closing.signal.aborted) return
       const told = tell(reader, dismissal, closing.signal)

@@ -185,6 +185,7 @@ t.test('what was dismissed never comes back', async (t) => {
   await renew([item('a/b c?', 1), item('1', 0.5)])
   t.same(await left(), ['1'], 'whatever the plugin says')
   const long = 'x'.repeat(200)
+  await renew([item(long, 1), item('1', 0.5)])
   t.same((await rita('POST', `recommendations/${long}/dismiss`, {})).json, { dismissed: true }, 'the longest identifier')
   t.equal((await rita('POST', `recommendations/${long}x/dismiss`, {})).status, 400)
   t.equal((await rita('POST', 'recommendations/1/dismiss', { reason: 1 })).status, 400)
@@ -194,7 +195,10 @@ t.test('what was dismissed never comes back', async (t) => {
       { id: 'org.example.broken', name: 'Broken' },
       `let times = 0
        export default { recommendations: {
-         refresh: async (_, ctx) => ({ recommendations: (await ctx.storage.get('told') ?? []).map((externalId) => ({ externalId: 'told ' + externalId, title: 't', score: 1, reason: 'r' })) }),
+         refresh: async (_, ctx) => {
+           const told = await ctx.storage.get('told')
+           return { recommendations: (told ?? ['9']).map((id) => ({ externalId: (told ? 'told ' : '') + id, title: 't', score: 1, reason: 'r' })) }
+         },
          async dismiss({ externalId }, ctx) {
            if (times++ === 0) throw new Error('not now')
            await ctx.storage.set('told', [externalId])
@@ -202,7 +206,9 @@ t.test('what was dismissed never comes back', async (t) => {
     )
     await rita('POST', `plugins/${broken}/enable`)
     const query = `?pluginId=${broken}`
-    await rita('POST', `recommendations/9/dismiss${query}`, {})
+    t.match(await rita('POST', `recommendations/9/dismiss${query}`, {}), { status: 404 }, 'no list was made yet')
+    await renew([], query)
+    t.same((await rita('POST', `recommendations/9/dismiss${query}`, {})).json, { dismissed: true })
     const failed = () => database('plugin_failures').where('plugin_id', broken)
     await until(async () => (await failed()).length > 0, 'it to fail')
     setAnswer({ value: {} })
@@ -213,6 +219,29 @@ t.test('what was dismissed never comes back', async (t) => {
     t.match((await get()).pluginName, 'Broken', 'the first by name is meant where none is said')
     t.match((await get('?pluginId=00000000-0000-4000-8000-000000000000')) as object, { error: 'not_found' })
   })
+})
+
+t.test('what is not in the list of a reader cannot be dismissed', async (t) => {
+  const { rita, renew, database, userId, setAnswer } = await openTaste(t)
+  const dismiss = async (id: string) =>
+    await rita('POST', `recommendations/${encodeURIComponent(id)}/dismiss`, { reason: 'not_interested' })
+  await renew([item('1', 1), item('2', 0.5)])
+  t.match(
+    await dismiss('3'),
+    {
+      status: 404,
+      json: { error: 'not_found', message: /Taste recommends nothing with the externalId 3 .*GET \/api\/v1\/user\/recommendations/ },
+    },
+    'no such item',
+  )
+  t.equal((await dismiss('x'.repeat(200))).status, 404)
+  t.same(await database('dismissed_recommendations').where('user_id', userId), [], 'nothing is kept of them')
+  t.same((await dismiss('2')).json, { dismissed: true })
+  setAnswer({ value: { recommendations: [item('3', 1)] } })
+  await renew([item('3', 1)])
+  t.same((await dismiss('2')).json, { dismissed: true }, 'what was dismissed is known, whatever the list holds now')
+  t.equal((await dismiss('1')).status, 404, 'what the list holds no more is not')
+  t.same((await dismiss('3')).json, { dismissed: true })
 })
 
 t.test('who may not see a series any more sees no trace of it', async (t) => {

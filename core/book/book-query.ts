@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { shownFilePath } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/book/book.ts'
@@ -15,6 +16,7 @@ interface BookRow {
   id: string
   library_id: string
   library_name: string
+  library_path: string
   series_id: string
   series_name: string
   title: string
@@ -216,14 +218,14 @@ export async function checkLibrary(database: Knex, libraryId: string): Promise<v
 /** A book by id, deleted or not. @throws not_found when there is none or the caller may not see it */
 export async function getBook(database: Knex, caller: Caller, bookId: string): Promise<Book> {
   const [row] = (await selectBooks(database, caller).where('books.id', bookId).modify(visibleTo(caller, 'books.series_id'))) as BookRow[]
-  return row ? bookOf(row) : refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  return row ? bookOf(row, caller) : refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
 }
 
 /** Books by id, in no particular order. The caller of this has already decided that they are visible. */
 export async function listBooksByIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Book>> {
   if (ids.length === 0) return new Map()
   const rows = (await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...ids]])) as BookRow[]
-  return new Map(rows.map((row) => [row.id, bookOf(row)]))
+  return new Map(rows.map((row) => [row.id, bookOf(row, caller)]))
 }
 
 /**
@@ -251,7 +253,7 @@ export async function listSeriesBooks(
       `This series holds more than ${SERIES_BOOKS_MAX} books: take a limit, or read them with /api/v1/books?seriesId=${series.seriesId}.`,
     )
   }
-  return rows.map(bookOf)
+  return rows.map((row) => bookOf(row, caller))
 }
 
 /** The books before and after this one in its series, in reading order; deleted ones are stepped over. */
@@ -304,6 +306,7 @@ function selectBooks(database: Knex, caller: Caller): Knex.QueryBuilder {
         (column) => `books.${column}`,
       ),
       'libraries.name AS library_name',
+      'libraries.path AS library_path',
       'series.title AS series_name',
       database.raw('CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress'),
       database.raw('coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction'),
@@ -312,7 +315,7 @@ function selectBooks(database: Knex, caller: Caller): Knex.QueryBuilder {
     )
 }
 
-function bookOf(row: BookRow): Book {
+function bookOf(row: BookRow, caller: Caller): Book {
   return {
     id: row.id,
     libraryId: row.library_id,
@@ -321,7 +324,7 @@ function bookOf(row: BookRow): Book {
     seriesName: row.series_name,
     title: row.title,
     titleSort: row.title_sort,
-    filePath: row.path,
+    filePath: shownFilePath(caller, { libraryPath: row.library_path, path: row.path }),
     fileFormat: row.file_format,
     fileSize: Number(row.file_size),
     fileHash: fileHashOf({ id: row.id, fileHash: row.file_hash }),

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { FILE_PATH_NOTE } from '#core/account/shown-path.ts'
 import { BOOK_ERROR_TYPES, BOOK_FORMATS } from '#core/book/analysis.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { READING_DIRECTIONS } from '#core/series/metadata.ts'
@@ -31,7 +32,7 @@ export const Book = Type.Object({
   seriesName: Type.String(),
   title: Type.String(),
   titleSort: Nullable(Type.String()),
-  filePath: Type.String(),
+  filePath: Type.String({ description: FILE_PATH_NOTE }),
   fileFormat: OneOf(BOOK_FORMATS),
   fileSize: Count,
   fileHash: Type.String({

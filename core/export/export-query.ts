@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { shownFilePathSql } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { BOOK_ANCHOR, type BookExportField, type ExportColumns, SERIES_ANCHOR, type SeriesExportField } from '#core/export/export-field.ts'
 import type { ExportRecord, ExportRow } from '#core/export/export-format.ts'
@@ -27,7 +28,7 @@ const SERIES_COLUMNS: Record<SeriesExportField, string> = {
   series_id: 'series.id',
   library_id: 'series.library_id',
   library_name: 'libraries.name',
-  path: `rtrim(libraries.path || '/' || series.path, '/')`,
+  path: 'series.path',
   created_at: 'series.created_at',
   updated_at: 'series.updated_at',
   title: 'series.title',
@@ -62,7 +63,7 @@ const BOOK_COLUMNS: Record<BookExportField, string> = {
   series_name: 'series.title',
   library_id: 'books.library_id',
   library_name: 'libraries.name',
-  path: 'books.path',
+  path: shownFilePathSql(false),
   file_name: 'books.file_name',
   file_format: 'books.file_format',
   file_size: 'books.file_size',
@@ -70,9 +71,9 @@ const BOOK_COLUMNS: Record<BookExportField, string> = {
   page_count: 'books.page_count',
   created_at: 'books.created_at',
   updated_at: 'books.updated_at',
-  number: 'trim_scale(books.number)',
+  number: 'books.number',
   volume: 'books.volume',
-  chapter: 'trim_scale(books.chapter)',
+  chapter: 'books.chapter',
   title: 'books.title',
   title_sort: 'books.title_sort',
   subtitle: 'm.subtitle',
@@ -97,6 +98,14 @@ const BOOK_COLUMNS: Record<BookExportField, string> = {
   last_read_at: 'p.updated_at',
 }
 
+/** In place of those above, for who may know where the folders of the libraries lie. */
+const WHOLE_PATHS = { series: `rtrim(libraries.path || '/' || series.path, '/')`, books: shownFilePathSql(true) }
+
+const columnsOf = (kind: 'series' | 'books', { wholePaths }: ExportView): Record<string, string> => {
+  const columns = kind === 'series' ? SERIES_COLUMNS : BOOK_COLUMNS
+  return wholePaths ? { ...columns, path: WHOLE_PATHS[kind] } : columns
+}
+
 const selected = (columns: Record<string, string>, keys: Iterable<string>) =>
   [...new Set(keys)].map((key) => `${columns[key]} AS ${key}`).join(', ')
 
@@ -104,6 +113,8 @@ const selected = (columns: Record<string, string>, keys: Iterable<string>) =>
 export interface ExportView {
   userId: string
   libraryIds: readonly string[]
+  /** Paths as they are on the server; without it those of readers. */
+  wholePaths: boolean
 }
 
 /** Those of the ids that are libraries. */
@@ -203,7 +214,7 @@ async function listSeriesPage(
   // In two steps: in one, the facts of all series may be gathered for every page.
   const chosen: { id: string; key_name: string }[] = await choice
   const { rows } = await snapshot.raw(
-    `SELECT ${selected(SERIES_COLUMNS, [SERIES_ANCHOR, ...page.fields])}, series.id AS key_id
+    `SELECT ${selected(columnsOf('series', view), [SERIES_ANCHOR, ...page.fields])}, series.id AS key_id
      FROM series JOIN libraries ON libraries.id = series.library_id LEFT JOIN series_metadata m ON m.series_id = series.id
      WHERE series.id = ANY(CAST(:ids AS uuid[]))`,
     { ids: chosen.map(({ id }) => id), userId: view.userId },
@@ -225,14 +236,14 @@ const BOOK_KEYS = [
 
 async function listBookPage(
   snapshot: Knex,
-  { userId }: ExportView,
+  view: ExportView,
   page: { seriesIds: readonly string[]; fields: readonly BookExportField[]; after: BookRow | null },
 ): Promise<BookRow[]> {
   if (page.seriesIds.length === 0) return []
   const { after } = page
-  const behind = `AND (${BOOK_KEYS}) > (CAST(:series AS int), CAST(:unnumbered AS boolean), CAST(:number AS numeric), :title, :plainTitle, :file, CAST(:id AS uuid))`
+  const behind = `AND (${BOOK_KEYS}) > (CAST(:series AS int), CAST(:unnumbered AS boolean), CAST(:number AS float8), :title, :plainTitle, :file, CAST(:id AS uuid))`
   const { rows } = await snapshot.raw(
-    `SELECT ${selected(BOOK_COLUMNS, [BOOK_ANCHOR, ...page.fields])},
+    `SELECT ${selected(columnsOf('books', view), [BOOK_ANCHOR, ...page.fields])},
        array_position(CAST(:seriesIds AS uuid[]), books.series_id) AS key_series, (books.number IS NULL) AS key_unnumbered,
        coalesce(books.number, 0)::text AS key_number, coalesce(books.title_sort, books.title) AS key_title,
        books.title AS key_plain_title, books.file_name AS key_file, books.id AS key_id
@@ -242,7 +253,7 @@ async function listBookPage(
      WHERE books.series_id = ANY(CAST(:seriesIds AS uuid[])) AND books.deleted_at IS NULL ${after ? behind : ''}
      ORDER BY ${BOOK_KEYS} LIMIT ${BOOK_PAGE}`,
     {
-      userId,
+      userId: view.userId,
       seriesIds: [...page.seriesIds],
       ...(after && {
         series: after.key_series,

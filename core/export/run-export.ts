@@ -57,7 +57,7 @@ async function writeRecords(
   draft: ExportDraft,
   { row, run, room }: { row: ExportRecordRow; run: TaskRun; room: number },
 ): Promise<number> {
-  const view = { userId: row.user_id, libraryIds: row.library_ids }
+  const view = { userId: row.user_id, libraryIds: row.library_ids, wholePaths: row.whole_paths }
   const columns = { type: row.export_type, fields: row.fields, bookFields: row.book_fields }
   const writer = openExportWriter(row.format, columns)
   const total = await countRecords(snapshot, view, row.export_type)

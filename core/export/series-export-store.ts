@@ -10,6 +10,8 @@ export interface ExportRequest {
   libraryIds: readonly string[]
   fields: readonly SeriesExportField[]
   bookFields: readonly BookExportField[]
+  /** Paths as they are on the server; without it those of readers. */
+  wholePaths: boolean
 }
 
 /** An export as it lies in the database; its task has the same id. */
@@ -21,6 +23,7 @@ export interface ExportRecordRow {
   library_ids: string[]
   fields: SeriesExportField[]
   book_fields: BookExportField[]
+  whole_paths: boolean
   status: ExportStatus
   task_id: string
   row_count: number | null
@@ -77,6 +80,7 @@ export async function addExport(
         library_ids: [...request.libraryIds],
         fields: [...request.fields],
         book_fields: [...request.bookFields],
+        whole_paths: request.wholePaths,
         task_id: id,
         expires_at: trx.raw('now() + make_interval(days => ?)', [limits.keptDays]),
       })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { seesWholePaths } from '#core/account/shown-path.ts'
 import { refuse } from '#core/errors.ts'
 import {
   BOOK_ANCHOR,
@@ -136,7 +137,7 @@ export async function openExports(parts: {
       const exportType = wish.exportType ?? 'series'
       checkPermission(caller, exportType)
       const libraryIds = await checkLibraries(database, wish.libraryIds)
-      const request = { format: wish.format, exportType, libraryIds, ...readFields(exportType, wish) }
+      const request = { format: wish.format, exportType, libraryIds, ...readFields(exportType, wish), wholePaths: seesWholePaths(caller) }
       const id = randomUUID()
       const added = await addExport(database, { id, userId: caller.userId, request }, limits)
       if ('busy' in added) {
@@ -169,6 +170,7 @@ export async function openExports(parts: {
     async findFile(caller, id) {
       const row = await find(caller, id)
       checkPermission(caller, row.export_type)
+      checkPaths(caller, row)
       if (row.status !== 'completed') {
         const why =
           row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was cancelled.' : 'it is being made.'
@@ -195,6 +197,14 @@ export async function openExports(parts: {
 function checkPermission(caller: Caller, exportType: ExportType): void {
   const needed = exportType === 'series' ? 'series-read' : 'books-read'
   if (!caller.permissions.has(needed)) refuse('forbidden', `This needs the permission ${needed}.`, { details: { permission: needed } })
+}
+
+/** Nor where the files lie, where another key of the same user was told. */
+function checkPaths(caller: Caller, row: ExportRecordRow): void {
+  const tellsPaths = row.whole_paths && [...row.fields, ...row.book_fields].some((field) => field === 'path')
+  if (!tellsPaths || seesWholePaths(caller)) return
+  const why = 'This export tells where files lie on the server, and this needs the permission books-write: ask for the export again.'
+  refuse('forbidden', why, { details: { permission: 'books-write' } })
 }
 
 async function checkLibraries(database: Knex, given: readonly string[]): Promise<string[]> {

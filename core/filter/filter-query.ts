@@ -1,4 +1,5 @@
 import type { Caller } from '#core/account/caller.ts'
+import { seesWholePaths, shownFilePathSql } from '#core/account/shown-path.ts'
 import { BOOK_TYPES } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
 import { type Condition, type FilterField, type Operand, readCondition } from '#core/filter/condition.ts'
@@ -11,8 +12,10 @@ export interface Fragment {
 }
 
 /** A field in SQL: an expression to compare, a set of rows in which a name is looked for, or a test of its own. */
-type Column = FilterField & { only?: 'admin' } & (
-    | { expression: string; callerBinding?: true }
+type Column = FilterField & {
+  only?: 'admin'
+} /** `shownExpression` for callers who are not shown what the expression tells: to compare with it would be to ask for it. */ & (
+    | { expression: string; shownExpression?: string; callerBinding?: true }
     /** Where names are looked for: the column of the record, and `SELECT id FROM … WHERE` of the rows that belong to it. */
     | { sets: [column: string, select: string][]; name: string }
     | { test: (value: string) => Fragment; needsCaller?: true }
@@ -112,7 +115,7 @@ const BOOKS: Record<string, Column> = {
   publisher: { family: 'text', expression: bookMetadata('publisher') },
   language: { family: 'text', expression: bookMetadata('language_iso') },
   bookType: { family: 'text', expression: bookMetadata('book_type'), words: BOOK_TYPES },
-  path: { family: 'text', expression: 'books.path' },
+  path: { family: 'text', expression: shownFilePathSql(true), shownExpression: shownFilePathSql(false) },
   format: { family: 'text', expression: 'books.file_format' },
   pageCount: { family: 'number', expression: 'books.page_count' },
   number: { family: 'number', expression: 'books.number' },
@@ -178,8 +181,9 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
     return { sql: `${negative ? 'NOT ' : ''}(${within.join(' OR ')})`, bindings: isBare ? [] : column.sets.flatMap(() => bindings) }
   }
   const own = column.callerBinding ? [caller.userId] : []
-  const { sql, bindings } = compare(column.expression, operand)
-  const times = sql.split(column.expression).length - 1
+  const expression = seesWholePaths(caller) ? column.expression : (column.shownExpression ?? column.expression)
+  const { sql, bindings } = compare(expression, operand)
+  const times = sql.split(expression).length - 1
   return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }
 }
 

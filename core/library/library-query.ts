@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { shownLibraryPath } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/errors.ts'
 import type { Library } from '#core/library/library.ts'
@@ -23,13 +24,13 @@ export async function listLibraries(
       .limit(list.limit) as Promise<CountedRow[]>,
     database('libraries').count({ total: '*' }).first(),
   ])
-  return { items: rows.map(libraryOf), total: Number(counted?.total) }
+  return { items: rows.map((row) => libraryOf(row, caller)), total: Number(counted?.total) }
 }
 
 /** @throws not_found */
 export async function getLibrary(database: Knex, caller: Caller, libraryId: string): Promise<Library> {
   const [row] = (await selectLibraries(database, caller).where('libraries.id', libraryId)) as CountedRow[]
-  return row ? libraryOf(row) : refuse('not_found', `There is no library ${libraryId}.`)
+  return row ? libraryOf(row, caller) : refuse('not_found', `There is no library ${libraryId}.`)
 }
 
 function selectLibraries(database: Knex, caller: Caller): Knex.QueryBuilder {
@@ -42,11 +43,11 @@ function selectLibraries(database: Knex, caller: Caller): Knex.QueryBuilder {
   )
 }
 
-function libraryOf(row: CountedRow): Library {
+function libraryOf(row: CountedRow, caller: Caller): Library {
   return {
     id: row.id,
     name: row.name,
-    path: row.path,
+    path: shownLibraryPath(caller, row.path),
     description: row.description,
     isActive: row.is_active,
     seriesStrategy: row.series_strategy as Library['seriesStrategy'],

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { seesWholePaths } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { READING_ORDER } from '#core/book/book-query.ts'
 import { type OrderTerm, pageOfIds } from '#core/database/id-page-query.ts'
@@ -165,7 +166,7 @@ export async function pageOfSeries(
 ): Promise<{ items: Series[]; total: number }> {
   const { ids, total } = await pageOfIds(database, list)
   const rows = (await selectSeries(database, caller).whereRaw('series.id = ANY(CAST(? AS uuid[]))', [ids])) as SeriesRow[]
-  const series = new Map(rows.map((row) => [row.id, seriesOf(row)]))
+  const series = new Map(rows.map((row) => [row.id, seriesOf(row, caller)]))
   return { items: ids.flatMap((id) => series.get(id) ?? []), total }
 }
 
@@ -198,7 +199,7 @@ export async function listAlphabeticalGroups(
 /** A series by id, also one whose books have all gone. @throws not_found when there is none or the caller may not see it */
 export async function getSeries(database: Knex, caller: Caller, seriesId: string): Promise<Series> {
   const [row] = (await selectSeries(database, caller).where('series.id', seriesId).modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
-  return row ? seriesOf(row) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+  return row ? seriesOf(row, caller) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
 /** The book whose cover stands for the series: the first in reading order that has one; null when none has. @throws not_found */
@@ -239,7 +240,7 @@ function selectSeries(database: Knex, caller: Caller): Knex.QueryBuilder {
     )
 }
 
-function seriesOf(row: SeriesRow): Series {
+function seriesOf(row: SeriesRow, caller: Caller): Series {
   return {
     id: row.id,
     libraryId: row.library_id,
@@ -249,7 +250,7 @@ function seriesOf(row: SeriesRow): Series {
     summary: row.summary,
     publisher: row.publisher,
     year: row.year,
-    path: seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }),
+    path: seesWholePaths(caller) ? seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }) : row.path,
     bookCount: Number(row.book_count),
     unreadCount: Number(row.unread_count),
     localMaxVolume: row.max_volume,

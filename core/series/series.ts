@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { FILE_PATH_NOTE } from '#core/account/shown-path.ts'
 import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -15,7 +16,7 @@ export const Series = Type.Object({
   summary: Nullable(Type.String()),
   publisher: Nullable(Type.String()),
   year: Nullable(Type.Integer()),
-  path: Nullable(Type.String({ description: 'Folder of the series, or the file itself of a one-shot; absolute.' })),
+  path: Nullable(Type.String({ description: `Folder of the series, or the file itself of a one-shot. ${FILE_PATH_NOTE}` })),
   bookCount: Count,
   unreadCount: Nullable(Count),
   localMaxVolume: Nullable(Type.Integer({ description: 'Highest volume number among the books.' })),

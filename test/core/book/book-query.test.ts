@@ -35,7 +35,7 @@ async function walk(database: Knex, caller: Caller, options: { sort?: string; fi
 t.test('a book on the wire', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
-  const library_id = await addLibrary(database, { name: 'Comics', default_reading_direction: 'rtl' })
+  const library_id = await addLibrary(database, { name: 'Comics', path: '/shelf', default_reading_direction: 'rtl' })
   const series_id = await addSeries(database, { library_id, title: 'Saga' })
   const id = await addBook(database, {
     ...{ library_id, series_id, title: 'Saga 1', title_sort: 'Saga 001', number: 1, volume: 2, chapter: 3.5, page_count: 24 },
@@ -54,7 +54,7 @@ t.test('a book on the wire', async (t) => {
       titleSort: 'Saga 001',
     },
     ...{
-      filePath: '/shelf/Saga/1.cbz',
+      filePath: 'Saga/1.cbz',
       fileFormat: 'cbz',
       fileSize: 5_000_000_000,
       fileHash: 'ab'.repeat(32),

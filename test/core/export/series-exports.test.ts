@@ -84,7 +84,7 @@ t.test('every field tells what stands in the library, in each format', { timeout
     series_id: saga,
     library_id: office.libraryId,
     library_name: 'Comics',
-    path: '/comics/Saga',
+    path: 'Saga',
     title: 'Saga',
     title_sort: null,
     summary: 'Two soldiers.\nOne child.',

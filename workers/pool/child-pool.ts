@@ -18,6 +18,8 @@ export interface ChildPoolOptions {
   coverDeadlineMs?: number
   residentMbMax?: number
   idleMs?: number
+  /** Of children that drew covers alone. */
+  coverIdleMs?: number
   slowMs?: number
 }
 
@@ -40,6 +42,8 @@ const KEPT_MB_MAX = 512
 const MEMORY_EVERY_MS = 200
 /** A reader turns a page every minute or so; a child that waits takes some 100 MB. */
 const IDLE_MS = 120_000
+/** Covers are drawn one after another while there is a scan; after it nobody wants another for long. */
+const COVER_IDLE_MS = 10_000
 /** Time for the painter to give up by itself, which spares the process. */
 const GRACE_MS = 1_000
 /** Ordinary pages take a tenth of a second. One that takes longer than this gives its place to the next, and goes on behind all others. */
@@ -67,6 +71,8 @@ interface Slot {
   taken: boolean
   job: { id: number; settle: (outcome: DrawingOutcome | Error | Lost) => void } | null
   lastPath: string
+  /** What it has drawn for; pages, once it has drawn one. Null while it has drawn nothing. */
+  drewFor: DrawingRequest['purpose'] | null
   /** Since when it draws behind all others, by performance.now(); null while it does not. */
   slowSince: number | null
   idle: NodeJS.Timeout | undefined
@@ -97,7 +103,14 @@ class Children implements ChildPool {
   #closed = false
 
   constructor(options: ChildPoolOptions) {
-    this.#options = { residentMbMax: RESIDENT_MB_MAX, idleMs: IDLE_MS, slowMs: SLOW_MS, coverDeadlineMs: options.deadlineMs, ...options }
+    this.#options = {
+      residentMbMax: RESIDENT_MB_MAX,
+      idleMs: IDLE_MS,
+      coverIdleMs: COVER_IDLE_MS,
+      slowMs: SLOW_MS,
+      coverDeadlineMs: options.deadlineMs,
+      ...options,
+    }
     this.#gates = { page: openGate(options.places.pages), cover: openGate(options.places.covers) }
   }
 
@@ -185,6 +198,7 @@ class Children implements ChildPool {
     const { promise, resolve } = Promise.withResolvers<DrawingOutcome | Error | Lost>()
     slot.job = { id, settle: resolve }
     slot.lastPath = request.path
+    if (slot.drewFor !== 'page') slot.drewFor = request.purpose
     const timers = [setTimeout(() => this.#end(slot, 'deadline'), deadlineMs + GRACE_MS)]
     // Covers have places of their own, as many as threads wait for them: behind all others a good one would not be done in time during a scan.
     if (request.purpose === 'page') timers.push(setTimeout(() => this.#goBehind(slot, leave), this.#options.slowMs))
@@ -269,6 +283,7 @@ class Children implements ChildPool {
       taken: false,
       job: null,
       lastPath: '',
+      drewFor: null,
       slowSince: null,
       idle: undefined,
       ended: ended.promise,
@@ -290,7 +305,10 @@ class Children implements ChildPool {
   }
 
   #endWhenIdle(slot: Slot): void {
-    slot.idle = setTimeout(() => this.#end(slot, 'closed'), this.#options.idleMs).unref()
+    // One that stands ready for the next waits as long as those that it is to relieve.
+    const servesPages = slot.drewFor === 'page' || (slot.drewFor === null && [...this.#slots].some(({ drewFor }) => drewFor === 'page'))
+    const { idleMs, coverIdleMs } = this.#options
+    slot.idle = setTimeout(() => this.#end(slot, 'closed'), servesPages ? idleMs : Math.min(idleMs, coverIdleMs)).unref()
   }
 
   /** One child more than are at work, so that the next page does not wait for a start. */

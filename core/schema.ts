@@ -20,6 +20,9 @@ export const FreeObject = (options: { description?: string } = {}) =>
 export const Secret = (options: { minLength?: number; maxLength: number; description?: string }) =>
   Type.String({ ...options, 'x-exact': true })
 
+/** The mark of a text whose white space at its ends says something, such as a template or the name of a folder; others lose it (api/http/trim.ts). */
+export const UNTRIMMED = { 'x-untrimmed': true } as const
+
 /** A member that may be null. */
 export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>
   Type.Union([schema, Type.Null()], options)

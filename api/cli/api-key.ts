@@ -62,7 +62,9 @@ const create: Command = {
   wordsMin: 2,
   wordsMax: 2,
   async run(input) {
-    const [login, name] = input.words as [string, string]
+    const [login, given] = input.words as [string, string]
+    const name = given.trim()
+    if (name === '') throw new CommandProblem('An API key needs a name.')
     const expiresAt = readEnd(input.flag('expires'))
     const permissions = input
       .flag('permissions')

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { memberText, readExactJson } from '#core/foundation/exact-json.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 
 /** JSON that people and their programs send is kilobytes; the largest lists of ids stay below this. */
@@ -19,11 +20,16 @@ const NONE: ReadonlySet<string> = new Set()
 /**
  * Reads a JSON body. Answers undefined when there is none.
  * @param options.exact members of the body whose marks are left as they are, as those of passwords
+ * @param options.asSent members of the body whose JSON is kept as it was sent, see `readExactJson`, with the most characters of JSON that each may have
  * @throws payload_too_large, unsupported_media_type, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep, too slow)
  */
 export async function readJsonBody(
   request: IncomingMessage,
-  { exact = NONE, ...limits }: { bytesMax: number; deadlineMs: number; exact?: ReadonlySet<string> },
+  {
+    exact = NONE,
+    asSent = new Map(),
+    ...limits
+  }: { bytesMax: number; deadlineMs: number; exact?: ReadonlySet<string>; asSent?: ReadonlyMap<string, number> },
 ): Promise<unknown> {
   const { headers } = request
   const declared = headers['content-length']
@@ -37,7 +43,7 @@ export async function readJsonBody(
   }
   if (Number(declared ?? 0) > limits.bytesMax) refuseSize(limits.bytesMax)
   const bytes = await collect(request, limits)
-  return bytes.length === 0 ? undefined : parse(bytes, exact)
+  return bytes.length === 0 ? undefined : parse(bytes, exact, asSent)
 }
 
 /** Reads a body of any kind whole. @throws payload_too_large, unsupported_media_type, invalid_request (too slow, broken off) */
@@ -88,11 +94,13 @@ function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax:
   })
 }
 
-function parse(bytes: Buffer, exact: ReadonlySet<string>): unknown {
+function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: ReadonlyMap<string, number>): unknown {
   refuseDepth(bytes)
+  let text: string
   let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    value = JSON.parse(text)
   } catch (cause) {
     throw new CarrelError(
       'invalid_request',
@@ -100,7 +108,19 @@ function parse(bytes: Buffer, exact: ReadonlySet<string>): unknown {
       { cause },
     )
   }
-  return checkText(value, { path: '', exact, left: { values: VALUES_MAX } })
+  const checked = checkText(value, { path: '', exact, left: { values: VALUES_MAX } })
+  if (asSent.size > 0 && typeof checked === 'object' && checked !== null) keepAsSent(checked as Record<string, unknown>, text, asSent)
+  return checked
+}
+
+/** Reads members once more, exactly: those that are not too long already, for it takes ten times as long. */
+function keepAsSent(body: Record<string, unknown>, text: string, asSent: ReadonlyMap<string, number>): void {
+  for (const [name, lengthMax] of asSent) {
+    const value = Object.hasOwn(body, name) ? body[name] : undefined
+    if (typeof value !== 'object' || value === null || JSON.stringify(value).length > lengthMax) continue
+    const written = memberText(text, name)
+    if (written !== null) body[name] = checkText(readExactJson(written), { path: `/${name}`, exact: NONE, left: { values: VALUES_MAX } })
+  }
 }
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')

@@ -5,6 +5,7 @@ import { BODY_BYTES_MAX, readBytesBody, readJsonBody, refuseBadText } from '#api
 import type { Route } from '#api/http/endpoint.ts'
 import { excessOf } from '#api/http/excess.ts'
 import { readParameters } from '#api/http/query.ts'
+import { trimTexts } from '#api/http/trim.ts'
 import { readUpload, type Upload } from '#api/http/upload.ts'
 import { refuse } from '#core/errors.ts'
 import { cutText } from '#core/foundation/text.ts'
@@ -73,11 +74,12 @@ export function compileInput(route: Route<never>, options: InputOptions): ReadIn
   const takesFile = route.kind === 'endpoint' && route.upload !== undefined
   const { bodyDeadlineMs: deadlineMs } = options
   const exact = new Set(exactMembers(bodySchema ?? {}))
+  const asSent = new Map(membersAsSent(bodySchema ?? {}))
 
   return async (request, pathParams, rawQuery) => ({
     params: params?.(new URLSearchParams(pathParams)),
     query: query(new URLSearchParams(rawQuery)),
-    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact })),
+    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact, asSent })),
     upload: takesFile ? readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs })) : NO_UPLOAD,
   })
 }
@@ -129,6 +131,7 @@ function compileBody(schema: TSchema, isOptional: boolean): (value: unknown) => 
     if (value === undefined) refuse('invalid_request', 'This request needs a JSON body; send it with Content-Type: application/json.')
     const excess = excessOf(closed, value)
     if (excess !== null) refuseFaults(excess.code, [{ path: excess.path, message: excess.message }])
+    trimTexts(closed, value)
     if (validator.Check(value)) return value
     const errors = validator.Errors(value)
     refuseFaults(isRule(errors) ? 'invalid_value' : 'invalid_request', findFaults(errors))
@@ -147,8 +150,18 @@ function exactMembers({ anyOf = [], properties = {} }: ExactShape): string[] {
   return [...own, ...anyOf.flatMap(exactMembers)]
 }
 
+/** Members of a body whose JSON reaches the route as it was sent, with the most characters that it may have. */
+function membersAsSent({ anyOf = [], properties = {} }: ExactShape): [name: string, lengthMax: number][] {
+  const own = Object.entries(properties).flatMap(([name, member]): [string, number][] => {
+    const marked = [member, ...(member.anyOf ?? [])].find((branch) => branch['x-as-sent'] !== undefined)
+    return marked ? [[name, marked['x-as-sent'] as number]] : []
+  })
+  return [...own, ...anyOf.flatMap(membersAsSent)]
+}
+
 interface ExactShape {
   'x-exact'?: boolean
+  'x-as-sent'?: number
   anyOf?: ExactShape[]
   properties?: Record<string, ExactShape>
 }

@@ -3,14 +3,18 @@ import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
-import { Nullable } from '#core/schema.ts'
+import { Nullable, UNTRIMMED } from '#core/schema.ts'
 import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/setting/chosen-setting.ts'
 import { type Change, changeSettings, listSettingChanges, listSettings, readSetting } from '#core/setting/chosen-setting-store.ts'
 
 const tag = 'settings'
 const allow = { who: 'system-admin' } as const
 const Key = Type.Object({ key: Type.String({ minLength: 1, maxLength: 100 }) })
-const Value = Type.String({ maxLength: VALUE_LENGTH_MAX })
+const Value = Type.String({
+  ...UNTRIMMED,
+  maxLength: VALUE_LENGTH_MAX,
+  description: 'Templates are kept to the last space; other texts are trimmed.',
+})
 const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1_000 })))
 /** More than there are settings. */
 const UPDATES_MAX = 100
@@ -37,7 +41,11 @@ export async function changeChosen(
       wrong(`is no template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
     }
   }
-  return await changeSettings(ground.database, changes, { userId: ground.userId, reason: reason ?? null, address: ground.address })
+  const kept = changes.map((one) => ({
+    ...one,
+    value: getChosenSetting(one.key).kind === 'text' ? (one.value?.trim() ?? null) : one.value,
+  }))
+  return await changeSettings(ground.database, kept, { userId: ground.userId, reason: reason ?? null, address: ground.address })
 }
 
 async function change(

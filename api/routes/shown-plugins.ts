@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Services } from '#api/services.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
 import { listPluginFacts, type PluginFacts } from '#core/plugin/plugin-store.ts'
-import { described, FreeJson, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, FreeJson, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
 import { permissionsOf } from '#plugins/manifest/permissions.ts'
@@ -44,7 +44,9 @@ export const MATCHING = {
       description: 'Metadata fields that are taken from it; all where it is null.',
     }),
   ),
-  searchQueryTemplate: Nullable(Type.String({ maxLength: 10_000, description: 'A template that writes what is searched for.' })),
+  searchQueryTemplate: Nullable(
+    Type.String({ ...UNTRIMMED, maxLength: 10_000, description: 'A template that writes what is searched for.' }),
+  ),
   searchPreprocessingRules: Nullable(TitleRules),
   autoMatchConditions: Nullable(
     described(FreeJson, 'Conditions on a series or book; only those that meet them are matched by themselves.'),

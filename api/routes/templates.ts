@@ -6,7 +6,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { COMIC_INFO_KEY, pluginKey } from '#core/metadata/source-key.ts'
 import { listIdNames, listUsedKeys } from '#core/plugin/id-name-query.ts'
-import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
+import { FreeObject, Nullable, OneOf, UNTRIMMED, Uuid } from '#core/schema.ts'
 import { BookContext, type Context, SeriesContext } from '#core/template/context.ts'
 import { getBookContext, getSeriesContext } from '#core/template/context-query.ts'
 import { askedKeys, type ContextKind, isField, listFields, nearestField, nearestIdentifier } from '#core/template/fields.ts'
@@ -17,6 +17,7 @@ const tag = 'templates'
 const allow = { who: 'books-read' } as const
 
 const Template = Type.String({
+  ...UNTRIMMED,
   maxLength: TEMPLATE_LENGTH_MAX,
   description: 'Handlebars; nothing is escaped unless {{html …}} asks for it.',
 })

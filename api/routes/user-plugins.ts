@@ -7,7 +7,7 @@ import { signInPage } from '#api/routes/shown-sign-in.ts'
 import type { Services } from '#api/services.ts'
 import { refuse } from '#core/errors.ts'
 import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
-import { FreeObject, Nullable, Secret, Timestamp, Uuid } from '#core/schema.ts'
+import { FreeObject, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { SignInError, signInCookieName } from '#plugins/reader/sign-in.ts'
@@ -262,7 +262,10 @@ export const userPluginRoutes = [
     params: PluginId,
     body: Type.Union([
       Type.Object({ accessToken: Secret({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }) }),
-      Type.Object({ username: Type.String({ maxLength: TEXT_LENGTH_MAX }), password: Secret({ maxLength: TEXT_LENGTH_MAX }) }),
+      Type.Object({
+        username: Type.String({ ...UNTRIMMED, maxLength: TEXT_LENGTH_MAX }),
+        password: Secret({ maxLength: TEXT_LENGTH_MAX }),
+      }),
     ]),
     reply: UserPlugin,
     run: async (call, { params, body }) =>

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { Authors, Award, CustomMetadata, type Field, LIST_MAX, Name, Natural, Position, Summary, Text, Year } from '#core/metadata/field.ts'
+import { Authors, Award, CustomMetadata, type Field, Int32, LIST_MAX, Name, Position, Summary, Text, Year } from '#core/metadata/field.ts'
 
 export const BOOK_TYPES = [
   'comic',
@@ -26,7 +26,7 @@ export const BOOK_FIELDS = [
     ofRecordPatch: true,
     schema: Position,
   },
-  { name: 'volume', about: 'Number of the volume.', column: 'volume', ofRecord: true, schema: Natural },
+  { name: 'volume', about: 'Number of the volume.', column: 'volume', ofRecord: true, schema: Int32 },
   { name: 'chapter', about: 'Number of the chapter; may be fractional.', column: 'chapter', ofRecord: true, schema: Position },
   { name: 'authors', about: 'People with their roles.', column: 'authors', json: true, schema: Authors },
   { name: 'writer', about: 'Names of the writers, with commas.', column: null, role: 'writer', schema: Text },
@@ -46,12 +46,12 @@ export const BOOK_FIELDS = [
   },
   { name: 'blackAndWhite', about: 'Whether it is printed in black and white.', column: 'black_and_white', schema: Type.Boolean() },
   { name: 'bookType', about: 'What kind of book it is.', column: 'book_type', schema: Type.Enum([...BOOK_TYPES], { type: 'string' }) },
-  { name: 'count', about: 'How many issues the series has, as the book itself tells.', column: 'count', schema: Natural },
+  { name: 'count', about: 'How many issues the series has, as the book itself tells.', column: 'count', schema: Int32 },
   {
     name: 'customMetadata',
     about: 'Whatever else is kept of it; names stay as they were given.',
     column: 'custom_metadata',
-    json: true,
+    asSent: true,
     schema: CustomMetadata,
   },
   { name: 'day', about: 'Day of the month it came out.', column: 'day', schema: Type.Integer({ minimum: 1, maximum: 31 }) },
@@ -67,7 +67,7 @@ export const BOOK_FIELDS = [
   { name: 'originalYear', about: 'Year in which it first came out.', column: 'original_year', schema: Year },
   { name: 'publisher', about: 'Who published it.', column: 'publisher', schema: Text },
   { name: 'seriesPosition', about: 'Place in the series; may be fractional.', column: 'series_position', schema: Position },
-  { name: 'seriesTotal', about: 'How many books the series has.', column: 'series_total', schema: Natural },
+  { name: 'seriesTotal', about: 'How many books the series has.', column: 'series_total', schema: Int32 },
   {
     name: 'subjects',
     about: 'What it is about, in words of its own.',

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { BOOK_FORMATS } from '#core/book/analysis.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
-import { described, FreeJson, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, FreeJson, FreeObject, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import { READING_DIRECTIONS } from '#core/series/metadata.ts'
 
 /** How files become series. The interface knows more ways; those that are not built are refused rather than taken and ignored. */
@@ -31,7 +31,7 @@ export const ScanningConfig = Type.Object({
 
 const Config = described(FreeJson, 'Settings of the strategy; kept as given.')
 const Name = Type.String({ minLength: 1, maxLength: 200 })
-const Path = Type.String({ minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
+const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Formats = Type.Array(OneOf(BOOK_FORMATS), { maxItems: 20 })
 const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one a line; without a slash they match a name at any depth.' })
 const Description = Type.String({ maxLength: 10_000 })
@@ -40,7 +40,10 @@ const Description = Type.String({ maxLength: 10_000 })
 export const Library = Type.Object({
   id: Uuid,
   name: Type.String(),
-  path: Type.String(),
+  path: Type.String({
+    description:
+      'Absolute path of its folder on the server for callers with the permission books-write; for everybody else the name of the folder.',
+  }),
   description: Nullable(Type.String()),
   isActive: Type.Boolean(),
   seriesStrategy: OneOf(SERIES_STRATEGIES),

@@ -245,7 +245,7 @@ async function insertBooks(
   const { rows: inserted } = await trx.raw(
     `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, provisional)
      SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter, ?
-     FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::numeric[], ?::int[], ?::numeric[])
+     FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::float8[], ?::int[], ?::float8[])
        AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter)
      JOIN series s ON s.library_id = ? AND s.path = f.series
      ON CONFLICT (library_id, path) DO NOTHING RETURNING id`,

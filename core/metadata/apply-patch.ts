@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { refuse } from '#core/errors.ts'
+import { isSameText } from '#core/foundation/exact-json.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
 import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
@@ -37,7 +38,7 @@ export function applyPatch(
     const result =
       field.name === 'authors'
         ? setAuthors(fields, draft, givenAuthors(fields, patch), source)
-        : setValue(draft, field.name, patch[field.name], source)
+        : setValue(draft, field, patch[field.name], source)
     if (source === 'user' && !isEmpty(patch[field.name])) draft.locks.add(field.name)
     outcomes.push({ field: field.name, result })
   }
@@ -104,7 +105,7 @@ function objection(draft: Draft, name: string, source: Source, clears: boolean):
   return clears && standing !== undefined && standing !== source ? 'outranked' : null
 }
 
-function setValue(draft: Draft, name: string, value: unknown, source: Source): Outcome['result'] {
+function setValue(draft: Draft, { name, asSent }: Field, value: unknown, source: Source): Outcome['result'] {
   const clears = isEmpty(value)
   const refused = objection(draft, name, source, clears)
   if (refused) return refused
@@ -116,7 +117,7 @@ function setValue(draft: Draft, name: string, value: unknown, source: Source): O
   }
   draft.values[name] = value
   draft.sources[name] = source
-  return isDeepStrictEqual(before, value) ? 'unchanged' : 'set'
+  return (asSent ? isSameText(before, value) : isDeepStrictEqual(before, value)) ? 'unchanged' : 'set'
 }
 
 function authorsOf(draft: Draft): Author[] {

@@ -15,6 +15,9 @@ export interface RecordOutcome {
 /** Records may have a quarter of a megabyte each: five hundred of them at once are a hundred megabytes that others need. */
 const EDITED_AT_ONCE = 20
 
+/** Where values are compared that may differ in the order of their members alone. */
+const isChanged = ({ result }: Outcome) => result === 'set' || result === 'cleared'
+
 interface Edit {
   kind: Kind
   ids: readonly string[]
@@ -49,7 +52,7 @@ async function editSlice(trx: Knex, { kind, change }: Edit, ids: readonly string
     const { next, outcomes: members } = change(before, id)
     outcomes.push({ id, outcomes: members })
     // What is as it was keeps its time of change.
-    const isSame = isDeepStrictEqual([before.values, before.sources], [next.values, next.sources])
+    const isSame = isDeepStrictEqual([before.values, before.sources], [next.values, next.sources]) && !members.some(isChanged)
     if (!isSame) all.set(id, next)
     else if (!isDeepStrictEqual(before.locks, next.locks)) locks.set(id, next)
     // The people of one alone may be five hundred names to compare.

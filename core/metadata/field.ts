@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { FreeObject } from '#core/schema.ts'
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
@@ -24,6 +24,8 @@ export interface Field {
   ofRecord?: true
   /** Kept as jsonb. */
   json?: true
+  /** Kept as json: the text as it was sent, with the order of its members and all digits of its numbers. */
+  asSent?: true
   /** Schema of a value; that it may be null is not said here. */
   schema: TSchema
   /** For a people string: the role whose entries of `authors` it shows. */
@@ -53,9 +55,10 @@ export const Name = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX })
 export const Text = Type.String({ maxLength: TEXT_LENGTH_MAX })
 export const Summary = Type.String({ maxLength: SUMMARY_LENGTH_MAX })
 export const Natural = Type.Integer({ minimum: 0, maximum: INT32_MAX })
+export const Int32 = Type.Integer({ minimum: -INT32_MAX - 1, maximum: INT32_MAX })
 export const Year = Type.Integer({ minimum: -9999, maximum: 9999 })
-/** What numeric(12,4) holds. */
-export const Position = Type.Number({ minimum: -99_999_999, maximum: 99_999_999 })
+/** Any number of JSON: it is kept as a double, digit for digit. */
+export const Position = Type.Number()
 
 /** A person and the part taken in the work. */
 export const Author = Type.Object(
@@ -80,7 +83,10 @@ export const Award = Type.Object(
 export type Award = Static<typeof Award>
 
 export const Authors = Type.Array(Author, { maxItems: AUTHORS_MAX })
-export const CustomMetadata = FreeObject({ description: 'Free-form JSON; names are kept as they are.' })
+export const CustomMetadata = {
+  ...FreeObject({ description: 'Free-form JSON, kept as it is sent: names, order of members, digits of numbers.' }),
+  'x-as-sent': CUSTOM_BYTES_MAX,
+}
 
 /** Values, their sources and the locks of one record. Values that are null are left out. */
 export interface Holding {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import Type from 'typebox'
 import { BOOK_FIELDS } from '#core/book/metadata.ts'
+import { readExactJson } from '#core/foundation/exact-json.ts'
 import type { Field, Holding, Source } from '#core/metadata/field.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
 
@@ -71,7 +71,7 @@ export async function readHoldings(database: Knex, kind: Kind, ids: readonly str
   const tables = TABLES[kind]
   const columns = [
     ...storedFields(tables, true).map(({ column }) => `r.${column}`),
-    ...storedFields(tables, false).map(({ column }) => `m.${column}`),
+    ...storedFields(tables, false).map(({ column, asSent }) => (asSent ? `m.${column}::text AS ${column}` : `m.${column}`)),
   ]
   const { rows } = await database.raw(
     `SELECT r.id, m.sources, m.locks, coalesce(m.created_at, r.created_at) AS held_created, greatest(m.updated_at, r.updated_at) AS held_updated,
@@ -88,8 +88,7 @@ function holdingOf(tables: Tables, row: Record<string, unknown>): Held {
   for (const field of tables.fields) {
     const value = field.column === null ? null : row[field.column]
     if (value === null || value === undefined) continue
-    // Exact decimals come as text.
-    values[field.name] = Type.IsNumber(field.schema) ? Number(value) : value
+    values[field.name] = field.asSent ? readExactJson(value as string) : value
     // What the scan has written beside the metadata it knew from the name.
     if (field.ofRecord) sources[field.name] ??= 'file_name'
   }
@@ -138,7 +137,7 @@ export async function storeHoldings(trx: Knex, kind: Kind, changed: ReadonlyMap<
     (rows) =>
       trx.raw(
         `INSERT INTO ${metadata} (${key}, ${columns.join(', ')})
-         SELECT ${key}, ${columns.join(', ')} FROM jsonb_populate_recordset(NULL::${metadata}, CAST(? AS jsonb))
+         SELECT ${key}, ${columns.join(', ')} FROM json_populate_recordset(NULL::${metadata}, CAST(? AS json))
          ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}, updated_at = now()`,
         [rows],
       ),

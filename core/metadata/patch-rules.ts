@@ -1,5 +1,6 @@
 import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
+import { isExactNumber } from '#core/foundation/exact-json.ts'
 import { splitNames } from '#core/metadata/apply-patch.ts'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
@@ -70,6 +71,6 @@ function daysOf(month: number, year: unknown): number {
 }
 
 function depthOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return 0
   return 1 + Object.values(value).reduce((deepest: number, member) => Math.max(deepest, depthOf(member)), 0)
 }

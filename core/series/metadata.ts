@@ -26,7 +26,7 @@ export const SERIES_FIELDS = [
     name: 'customMetadata',
     about: 'Whatever else is kept of it; names stay as they were given.',
     column: 'custom_metadata',
-    json: true,
+    asSent: true,
     schema: CustomMetadata,
   },
   { name: 'imprint', about: 'Imprint of the publisher.', column: 'imprint', schema: Text },

@@ -54,8 +54,8 @@ export async function listBookContexts(database: Knex, caller: Caller | null, id
   if (caller) chosen.modify(visibleTo(caller, 'books.series_id'))
   const { rows } = await database.raw(
     `WITH chosen AS (?)
-     SELECT 'series' AS kind, to_jsonb(s) AS row FROM (${SERIES_ROWS} WHERE r.id IN (SELECT series_id FROM chosen)) s
-     UNION ALL SELECT 'book', to_jsonb(b) FROM (${BOOK_ROWS} WHERE r.id IN (SELECT id FROM chosen)) b`,
+     SELECT 'series' AS kind, to_json(s) AS row FROM (${SERIES_ROWS} WHERE r.id IN (SELECT series_id FROM chosen)) s
+     UNION ALL SELECT 'book', to_json(b) FROM (${BOOK_ROWS} WHERE r.id IN (SELECT id FROM chosen)) b`,
     [chosen],
   )
   const series = new Map<string, SeriesContext>()
@@ -77,7 +77,7 @@ export async function listSeriesContexts(
     .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
     .select('series.id')
   if (caller) chosen.modify(visibleTo(caller, 'series.id'))
-  const { rows } = await database.raw(`SELECT to_jsonb(s) AS row FROM (${SERIES_ROWS} WHERE r.id IN (?)) s`, [chosen])
+  const { rows } = await database.raw(`SELECT to_json(s) AS row FROM (${SERIES_ROWS} WHERE r.id IN (?)) s`, [chosen])
   return new Map((rows as { row: ContextRow }[]).map(({ row }) => [row.id, seriesContextOf(row)]))
 }
 

@@ -12,6 +12,8 @@ const file = fileURLToPath(new URL('../contract/interface-reference.md', import.
 export interface InterfaceReference {
   /** What a route answers when all is well, in the notation of the reference: `SeriesDto[]`; '' when nothing is promised of the body. */
   answers: ReadonlyMap<string, string>
+  /** The status of that answer. */
+  statuses: ReadonlyMap<string, string>
   /** The complaints about a value that ought to have a type, none when it has it. */
   check(type: string, value: unknown): string[]
 }
@@ -28,11 +30,13 @@ export const nameOfRoute = (method: string, path: string) => `${method} ${path.r
 
 export function readReference(text: string): InterfaceReference {
   const answers = new Map<string, string>()
+  const statuses = new Map<string, string>()
   const $defs: Record<string, SchemaObject> = {}
   for (const line of text.split('\n')) {
     const [, method, path, ...cells] = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'))
     if (method && path?.startsWith('/')) {
-      const good = /(?:^|, )2\d\d ?([^,]*)/.exec(cells[2] ?? '')?.[1]
+      const [, status, good] = /(?:^|, )(2\d\d) ?([^,]*)/.exec(cells[2] ?? '') ?? []
+      if (status !== undefined) statuses.set(nameOfRoute(method, path), status)
       // Bytes are no shapes.
       if (good !== undefined) answers.set(nameOfRoute(method, path), good.includes('/') ? '' : good)
     }
@@ -47,6 +51,7 @@ export function readReference(text: string): InterfaceReference {
   const checks = new Map<string, ReturnType<Ajv2020['compile']>>()
   return {
     answers,
+    statuses,
     check(type, value) {
       const validate = checks.get(type) ?? ajv.compile(readType(type))
       checks.set(type, validate)

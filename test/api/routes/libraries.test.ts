@@ -58,6 +58,19 @@ async function openTestLibraries(t: Test) {
   }
 }
 
+t.test('names are trimmed; folders and patterns mean what they say', async (t) => {
+  const { ask, folder } = await openTestLibraries(t)
+  const rules = [{ pattern: ' \\[.*', replacement: ' ', description: ' tidy ' }]
+  const { json, status } = await ask<Library>('POST', '/libraries', {
+    ...{ name: ' Comics \n', path: folder('Comics '), description: ' x ', titlePreprocessingRules: rules, scanImmediately: false },
+  })
+  t.equal(status, 201)
+  t.match(json, { name: 'Comics', description: 'x', path: /\/Comics $/ })
+  t.same(json.titlePreprocessingRules, [{ pattern: ' \\[.*', replacement: ' ', description: 'tidy' }])
+  t.match((await ask<Library>('PATCH', `/libraries/${json.id}`, { name: '  Manga' })).json, { name: 'Manga' })
+  t.match(await ask('PATCH', `/libraries/${json.id}`, { name: '  ' }), { status: 422 })
+})
+
 t.test('no library is made of the data folder or a folder of the system, nor moved there, by whatever path', async (t) => {
   const { folder, dataFolder, database, request, adminToken: token } = await openTestLibraries(t)
   const room = dirname(dataFolder)

@@ -8,17 +8,11 @@ import os from 'node:os'
  */
 export const NODE_FLAGS = ['--max-semi-space-size=4', '--expose-gc', '--disable-sigusr1']
 
-/** Buffers of 128 KB and more are mappings of their own, and a heap keeps no more than that free at its end: what glibc begins with, before it learns. */
-export const MALLOC_GIVES_BACK = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
-
 /** What an administrator has set stands. */
 export function tunedEnvironment(/** @type {NodeJS.ProcessEnv} */ environment) {
   return {
     // glibc gives every thread a heap of its own and keeps what each has freed: some 80 MB more with our threads, for nothing.
     MALLOC_ARENA_MAX: '2',
-    // What is freed goes back to the system. Without a word glibc learns from the first large buffers to keep such ones: 60 MB more after a scan of 500
-    // books, and for as long as the server runs.
-    ...MALLOC_GIVES_BACK,
     // Image work keeps as many threads busy as there are cores; files and digests need some beside them.
     UV_THREADPOOL_SIZE: String(Math.max(6, os.availableParallelism() + 4)),
     ...environment,

@@ -71,7 +71,8 @@ function documentOf({ components, paths }: Parts, routes: readonly Route<never>[
       title: NAME,
       version: VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
-      description: 'Digital library server for comics, manga and ebooks.',
+      description:
+        'Digital library server for comics, manga and ebooks. Texts of request bodies lose the white space at their ends, unless their schema says `x-untrimmed` or `x-exact`.',
     },
     tags: [...new Set(routes.map(({ tag }) => tag))].sort().map((name) => ({ name })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),

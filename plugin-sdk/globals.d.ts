@@ -89,7 +89,7 @@ interface AbortSignal {
   readonly reason: unknown
   onabort: ((event: { readonly type: 'abort'; readonly target: AbortSignal }) => void) | null
   throwIfAborted(): void
-  addEventListener(kind: 'abort', listener: () => void): void
+  addEventListener(kind: 'abort', listener: () => void, options?: { once?: boolean }): void
   removeEventListener(kind: 'abort', listener: () => void): void
 }
 declare var AbortSignal: {
@@ -104,3 +104,104 @@ interface AbortController {
   abort(reason?: unknown): void
 }
 declare var AbortController: { prototype: AbortController; new (): AbortController }
+
+// ── Fetching: there is no global `fetch`, but `ctx.fetch`, which libraries take in its place. Bodies are texts. ──
+
+type HeadersInit = Headers | Record<string, string> | Iterable<readonly [name: string, value: string]>
+/** Bytes are those of a text in UTF-8. */
+type BodyInit = string | URLSearchParams | FormData | ArrayBuffer | ArrayBufferView | ReadableStream
+type RequestInfo = string | Request
+
+interface Headers extends Iterable<[name: string, value: string]> {
+  append(name: string, value: string): void
+  delete(name: string): void
+  /** In any spelling of its name. */
+  get(name: string): string | null
+  /** Always empty. */
+  getSetCookie(): string[]
+  has(name: string): boolean
+  set(name: string, value: string): void
+  forEach(run: (value: string, name: string, all: Headers) => void): void
+  entries(): IteratorObject<[name: string, value: string]>
+  keys(): IteratorObject<string>
+  values(): IteratorObject<string>
+}
+declare var Headers: { prototype: Headers; new (given?: HeadersInit): Headers }
+
+/** Fields that are texts. */
+interface FormData extends Iterable<[name: string, value: string]> {
+  append(name: string, value: string): void
+  delete(name: string): void
+  get(name: string): string | null
+  getAll(name: string): string[]
+  has(name: string): boolean
+  set(name: string, value: string): void
+  forEach(run: (value: string, name: string, all: FormData) => void): void
+  entries(): IteratorObject<[name: string, value: string]>
+  keys(): IteratorObject<string>
+  values(): IteratorObject<string>
+}
+declare var FormData: { prototype: FormData; new (): FormData }
+
+/** A body in pieces: in one, for it is here already. Plugins cannot make any. */
+interface ReadableStream<Piece = Uint8Array<ArrayBuffer>> extends AsyncIterable<Piece> {
+  readonly locked: boolean
+  getReader(): {
+    readonly closed: Promise<undefined>
+    read(): Promise<{ done: false; value: Piece } | { done: true; value: undefined }>
+    cancel(): Promise<void>
+    releaseLock(): void
+  }
+  cancel(): Promise<void>
+}
+
+interface Body {
+  readonly body: ReadableStream | null
+  readonly bodyUsed: boolean
+  text(): Promise<string>
+  // biome-ignore lint/suspicious/noExplicitAny: as on the web, where libraries take it for whatever they expect
+  json<Value = any>(): Promise<Value>
+  bytes(): Promise<Uint8Array<ArrayBuffer>>
+  arrayBuffer(): Promise<ArrayBuffer>
+}
+
+interface RequestInit {
+  method?: string
+  headers?: HeadersInit
+  body?: BodyInit | null
+  /** Rejects with its reason when it is aborted. */
+  signal?: AbortSignal | null
+  redirect?: 'follow'
+}
+interface Request extends Body {
+  readonly url: string
+  readonly method: string
+  readonly headers: Headers
+  readonly signal: AbortSignal
+  readonly redirect: string
+  clone(): Request
+}
+declare var Request: { prototype: Request; new (input: string | URL | Request, init?: RequestInit): Request }
+
+interface ResponseInit {
+  status?: number
+  statusText?: string
+  headers?: HeadersInit
+}
+interface Response extends Body {
+  readonly ok: boolean
+  readonly status: number
+  readonly statusText: string
+  readonly headers: Headers
+  /** After redirects. */
+  readonly url: string
+  readonly redirected: boolean
+  readonly type: string
+  clone(): Response
+}
+declare var Response: {
+  prototype: Response
+  new (body?: BodyInit | null, init?: ResponseInit): Response
+  json(value: unknown, init?: ResponseInit): Response
+  error(): Response
+}

@@ -171,32 +171,16 @@ export interface RecommendationHandlers<Config = AnyConfig, UserConfig = AnyConf
 
 // ── What a handler is given beside its request ──────────────────────────────────────────────────────────────────────
 
-export interface FetchInit {
-  method?: string
-  headers?: Record<string, string> | Iterable<readonly [name: string, value: string]>
-  body?: string | URLSearchParams
+/** As on the web, of bodies that are texts; `redirect` can be nothing but `follow`. */
+export interface FetchInit extends RequestInit {
   /** Milliseconds; never more than the server allows. */
   timeoutMs?: number
-  /** Rejects with its reason when it is aborted. */
-  signal?: AbortSignal
 }
 
-export interface FetchResponse {
-  readonly ok: boolean
-  readonly status: number
-  /** After redirects. */
-  readonly url: string
+/** As on the web. Its text may be read more than once. */
+export interface FetchResponse extends Response {
   /** Seconds that the service asks to wait, where that is longer than a call may take; null where it does not. */
   readonly retryAfterSeconds: number | null
-  readonly headers: {
-    /** In any spelling of its name. */
-    get(name: string): string | null
-    has(name: string): boolean
-    entries(): readonly (readonly [name: string, value: string])[]
-    forEach(run: (value: string, name: string) => void): void
-    [Symbol.iterator](): Iterator<readonly [name: string, value: string]>
-  }
-  text(): Promise<string>
   json<Value = Json>(): Promise<Value>
 }
 
@@ -248,13 +232,13 @@ export interface Context<Config = AnyConfig, UserConfig = AnyConfig> {
   /** As the reader set it, where this runs for one: members may be missing or wrong. Frozen. */
   readonly userConfig: Readonly<Partial<UserConfig>>
   /** Only to hosts of the manifest, with the methods that it names for them, over https. Any status is an answer; look at `ok`. */
-  fetch(url: string, init?: FetchInit): Promise<FetchResponse>
+  fetch(input: string | URL | Request, init?: FetchInit): Promise<FetchResponse>
   readonly http: {
     /**
      * Fetches and reads JSON. Rejects with an error whose `code` is `not_found` for 404 and 410, `auth` for 401 and 403, `rate_limited` for 429, and
      * `upstream` for any other failure and for what is no JSON.
      */
-    json<Value = Json>(url: string, init?: FetchInit): Promise<Value>
+    json<Value = Json>(input: string | URL | Request, init?: FetchInit): Promise<Value>
   }
   /** Kept between calls: for the plugin, or for the plugin and the reader where this runs for one. */
   readonly storage: {

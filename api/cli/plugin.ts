@@ -63,13 +63,20 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   throw new CommandProblem(`There is no plugin "${printable(word)}".${near} All plugins: ${typed('plugin list')}`)
 }
 
+const describeDestination = ({ host, hostFromConfig }: NonNullable<Permissions['auth']>): string =>
+  host !== null
+    ? `, for ${host} alone`
+    : hostFromConfig === undefined
+      ? ''
+      : `, for the host alone that an administrator enters as ${hostFromConfig}`
+
 /** What a plugin asks for, a line each, in words for whoever has to agree. */
 export function describePermissions(asked: Permissions): string[] {
   return [
     ...asked.network.map(({ host, methods, reason }) => `talks to ${host} (${methods.join(', ')}): ${reason}`),
     ...asked.networkFromConfig.map((key) => `talks to the host that an administrator enters as ${key}`),
     ...(asked.library.length > 0 ? [`reads of each reader's library: ${asked.library.join(', ')}`] : []),
-    ...(asked.auth ? [`uses credentials of the ${asked.auth.scope}${asked.auth.host ? `, for ${asked.auth.host} alone` : ''}`] : []),
+    ...(asked.auth ? [`uses credentials of the ${asked.auth.scope}${describeDestination(asked.auth)}`] : []),
     ...(asked.auth?.loginHost ? [`sends readers to ${asked.auth.loginHost} to sign in, and redeems that at ${asked.auth.tokenHost}`] : []),
     ...(asked.storageKB > 0 ? [`keeps up to ${asked.storageKB} KB`] : []),
     `${asked.heapMB} MB of memory, ${asked.cpuMs} ms of computing and ${asked.wallMs / 1000} s a call`,

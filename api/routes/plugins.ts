@@ -139,16 +139,21 @@ export const pluginRoutes = [
               'Of the server, by the keys of manifest.requiredCredentials. They take the place of those before; null forgets them.',
           }),
         ),
+        credentialsHost: Type.String({
+          maxLength: 300,
+          description:
+            'Where these credentials are to go, as credentialsHost of the plugin says; 409 where they would go elsewhere by now.',
+        }),
         ...MATCHING,
       }),
     ),
     reply: Plugin,
     run: async ({ services }, { params, body }) => {
-      const { config, privateHosts, credentials } = body
+      const { config, privateHosts, credentials, credentialsHost } = body
       const given: Matching = Object.fromEntries(MATCHING_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])))
       await checkMatching(services, given)
       const plugin = await services.plugins.edit(params.pluginId, {
-        ...{ config, privateHosts },
+        ...{ config, privateHosts, credentialsHost },
         credentials: credentials === null ? {} : credentials,
         ...(Object.keys(given).length > 0 && { matchingMembers: given }),
       })

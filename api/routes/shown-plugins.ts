@@ -3,6 +3,7 @@ import type { Services } from '#api/services.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
 import { listPluginFacts, type PluginFacts } from '#core/plugin/plugin-store.ts'
 import { described, FreeJson, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
+import { authOf, destinationOf } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
 import { permissionsOf } from '#plugins/manifest/permissions.ts'
@@ -22,6 +23,9 @@ export const Granted = Type.Object(
         type: Type.String(),
         scope: Type.String(),
         host: Nullable(Type.String()),
+        hostFromConfig: Type.Optional(
+          Type.String({ description: 'Where host is null: the member of the configuration with the address that credentials go to.' }),
+        ),
         loginHost: Nullable(Type.String({ description: 'Where readers are sent to sign in.' })),
         tokenHost: Nullable(Type.String({ description: 'Where the server redeems that.' })),
       }),
@@ -125,7 +129,10 @@ export const Plugin = Type.Object(
     scopes: Type.Array(Type.String(), { description: 'Where it can be asked for something, as in /plugins/actions.' }),
     config: Type.Record(Type.String(), Type.Unknown()),
     privateHosts: Type.Boolean({ description: 'Whether hosts of its configuration may lie in the own network.' }),
-    hasCredentials: Type.Boolean({ description: 'Of the server. They are never told.' }),
+    hasCredentials: Type.Boolean({ description: 'Of the server, for credentialsHost. They are never told.' }),
+    credentialsHost: Nullable(
+      Type.String({ description: 'Where they are sent, such as https://api.example.org; null where nowhere, or nobody has entered it.' }),
+    ),
     credentialDelivery: OneOf(['host']),
     userCount: Count,
     ...MATCHING,
@@ -236,6 +243,7 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     config: plugin.config,
     privateHosts: plugin.privateHosts,
     hasCredentials: facts.hasCredentials,
+    credentialsHost: destinationOf(authOf(plugin)),
     credentialDelivery: 'host' as const,
     userCount: facts.userCount,
     libraryIds: matching.libraryIds ?? [],
@@ -252,11 +260,18 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
   }
 }
 
+/** Credentials that were given for another address than that of the configuration go nowhere. */
+async function factsOf(services: Services, plugin: InstalledPlugin, all: ReadonlyMap<string, PluginFacts>) {
+  const facts = all.get(plugin.id)
+  if (facts?.hasCredentials !== true || plugin.manifest.auth?.bind?.hostFrom === undefined) return facts
+  return { ...facts, hasCredentials: (await services.plugins.authStatus(plugin, null)) !== 'missing' }
+}
+
 export async function showPlugin(services: Services, plugin: InstalledPlugin) {
-  return showOne(services, plugin, (await listPluginFacts(services.database, plugin.id)).get(plugin.id))
+  return showOne(services, plugin, await factsOf(services, plugin, await listPluginFacts(services.database, plugin.id)))
 }
 
 export async function showPlugins(services: Services, plugins: readonly InstalledPlugin[]) {
   const facts = await listPluginFacts(services.database, null)
-  return plugins.map((plugin) => showOne(services, plugin, facts.get(plugin.id)))
+  return await Promise.all(plugins.map(async (plugin) => showOne(services, plugin, await factsOf(services, plugin, facts))))
 }

@@ -9,6 +9,7 @@ import { refuse } from '#core/errors.ts'
 import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
 import { FreeObject, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
+import { authOf, destinationOf } from '#plugins/host/credentials.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { SignInError, signInCookieName } from '#plugins/reader/sign-in.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/reader/user-plugins.ts'
@@ -63,6 +64,9 @@ const UserPlugin = Type.Object(
     requiresOauth: Type.Boolean(),
     oauthConfigured: Type.Boolean({ description: 'An administrator has given what the service knows this server by.' }),
     credentialType: Nullable(Type.String({ description: 'What the reader can give: apiKey, basic or oauth2.' })),
+    credentialsHost: Nullable(
+      Type.String({ description: 'Where they are sent, such as https://api.example.org; null where nowhere, or nobody has entered it.' }),
+    ),
     externalUsername: Text,
     externalAvatarUrl: Text,
     userSetupInstructions: Text,
@@ -91,7 +95,7 @@ const capabilitiesOf = (manifest: Manifest) => {
   const { userReadSync, userRecommendationProvider } = shownCapabilities(manifest)
   return { readSync: userReadSync, userRecommendationProvider }
 }
-const authOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
+const credentialTypeOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
 
 interface Member {
   type: string
@@ -135,9 +139,10 @@ function shown({ services }: Call<Services>, { own, plugin, authStatus, signInRe
     capabilities: capabilitiesOf(manifest),
     config: own.config,
     userConfigSchema: settingsOf(manifest),
-    requiresOauth: authOf(manifest) === 'oauth2',
+    requiresOauth: credentialTypeOf(manifest) === 'oauth2',
     oauthConfigured: signInReady,
-    credentialType: authOf(manifest),
+    credentialType: credentialTypeOf(manifest),
+    credentialsHost: credentialTypeOf(manifest) === null ? null : destinationOf(authOf(plugin)),
     externalUsername: own.externalUsername,
     externalAvatarUrl: null,
     userSetupInstructions: manifest.description ?? null,
@@ -154,10 +159,19 @@ const offered = ({ plugin, signInReady }: OfferedPlugin) => ({
   displayName: plugin.manifest.name,
   description: plugin.manifest.summary,
   capabilities: capabilitiesOf(plugin.manifest),
-  requiresOauth: authOf(plugin.manifest) === 'oauth2',
+  requiresOauth: credentialTypeOf(plugin.manifest) === 'oauth2',
   oauthConfigured: signInReady,
   userSetupInstructions: plugin.manifest.description ?? null,
 })
+
+const Destination = {
+  credentialsHost: Type.Optional(
+    Type.String({
+      maxLength: 300,
+      description: 'Where they are to go, as credentialsHost of the plugin says; 409 where they would go elsewhere by now.',
+    }),
+  ),
+}
 
 /** Which way of two something is switched. */
 const switches = [
@@ -261,15 +275,15 @@ export const userPluginRoutes = [
     allow,
     params: PluginId,
     body: Type.Union([
-      Type.Object({ accessToken: Secret({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }) }),
+      Type.Object({ accessToken: Secret({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }), ...Destination }),
       Type.Object({
-        username: Type.String({ ...UNTRIMMED, maxLength: TEXT_LENGTH_MAX }),
-        password: Secret({ maxLength: TEXT_LENGTH_MAX }),
+        ...{ username: Type.String({ ...UNTRIMMED, maxLength: TEXT_LENGTH_MAX }), password: Secret({ maxLength: TEXT_LENGTH_MAX }) },
+        ...Destination,
       }),
     ]),
     reply: UserPlugin,
-    run: async (call, { params, body }) =>
-      shown(call, await call.services.userPlugins.setCredentials(signedInCaller(call).userId, params.pluginId, body)),
+    run: async (call, { params, body: { credentialsHost, ...given } }) =>
+      shown(call, await call.services.userPlugins.setCredentials(signedInCaller(call).userId, params.pluginId, given, credentialsHost)),
   }),
   endpoint({
     method: 'POST',

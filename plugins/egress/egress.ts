@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isGrantableAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/egress/address.ts'
 import { headersOf, readBody, retryAfterMs } from '#plugins/egress/answer.ts'
 import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/egress/cache.ts'
-import { bodyWithoutCredential, type Credential, isFor, withoutCredential } from '#plugins/egress/credential.ts'
+import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/egress/credential.ts'
 import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/egress/request.ts'
 import { type HostRates, openCallerSlots, openHostTurns } from '#plugins/egress/turns.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
@@ -16,7 +16,7 @@ export interface EgressPolicy {
   rules: readonly EgressRule[]
   /** Told to every service, so that its people know whom to ask. */
   userAgent: string
-  /** Added by the server to requests for this one host. */
+  /** Put by the server into requests for this one host. */
   credential?: Credential | undefined
   /** What the plugin says that services allow; no host is asked faster than any plugin that talks to it says. */
   rates?: HostRates | undefined
@@ -154,11 +154,11 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
       if (group !== undefined) leaves.push(await turns.take({ host: group, caller, deadline, signal }))
       leaves.push(await turns.take({ host, caller, deadline, signal }))
       const addresses = await findAddresses(host, isPrivate, signal)
-      const headers: Record<string, string> = { ...hop.headers, 'user-agent': journey.userAgent, 'accept-encoding': journey.encodings }
-      if (credential && isFor(credential, hop)) headers[credential.header.toLowerCase()] = credential.value
-      if (hop.body !== undefined) headers['content-length'] = String(Buffer.byteLength(hop.body))
+      const sent = credential && isFor(credential, hop) ? withCredential(hop, credential) : hop
+      const headers: Record<string, string> = { ...sent.headers, 'user-agent': journey.userAgent, 'accept-encoding': journey.encodings }
+      if (sent.body !== undefined) headers['content-length'] = String(Buffer.byteLength(sent.body))
       signal.throwIfAborted()
-      const response = await send({ hop, host, isPrivate, addresses, headers, signal })
+      const response = await send({ hop: sent, host, isPrivate, addresses, headers, signal })
       try {
         return await read(response)
       } finally {
@@ -207,7 +207,7 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
   }
 
   async function follow(first: Hop, journey: Journey): Promise<Arrival> {
-    const { deadline, signal, bytesMax } = journey
+    const { credential, deadline, signal, bytesMax } = journey
     let hop = first
     let redirects = 0
     let keepSeconds = Number.POSITIVE_INFINITY
@@ -227,6 +227,9 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
       if ('arrival' in step) return step.arrival
       if ('next' in step) {
         if (++redirects > REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
+        // A service that repeats what stood in its address would have it sent to another host.
+        if (credential && step.next.strayed && withoutCredential(step.next.url.href, credential) !== step.next.url.href)
+          refuse('permission', `${hop.url.host} redirects to another host with the credentials in the address; they are not sent there.`)
         hop = step.next
       } else {
         hasWaited = true

@@ -69,14 +69,20 @@ function secretsOf(value: string): { text: string; isWhole: boolean }[] {
   return found.filter(({ text }) => text.length >= SECRET_LENGTH_MIN)
 }
 
-/** @param value of a header that holds a secret */
-export function formsOf(value: string): Forms {
+/**
+ * @param value as it stands in a request, which holds a secret
+ * @param wholes what is masked as a whole alone, as `name=value`
+ */
+export function formsOf(value: string, wholes: readonly string[] = []): Forms {
   const forms: Form[] = []
   const add = (text: string, isWhole: boolean, isBase64 = false) => {
     if (text.length < PIECE) return
     forms.push({ codes: codesOf(text), lengthMin: isWhole ? text.length : Math.min(PART_LENGTH_MIN, text.length), isBase64 })
   }
-  for (const { text, isWhole } of secretsOf(value)) {
+  const secrets = [...secretsOf(value), ...wholes.map((text) => ({ text, isWhole: true }))]
+  for (const { text, isWhole } of secrets) {
+    // A space in a form or in the query of an address.
+    if (text.includes(' ')) add(text.replaceAll(' ', '+'), isWhole)
     add(text, isWhole || /^eyJ[\w-]{8,}\./.test(text))
     const hex = Buffer.from(text).toString('hex')
     for (const one of [hex, hex.toUpperCase()]) add(one, isWhole)

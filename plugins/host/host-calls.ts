@@ -7,7 +7,7 @@ import { deleteStored, listStored, readStored, type StorageOwner, writeStored } 
 import type { Egress } from '#plugins/egress/egress.ts'
 import type { EgressRule } from '#plugins/egress/request.ts'
 import { ruleOfAddress } from '#plugins/egress/rules.ts'
-import type { Credentials } from '#plugins/host/credentials.ts'
+import type { Credentials, PluginAuth } from '#plugins/host/credentials.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { JsonText } from '#plugins/isolate/guest-text.ts'
 import type { CallRecord } from '#plugins/journal/plugin-journal.ts'
@@ -22,7 +22,7 @@ export interface HostCaller {
   granted: Permissions
   /** Null where no reader is behind the call. */
   userId: string | null
-  auth: Manifest['auth']
+  auth: PluginAuth
   http: Manifest['http']
   config: Readonly<Record<string, unknown>>
   /** Hosts of the configuration may lie in the house's own network. */

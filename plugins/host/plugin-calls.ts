@@ -6,7 +6,7 @@ import type { Log } from '#core/log.ts'
 import { findCode, findPlugin, updatePlugin } from '#core/plugin/plugin-store.ts'
 import { findUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
-import type { Credentials } from '#plugins/host/credentials.ts'
+import { authOf, type Credentials } from '#plugins/host/credentials.ts'
 import { openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { openJsonReader } from '#plugins/host/json-reader.ts'
@@ -219,7 +219,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
   ) {
     const { plugin, userId, config, userConfig } = setting
     const { record, callId = randomUUID(), onProgress } = options
-    const { auth } = plugin.manifest
+    const auth = authOf({ ...plugin, config })
     const more = JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig })
     return guest.call(method, text ?? 'null', budget, {
       more,

@@ -4,7 +4,7 @@ import type { Log } from '#core/log.ts'
 import { findPlugin, listPlugins, listVersions, type Matching, updatePlugin, type VersionRow } from '#core/plugin/plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
 import { ruleOfAddress } from '#plugins/egress/rules.ts'
-import { type AuthStatus, type Credentials, openCredentials } from '#plugins/host/credentials.ts'
+import { type AuthStatus, authOf, type Credentials, confirmDestination, openCredentials } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls, pluginFault } from '#plugins/host/plugin-calls.ts'
 import { failureCode, openPluginHealth } from '#plugins/host/plugin-health.ts'
@@ -26,6 +26,8 @@ export interface PluginEdit {
   matchingMembers?: Matching | undefined
   /** Of the server; an empty record forgets them. */
   credentials?: Record<string, string> | undefined
+  /** Where they are to go, as whoever gives them has read it. */
+  credentialsHost?: string | undefined
 }
 
 /** Plugins: what is installed, and calling it. One for the server. */
@@ -39,7 +41,7 @@ export interface PluginHost
   get(id: string): Promise<InstalledPlugin>
   /** The versions that are kept, the newest first. */
   versions(id: string): Promise<VersionRow[]>
-  /** @throws invalid_value with the path of what is wrong */
+  /** @throws invalid_value with the path of what is wrong; conflict where credentials would go elsewhere than `credentialsHost` */
   edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
   /** Starts the plugin beside whatever runs of it and lets it get ready. `code` says in a word why it does not. */
   test(id: string): Promise<{ success: boolean; latencyMs: number; message: string; code: string | null }>
@@ -109,7 +111,7 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       journal.forget(id)
     },
 
-    async edit(id, { config, privateHosts, matching, matchingMembers, credentials: fields }) {
+    async edit(id, { config, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }) {
       const before = await get(id)
       const { manifest } = before
       if (config !== undefined) {
@@ -122,7 +124,11 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       }
       if (privateHosts === true && (manifest.permissions?.networkFromConfig ?? []).length === 0)
         refuse('invalid_value', `${manifest.name} talks to no host of its configuration.`)
-      if (fields !== undefined) await credentials.set({ pluginId: id, userId: null }, manifest.auth, fields)
+      if (fields !== undefined) {
+        const auth = authOf({ manifest, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts })
+        confirmDestination(auth, credentialsHost)
+        await credentials.set({ pluginId: id, userId: null }, auth, fields)
+      }
       await updatePlugin(database, id, {
         ...(config !== undefined && { config }),
         ...(privateHosts !== undefined && { privateHosts }),
@@ -154,8 +160,10 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       }
     },
 
-    authStatus: ({ id, manifest }, userId) =>
-      credentials.status({ pluginId: id, userId: manifest.auth?.scope === 'user' ? userId : null }, manifest.auth),
+    authStatus(plugin, userId) {
+      const auth = authOf(plugin)
+      return credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
+    },
 
     healthOf(plugin) {
       if (plugin.state === 'waiting') return 'disabled'

@@ -36,6 +36,8 @@ const LANGUAGE = '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$'
 /** Without a colon: the server puts `plugin:` in front. */
 const SOURCE = '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$'
 const HEADER = '^[A-Za-z][A-Za-z0-9-]{0,63}$'
+/** Of a parameter of an address or of a member of a body: what needs no escaping in either. */
+const FIELD = '^[A-Za-z_][A-Za-z0-9_.-]{0,63}$'
 /** Headers that say where a request goes and how it is framed; no service wants credentials there, and a manifest could bend requests by them. */
 const FORBIDDEN_HEADER =
   /^(host|connection|keep-alive|transfer-encoding|content-.*|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*)$/i
@@ -69,6 +71,7 @@ const PATTERNS: Record<string, string> = {
   [LANGUAGE]: 'must be a language such as en or pt-BR',
   [SOURCE]: 'must be a lower-case ASCII word such as anilist',
   [HEADER]: 'must be the name of a header',
+  [FIELD]: 'must be a name of letters, digits, underscores, dots and hyphens',
   [PRINTABLE]: 'must be printable ASCII',
   [OAUTH_SCOPE]: 'must be a scope as OAuth 2 spells them: printable ASCII without spaces and quotes',
   [PLUGIN_API_RANGE]: `must be a caret range such as ^${PLUGIN_API}`,
@@ -165,9 +168,26 @@ export const Manifest = Type.Object({
       scope: OneOf(['user', 'server']),
       bind: Type.Optional(
         Type.Object({
-          host: Host,
-          header: Type.String({ pattern: HEADER, maxLength: 64 }),
-          format: Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Holds {token}.' }),
+          host: Type.Optional(Host),
+          hostFrom: Type.Optional(
+            Type.String({
+              ...{ pattern: CONFIG_KEY, maxLength: 64 },
+              description: 'In place of host: a member of permissions.networkFromConfig, whose address administrators enter.',
+            }),
+          ),
+          header: Type.Optional(Type.String({ pattern: HEADER, maxLength: 64 })),
+          query: Type.Optional(
+            Type.String({ pattern: FIELD, maxLength: 64, description: 'In place of header: a parameter of the address.' }),
+          ),
+          body: Type.Optional(
+            Type.String({
+              ...{ pattern: FIELD, maxLength: 64 },
+              description: 'In place of header: a member of the body, which is a form or an object as JSON.',
+            }),
+          ),
+          format: Type.Optional(
+            Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Holds {token}, which alone it is unless given.' }),
+          ),
         }),
       ),
       oauth2: Type.Optional(
@@ -284,7 +304,7 @@ export function readManifest(bytes: Uint8Array): Manifest {
     )
   const twice = hosts.findIndex((host, index) => hosts.indexOf(host) < index)
   if (twice !== -1) wrong(`/permissions/network/${twice}/host`, `${hosts[twice]} stands there twice; give all its methods in one place`)
-  checkCredentials(value, hosts, wrong)
+  checkCredentials(value, wrong)
   for (const name of ['config', 'userConfig'] as const) {
     const fault = value[name] === undefined ? null : configSchemaFault(value[name])
     if (fault !== null) wrong(`/${name}${fault.path}`, fault.message)
@@ -306,22 +326,30 @@ export function readManifest(bytes: Uint8Array): Manifest {
 }
 
 /** Where credentials go and come from: nowhere that the administrator is not told of. */
-function checkCredentials(
-  { auth, capabilities }: Manifest,
-  hosts: readonly string[],
-  wrong: (path: string, message: string) => never,
-): void {
+function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wrong: (path: string, message: string) => never): void {
   if (auth === undefined) return
   const { bind, oauth2, type, scope } = auth
   if (bind !== undefined) {
-    if (!hosts.includes(bind.host))
-      wrong('/auth/bind/host', `credentials go only to a host of /permissions/network; ${nameOf(bind.host, hosts, 'host there')}`)
-    if (bind.host.startsWith('*.')) wrong('/auth/bind/host', 'credentials go to one host, which is named in full')
-    if (FORBIDDEN_HEADER.test(bind.header)) wrong('/auth/bind/header', `credentials cannot go into ${bind.header}`)
-    if (bind.format.split('{token}').length !== 2)
+    const { host, hostFrom, header, query, body, format = '{token}' } = bind
+    if ((host === undefined) === (hostFrom === undefined))
+      wrong('/auth/bind', 'either host or hostFrom must say where the credentials go, and not both')
+    const hosts = (permissions.network ?? []).map((one) => one.host)
+    if (host !== undefined && !hosts.includes(host))
+      wrong('/auth/bind/host', `credentials go only to a host of /permissions/network; ${nameOf(host, hosts, 'host there')}`)
+    if (host?.startsWith('*.')) wrong('/auth/bind/host', 'credentials go to one host, which is named in full')
+    if (hostFrom !== undefined && !(permissions.networkFromConfig ?? []).includes(hostFrom))
+      wrong('/auth/bind/hostFrom', 'credentials go only to the address of a member of /permissions/networkFromConfig')
+    // Tokens come from an address that the manifest names: what they are for is named by the manifest too.
+    if (hostFrom !== undefined && type === 'oauth2') wrong('/auth/bind/hostFrom', 'tokens of oauth2 go to a host that the manifest names')
+    if ([header, query, body].filter((name) => name !== undefined).length !== 1)
+      wrong('/auth/bind', 'one of header, query and body must say where in a request the credentials stand')
+    // By its standard it is a header and nothing else.
+    if (header === undefined && type === 'basic') wrong('/auth/bind', 'credentials of the type basic go into a header')
+    if (header !== undefined && FORBIDDEN_HEADER.test(header)) wrong('/auth/bind/header', `credentials cannot go into ${header}`)
+    if (format.split('{token}').length !== 2)
       wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')
   }
-  if (type !== 'none' && bind === undefined) wrong('/auth', 'bind must say where the credentials go: it has host, header and format')
+  if (type !== 'none' && bind === undefined) wrong('/auth', 'bind must say where the credentials go: to a host or hostFrom, as header, query or body')
   if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it stands there if the type is oauth2, and only then')
   if (scope === 'user' && !Object.hasOwn(capabilities, 'recommendations'))
     wrong('/auth/scope', 'only recommendations run for a reader; metadata is looked up with credentials of the server')

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 
 /** What an administrator agrees to, in a form that two versions can be compared by. */
@@ -8,7 +9,15 @@ export interface Permissions {
   library: string[]
   storageKB: number
   /** `loginHost` is where readers are sent to sign in, `tokenHost` where the server redeems that. */
-  auth: { type: string; scope: string; host: string | null; loginHost: string | null; tokenHost: string | null } | null
+  auth: {
+    type: string
+    scope: string
+    host: string | null
+    /** Member of the configuration with the address that credentials go to; only where they go to no host of the manifest. */
+    hostFromConfig?: string
+    loginHost: string | null
+    tokenHost: string | null
+  } | null
   heapMB: number
   cpuMs: number
   wallMs: number
@@ -28,6 +37,7 @@ export function permissionsOf({ permissions = {}, auth, limits = {} }: Manifest)
             type: auth.type,
             scope: auth.scope,
             host: auth.bind?.host ?? null,
+            ...(auth.bind?.hostFrom !== undefined && { hostFromConfig: auth.bind.hostFrom }),
             loginHost: auth.oauth2 ? new URL(auth.oauth2.authorizeUrl).hostname : null,
             tokenHost: auth.oauth2 ? new URL(auth.oauth2.tokenUrl).hostname : null,
           }
@@ -50,7 +60,7 @@ export function permissionGrowth(granted: Permissions, wanted: Permissions): str
     if (!granted.networkFromConfig.includes(key)) growth.push(`talks to the host that an administrator enters as ${key}`)
   for (const scope of wanted.library) if (!granted.library.includes(scope)) growth.push(`reads ${scope} of the library`)
   if (wanted.storageKB > granted.storageKB) growth.push(`keeps ${wanted.storageKB} KB instead of ${granted.storageKB}`)
-  if (wanted.auth !== null && JSON.stringify(wanted.auth) !== JSON.stringify(granted.auth)) growth.push('uses credentials in another way')
+  if (wanted.auth !== null && !isDeepStrictEqual(wanted.auth, granted.auth)) growth.push('uses credentials in another way')
   if (wanted.heapMB > granted.heapMB) growth.push(`needs ${wanted.heapMB} MB of memory instead of ${granted.heapMB}`)
   if (wanted.cpuMs > granted.cpuMs) growth.push(`computes for ${wanted.cpuMs} ms instead of ${granted.cpuMs}`)
   if (wanted.wallMs > granted.wallMs) growth.push(`takes ${wanted.wallMs} ms instead of ${granted.wallMs}`)

@@ -6,12 +6,9 @@ import { findPlugin } from '#core/plugin/plugin-store.ts'
 import { claimRenewal, findExpiry, holdsRenewal, postponeRenewal } from '#core/plugin/sign-in-store.ts'
 import { updateUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
-import type { Credentials } from '#plugins/host/credentials.ts'
+import type { Credentials, PluginAuth } from '#plugins/host/credentials.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
-import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { requestTokens, TokenError } from '#plugins/reader/sign-in-tokens.ts'
-
-type Auth = Manifest['auth']
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_SECONDS = 300
@@ -32,7 +29,7 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
   /** By plugin and reader: those who come meanwhile wait for the same. */
   const underWay = new Map<string, Promise<void>>()
 
-  async function renew(owner: CredentialOwner, oauth2: NonNullable<NonNullable<Auth>['oauth2']>): Promise<void> {
+  async function renew(owner: CredentialOwner, oauth2: NonNullable<NonNullable<PluginAuth>['oauth2']>): Promise<void> {
     const expiry = await findExpiry(database, owner)
     if (expiry === null || expiry.expiresAt === null || !expiry.renewable) return
     if (expiry.expiresAt.getTime() > Date.now() + RENEW_SECONDS * 1000) return
@@ -86,7 +83,7 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
     }
   }
 
-  async function freshen(owner: CredentialOwner, auth: Auth): Promise<void> {
+  async function freshen(owner: CredentialOwner, auth: PluginAuth): Promise<void> {
     const oauth2 = auth?.oauth2
     if (auth?.type !== 'oauth2' || oauth2 === undefined) return
     const key = `${owner.pluginId}/${owner.userId ?? ''}`

@@ -12,7 +12,7 @@ import {
 import { findLiveRefresh, forgetFailures } from '#core/recommendation/recommendation-store.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
-import type { AuthStatus } from '#plugins/host/credentials.ts'
+import { type AuthStatus, authOf, confirmDestination } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { readConfig } from '#plugins/manifest/plugin-config.ts'
@@ -43,8 +43,16 @@ export interface UserPlugins {
   disconnect(userId: string, pluginId: string): Promise<void>
   /** Takes the place of the whole configuration. @throws not_found, invalid_value with the path of what is wrong */
   configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin>
-  /** @throws not_found, invalid_request (it takes none of readers), invalid_value */
-  setCredentials(userId: string, pluginId: string, given: { accessToken: string } | Record<string, string>): Promise<OwnPlugin>
+  /**
+   * @param expected where they are to go, as the reader has read it; undefined where the reader says nothing of it
+   * @throws not_found, invalid_request (it takes none of readers), invalid_value, conflict (they would go elsewhere by now)
+   */
+  setCredentials(
+    userId: string,
+    pluginId: string,
+    given: { accessToken: string } | Record<string, string>,
+    expected?: string | undefined,
+  ): Promise<OwnPlugin>
   /** See SignIns. @throws not_found too */
   beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun>
   /** Answers the name of what was connected. @throws SignInError */
@@ -154,11 +162,13 @@ export function openUserPlugins(parts: {
       return await get(userId, pluginId)
     },
 
-    async setCredentials(userId, pluginId, given) {
+    async setCredentials(userId, pluginId, given, expected) {
       const { plugin } = await getOwn(userId, pluginId)
-      const { auth, name } = plugin.manifest
+      const { name } = plugin.manifest
+      const auth = authOf(plugin)
       if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
         return refuse('invalid_request', `${name} takes no credentials of readers.`)
+      confirmDestination(auth, expected)
       // What a service knows this server by is not a reader's to say.
       const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
       const main = auth.type === 'apiKey' ? 'token' : 'accessToken'

@@ -4,14 +4,14 @@
  *
  * post(kind, id, text): one way, to the runner
  * limits, as JSON: { resultLength, requestLengths, methods, hostCalls, inFlight, logLines, logLength }
- * installWeb, web: what plugins have beside the language, see web.js and url.js; programs of the server's own do without
+ * installWeb, web, installFetch, headers: what plugins have beside the language, see web.js, url.js, fetch.js, headers.js; programs of the server's own do without
  * returns entry(kind, id, name, text, more), which the runner holds:
  *   call    a function by its name, with one argument; `more` is what its context is made of, for plugins
  *   reply   to a request that a plugin has made of the server
  *   define  the default export of a plugin's module, once
  *   timer   one of those that were set has run out
  */
-;(function prelude(post, limits, installWeb, web) {
+;(function prelude(post, limits, installWeb, web, installFetch, headers) {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
   const { resultLength, requestLengths, methods, hostCalls, inFlight, logLines, logLength } = JSON.parse(limits)
@@ -24,7 +24,6 @@
   const promiseResolve = Promise.resolve
   const slice = String.prototype.slice
   const split = String.prototype.split
-  const toLowerCase = String.prototype.toLowerCase
   const GuestError = Error
   const toText = String
   const NativeBuffer = ArrayBuffer
@@ -98,8 +97,9 @@
     timersLive = 0
   }
 
-  const makeSignal =
-    installWeb === undefined ? null : installWeb(freeze({ __proto__: null, set: setTimer, clear: clearTimer }), web).makeSignal
+  const installed = installWeb === undefined ? null : installWeb(freeze({ __proto__: null, set: setTimer, clear: clearTimer }), web)
+  const makeSignal = installed === null ? null : installed.makeSignal
+  const fetching = installed === null ? null : installFetch(installed.classes, headers)
 
   /** What the program answers to, by name. */
   let handlers = null
@@ -308,14 +308,10 @@
       if (state.lines > logLines || state.letters > logLength) return
       oneWay(state, 'log', { level, message: line, data: more === undefined ? null : apply(slice, more, [0, 2_048]) })
     }
-    const fetch = async (url, init) => {
-      const { method = 'GET', headers = {}, body, timeoutMs, signal } = init === undefined || init === null ? {} : init
-      const asked = { url: toText(url), method, headers: plainHeaders(headers), body, timeoutMs }
-      if (web !== undefined && body instanceof web.URLSearchParams) {
-        asked.body = toText(body)
-        if (!hasContentType(asked.headers)) asked.headers['content-type'] = 'application/x-www-form-urlencoded;charset=UTF-8'
-      }
-      return responseOf(await unlessGivenUp(signal, () => ask(state, 'fetch', asked)))
+    const fetch = async (input, init) => {
+      const { signal, ...asked } = fetching.readAsked(input, init)
+      asked.headers = plainHeaders(asked.headers)
+      return fetching.makeResponse(await unlessGivenUp(signal, () => ask(state, 'fetch', asked)))
     }
     const table = (members) => freeze({ __proto__: null, ...members })
     const context = {
@@ -373,11 +369,6 @@
     return plain
   }
 
-  function hasContentType(headers) {
-    for (const name in headers) if (apply(toLowerCase, name, []) === 'content-type') return true
-    return false
-  }
-
   /** What `start` promises, unless a signal says before that nobody wants it any more. */
   function unlessGivenUp(signal, start) {
     if (signal === undefined || signal === null) return start()
@@ -392,37 +383,6 @@
     if (value === null || typeof value !== 'object') return value
     for (const key of ownKeys(value)) deepFreeze(value[key])
     return freeze(value)
-  }
-
-  /** As much of a Response as plugins need. */
-  function responseOf({ status, url, headers, body, retryAfterSeconds }) {
-    const entries = freeze(headers)
-    const find = (name) => {
-      const wanted = apply(toLowerCase, toText(name), [])
-      for (let index = 0; index < entries.length; index++) if (entries[index][0] === wanted) return entries[index][1]
-      return null
-    }
-    const fields = { __proto__: null, get: find, entries: () => entries }
-    // As much of Headers as code from elsewhere asks for.
-    defineProperty(fields, 'has', { __proto__: null, value: (name) => find(name) !== null })
-    defineProperty(fields, 'forEach', {
-      __proto__: null,
-      value: (run) => {
-        for (let index = 0; index < entries.length; index++) run(entries[index][1], entries[index][0], fields)
-      },
-    })
-    defineProperty(fields, iterator, { __proto__: null, value: () => entries[iterator]() })
-    return freeze({
-      __proto__: null,
-      ok: status >= 200 && status < 300,
-      status,
-      url,
-      headers: freeze(fields),
-      // What the service asks for, where it is longer than a call may take.
-      retryAfterSeconds: typeof retryAfterSeconds === 'number' ? retryAfterSeconds : null,
-      text: async () => body,
-      json: async () => parse(body),
-    })
   }
 
   async function readJson(response) {

@@ -65,6 +65,8 @@ const PRELUDE = sourceOf('prelude.js')
 const URL_PARTS = sourceOf('url-parts.js')
 const URLS = sourceOf('url.js')
 const WEB = sourceOf('web.js')
+const HEADERS = sourceOf('headers.js')
+const FETCH = sourceOf('fetch.js')
 
 /** What V8 has made of our own sources in the first isolate, so that the next need not; it is made and kept in this process alone.
  * @typedef {ivm.ExternalCopy<ArrayBuffer>} Compiled
@@ -267,7 +269,10 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
       const makeUrl = await functionOf(isolate, context, URLS)
       const web = await makeUrl.apply(undefined, [parts.derefInto()], { result: { reference: true } })
       const install = await functionOf(isolate, context, WEB)
-      given.push(install.derefInto(), web.derefInto())
+      const makeHeaders = await functionOf(isolate, context, HEADERS)
+      const headers = await makeHeaders.apply(undefined, [], { result: { reference: true } })
+      const installFetch = await functionOf(isolate, context, FETCH)
+      given.push(install.derefInto(), web.derefInto(), installFetch.derefInto(), headers.derefInto())
     }
     entry = await start.apply(undefined, given, { result: { reference: true } })
     start.release()

@@ -362,6 +362,7 @@
 
   return {
     __proto__: null,
+    classes: { __proto__: null, ...web, TextEncoder, TextDecoder, AbortController },
     makeSignal: () => {
       const signal = new AbortSignal(token)
       return { __proto__: null, signal, giveUp: (reason) => abort(signal, reason) }

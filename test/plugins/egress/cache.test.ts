@@ -61,7 +61,7 @@ t.test('two requests are the same only where everything is', (t) => {
     cacheKeyOf({ ...whole, hop: hopOf({ headers: { b: '2', a: '1' } }) }),
     'in whichever order headers stand',
   )
-  const credential = { host: 'api.example.org', header: 'Authorization', value: 'Bearer secret-of-a-reader' }
+  const credential = { host: 'api.example.org', place: 'header', name: 'Authorization', value: 'Bearer secret-of-a-reader' } as const
   const others = [
     { scope: 'plugin/reader' },
     { scope: '' },
@@ -166,7 +166,7 @@ t.test('answers are given again to whom they were given, and to nobody else', as
     ['/a', { cacheScope: undefined }],
     ['/a', { cacheSeconds: 0 }],
     ['/a', { cacheSeconds: undefined }],
-    ['/a', { credential: { host: 'api.example.org', header: 'X-Key', value: 'secret-of-a-reader' } }],
+    ['/a', { credential: { host: 'api.example.org', place: 'header' as const, name: 'X-Key', value: 'secret-of-a-reader' } }],
     ['/a', {}, { headers: { 'x-poison': 'poisoned' } }],
     ['/a', {}, { headers: { 'cache-control': 'no-cache' } }],
     ['/a?', {}],

@@ -6,7 +6,7 @@ import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
-const credential: Credential = { host: 'api.example.org', header: 'Authorization', value: 'Bearer secret-of-a-reader' }
+const credential: Credential = { host: 'api.example.org', place: 'header', name: 'Authorization', value: 'Bearer secret-of-a-reader' }
 
 t.test('credentials go to their host, whatever the plugin sets, and to no other', async (t) => {
   const { way, fetch } = await openWayOut(t, (request, response) => response.setHeader('set-cookie', 'a=b').end(request.url))

@@ -148,7 +148,7 @@ t.test('redirects are new requests, under the same rules, and tell other hosts n
   t.match(await refusal(fetch('https://api.example.org/loop')), { own: 'upstream', message: /redirects more than 5 times/ })
   t.equal(way.asked.filter(({ url }) => url === '/loop').length, 6)
 
-  const credential = { host: 'api.example.org', header: 'X-Key', value: 'secret-of-the-server' }
+  const credential = { host: 'api.example.org', place: 'header', name: 'X-Key', value: 'secret-of-the-server' } as const
   const mine = { headers: { Authorization: 'secret-of-the-plugin', 'X-Token': 'secret-too', Accept: 'application/json' } }
   t.match(await go(301, '/there', mine, { credential }), { status: 200, url: 'https://api.example.org/there', body: 'arrived' })
   t.match(way.asked[1]?.headers, { authorization: 'secret-of-the-plugin', 'x-token': 'secret-too', 'x-key': 'secret-of-the-server' })

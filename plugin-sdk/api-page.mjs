@@ -69,7 +69,7 @@ export function declarationsOf(text) {
     }
     const whole = code.join('\n')
     const isClosed = whole.split(/[{[(]/).length === whole.split(/[}\])]/).length
-    if (!isClosed || !(isClosed && /[;}]$|^(export )?declare (function|var) [^\n]*[^,{(]$/.test(whole))) continue
+    if (!isClosed || !(isClosed && /[;}]$|^(type|(export )?declare (function|var)) [^\n]*[^,{(]$/.test(whole))) continue
     const [, name = ''] = /(?:interface|type|class|function|const|var) (\w+)/.exec(whole) ?? []
     const last = found.at(-1)
     // What a class of the web is and how it is made are declared apart.

@@ -27,7 +27,7 @@ const ACCEPTED: [path: RegExp, expression: RegExp, reason: string][] = [
   [/^api\/http\/upload\.ts$/, /([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))\s*(?:;|$)/g, 'a head of a part has 8 KB at most'],
   [/^api\/readme-write\.ts$/, /<!-- settings -->[\s\S]*<!-- \/settings -->/, OWN_FILES],
   [/^core\/book\/file-name\.ts$/, /(?:[\s_]*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}))+[\s_]*$/, 'the name of a file has 255 bytes at most'],
-  [/^plugin-sdk\/api-page\.mjs$/, /[;}]$|^(export )?declare (function|var) [^\n]*[^,{(]$/, OWN_FILES],
+  [/^plugin-sdk\/api-page\.mjs$/, /[;}]$|^(type|(export )?declare (function|var)) [^\n]*[^,{(]$/, OWN_FILES],
   [/^plugin-sdk\/api-page\.mjs$/, /^\/\*\*\s?|\s*\*\/$/g, OWN_FILES],
   [/^plugins\/journal\/text\.ts$/, /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g, 'names are cut to 200 characters before'],
   [

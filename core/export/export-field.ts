@@ -1,3 +1,7 @@
+import type { BOOK_FIELDS } from '#core/book/metadata.ts'
+import type { ExportedBy } from '#core/metadata/field.ts'
+import type { SERIES_FIELDS } from '#core/series/metadata.ts'
+
 /** One column of an export, as people choose it. */
 export interface ExportField {
   label: string
@@ -6,6 +10,9 @@ export interface ExportField {
   /** Differs from reader to reader. */
   own?: true
 }
+
+/** A column for every field that says that it is told in one, and others. */
+type Columns<Exported extends string> = Record<Exported, ExportField> & Record<string, ExportField>
 
 /** What can be told of a series; the first stands in every export, or nobody would know what a row is about. */
 export const SERIES_EXPORT_FIELDS = {
@@ -39,7 +46,7 @@ export const SERIES_EXPORT_FIELDS = {
   user_notes: { label: 'My notes', own: true },
   community_avg_rating: { label: 'Average rating of all readers' },
   external_ratings: { label: 'Ratings at other services', many: true },
-} as const satisfies Record<string, ExportField>
+} as const satisfies Columns<ExportedBy<typeof SERIES_FIELDS>>
 export type SeriesExportField = keyof typeof SERIES_EXPORT_FIELDS
 
 /** What can be told of a book; the first stands in every export of books. */
@@ -80,7 +87,7 @@ export const BOOK_EXPORT_FIELDS = {
   progress: { label: 'Read, in percent', own: true },
   completed: { label: 'Read to the end', own: true },
   last_read_at: { label: 'Last read', own: true },
-} as const satisfies Record<string, ExportField>
+} as const satisfies Columns<ExportedBy<typeof BOOK_FIELDS>>
 export type BookExportField = keyof typeof BOOK_EXPORT_FIELDS
 
 export const SERIES_ANCHOR = 'series_name' satisfies SeriesExportField

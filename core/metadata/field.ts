@@ -12,7 +12,11 @@ export type Source = (typeof SOURCES)[number]
 export const GIVERS = ['user', 'plugin', 'embedded'] as const
 export type Giver = (typeof GIVERS)[number]
 
-/** One metadata field of a book or a series: the lists of these drive storage, requests, answers, locks and contexts. */
+/**
+ * One metadata field of a book or a series: the lists of these drive storage, requests, answers, locks and contexts. A new field is an entry of one of
+ * the lists and a migration; the compiler names what else does not know it yet, and `test/core/metadata/field.test.ts` what the database and the
+ * documents lack.
+ */
 export interface Field {
   /** Name on the wire and in patches. */
   name: string
@@ -30,9 +34,18 @@ export interface Field {
   schema: TSchema
   /** For a people string: the role whose entries of `authors` it shows. */
   role?: AuthorRole
+  /** Column of exports that tells it; null where exports leave it out. */
+  exported: string | null
+  /** Member of a plugin's answer that it is taken from; null where plugins do not give it. */
+  proposed: string | null
   /** Not part of the metadata patch; it is changed through the record (`PATCH /books/{id}`). */
   ofRecordPatch?: true
 }
+
+/** The columns that exports must have for a list of fields. */
+export type ExportedBy<Fields extends readonly Field[]> = Exclude<Fields[number]['exported'], null>
+/** The members that answers of plugins must have for a list of fields. */
+export type ProposedBy<Fields extends readonly Field[]> = Exclude<Fields[number]['proposed'], null>
 
 export const AUTHOR_ROLES = [
   'author',

@@ -2,11 +2,13 @@ import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
+import type { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
-import { AUTHOR_ROLES } from '#core/metadata/field.ts'
+import { AUTHOR_ROLES, type ProposedBy } from '#core/metadata/field.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
-import { READING_DIRECTIONS, SERIES_STATUSES } from '#core/series/metadata.ts'
+import { READING_DIRECTIONS, type SERIES_FIELDS, SERIES_STATUSES } from '#core/series/metadata.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type * as Kit from '../../plugin-sdk/types.ts'
 
 /**
  * What plugins may answer: the schemas that the types of the SDK are checked against. Unknown members are dropped, texts are cut, numbers
@@ -81,6 +83,15 @@ const described = {
   externalIds: Type.Optional(Ids),
 }
 
+/** A member for every field that says that it is taken from one, and others. */
+type Members<Proposed extends string> = Record<Proposed, TSchema> & Record<string, TSchema>
+/** The compiler names those that the type of the kit lacks. */
+type Has<Answer, _Proposed extends keyof Answer> = Answer
+export type KitAnswers = {
+  series: Has<Kit.SeriesMetadata, ProposedBy<typeof SERIES_FIELDS>>
+  book: Has<Kit.BookMetadata, ProposedBy<typeof BOOK_FIELDS>>
+}
+
 const SeriesMetadata = Type.Object({
   ...described,
   alternateTitles: Type.Optional(
@@ -94,7 +105,7 @@ const SeriesMetadata = Type.Object({
   language: Optional(text(35)),
   totalVolumeCount: Optional(Whole),
   totalChapterCount: Optional(Type.Number({ minimum: 0, maximum: 1e8 })),
-})
+} satisfies Members<ProposedBy<typeof SERIES_FIELDS>>)
 
 const BookMetadata = Type.Object({
   ...described,
@@ -107,7 +118,7 @@ const BookMetadata = Type.Object({
   day: Optional(Type.Integer({ minimum: 1, maximum: 31 })),
   pageCount: Optional(Whole),
   subjects: Type.Optional(Words),
-})
+} satisfies Members<ProposedBy<typeof BOOK_FIELDS>>)
 
 const Recommendation = Type.Object({
   externalId: Id,

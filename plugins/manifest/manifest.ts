@@ -349,7 +349,8 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
     if (format.split('{token}').length !== 2)
       wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')
   }
-  if (type !== 'none' && bind === undefined) wrong('/auth', 'bind must say where the credentials go: to a host or hostFrom, as header, query or body')
+  if (type !== 'none' && bind === undefined)
+    wrong('/auth', 'bind must say where the credentials go: to a host or hostFrom, as header, query or body')
   if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it stands there if the type is oauth2, and only then')
   if (scope === 'user' && !Object.hasOwn(capabilities, 'recommendations'))
     wrong('/auth/scope', 'only recommendations run for a reader; metadata is looked up with credentials of the server')

@@ -102,22 +102,19 @@ const oneLine = (text: string): string => plainText(text).replace(/\s+/g, ' ')
 const names = (list: readonly string[] | undefined): string[] =>
   [...new Set((list ?? []).map(oneLine))].filter((name) => name !== '' && name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)
 
-/** Members of a plugin's answer that are fields of the same name. */
-const SAME: Record<Kind, readonly string[]> = {
-  series: [
-    'title',
-    'titleSort',
-    'summary',
-    'publisher',
-    'year',
-    'status',
-    'readingDirection',
-    'ageRating',
-    'language',
-    'totalVolumeCount',
-    'totalChapterCount',
-  ],
-  book: ['title', 'titleSort', 'summary', 'publisher', 'year', 'subtitle', 'number', 'volume', 'isbns', 'month', 'day'],
+/** Fields that are taken from a member of an answer; the roles of people are in `authors`. */
+const proposedFields = (kind: Kind) => fieldsOf(kind).filter(({ proposed, role }) => proposed !== null && role === undefined)
+const PROPOSED: Readonly<Record<Kind, ReturnType<typeof proposedFields>>> = {
+  series: proposedFields('series'),
+  book: proposedFields('book'),
+}
+
+function people(given: SeriesAnswer['authors']): object[] | undefined {
+  const known = (given ?? []).flatMap(({ name, role = 'author', sortName }) => {
+    const clean = oneLine(name)
+    return clean === '' ? [] : [{ name: clean, role, ...(sortName && { sortName: oneLine(sortName) }) }]
+  })
+  return known.length > 0 ? known : undefined
 }
 
 /**
@@ -132,14 +129,12 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
     const fit = usable(kind, name, text)
     if (fit !== undefined) values[name] = fit
   }
-  for (const name of SAME[kind]) put(name, given[name as keyof typeof given])
-  if (kind === 'book') put('languageIso', given.language)
-  const authors = (given.authors ?? []).flatMap(({ name, role = 'author', sortName }) => {
-    const clean = oneLine(name)
-    return clean === '' ? [] : [{ name: clean, role, ...(sortName && { sortName: oneLine(sortName) }) }]
-  })
-  if (authors.length > 0) put('authors', authors)
-  if (kind === 'book' && given.subjects) put('subjects', names(given.subjects))
+  const lists: Readonly<Record<string, unknown>> = {
+    authors: people(given.authors),
+    subjects: given.subjects === undefined ? undefined : names(given.subjects),
+  }
+  for (const { name, proposed } of PROPOSED[kind])
+    put(name, Object.hasOwn(lists, name) ? lists[name] : given[proposed as keyof typeof given])
 
   const facts: Partial<Facts> = {}
   const genres = names(given.genres)

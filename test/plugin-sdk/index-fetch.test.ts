@@ -6,6 +6,7 @@ import { bundleProject } from '#plugins/tool/bundle.ts'
 import { readProject } from '#plugins/tool/project.ts'
 import { validateWith } from '#plugins/tool/validate.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { compile, filesOf, placeKit, writeFiles } from '#test/support/plugin-kit.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
@@ -157,4 +158,30 @@ t.test('validate has nothing against them', async (t) => {
     [],
   )
   t.comment(findings.map(({ message }) => message).join('\n'))
+})
+
+/** As in the README of the kit. */
+const TYPED = `import type { Context } from '@carrel/plugin-sdk'
+import ky from 'ky'
+import { createFetch } from 'ofetch'
+
+export async function findTitles(words: string, ctx: Context): Promise<string[]> {
+  const api = ky.create({ fetch: ctx.fetch, prefix: 'https://api.example.org/v1', retry: 0 })
+  const { titles } = await api.get('titles', { searchParams: { words } }).json<{ titles: string[] }>()
+  const $fetch = createFetch({ fetch: ctx.fetch })
+  const more = await $fetch<string[]>('https://api.example.org/more')
+  const answer = await ctx.fetch(new Request('https://api.example.org/', { headers: new Headers({ a: 'b' }) }), { timeoutMs: 100 })
+  return [...titles, ...more, String(answer.retryAfterSeconds), ...answer.headers.keys()]
+}
+`
+
+t.test('they compile with the types of the kit', async (t) => {
+  const folder = await placeKit(t)
+  for (const name of ['ky', 'ofetch']) await symlink(path.resolve('node_modules', name), path.join(folder, 'node_modules', name))
+  await writeFiles(folder, [
+    ['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string],
+    ['src/client.ts', TYPED],
+  ])
+  await compile(folder)
+  t.pass('it compiles')
 })

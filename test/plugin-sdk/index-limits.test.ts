@@ -41,10 +41,11 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
   const asking = plugin as NonNullable<typeof plugin>
   const host = await numbersOf('plugins/host/host-calls.ts')
   const config = await numbersOf('plugins/manifest/plugin-config.ts')
-  const [egress, request, turns] = [
+  const [egress, request, turns, credential] = [
     await numbersOf('plugins/egress/egress.ts'),
     await numbersOf('plugins/egress/request.ts'),
     await numbersOf('plugins/egress/turns.ts'),
+    await numbersOf('plugins/egress/credential.ts'),
   ]
   const sandbox = await numbersOf('plugins/isolate/runner/sandbox.mjs')
   const [html, xml] = [await numbersOf('plugin-sdk/html.ts'), await numbersOf('plugin-sdk/xml.ts')]
@@ -129,6 +130,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Redirects of a `fetch`', '', String(egress('REDIRECTS_MAX'))],
     ['Address, headers of a request', '', `${grouped(request('URL_LENGTH_MAX'))} characters, ${request('HEADERS_MAX')}`],
     ['Body of a request', '', mb(request('BODY_BYTES_MAX'))],
+    ['Body that credentials are put into', '', `${credential('BODY_LENGTH_MAX') / 1024} K characters`],
     ['Body of an answer, decompressed', '', mb(egress('RESPONSE_BYTES_MAX'))],
     [
       'Requests to one host, by all plugins (`http.rateLimit`)',

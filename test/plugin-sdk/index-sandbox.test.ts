@@ -85,6 +85,41 @@ export async function look(): Promise<string[]> {
   see(late.aborted, (late.reason as Error).name)
   const error = new DOMException('x', 'Y')
   see(error instanceof Error, error.name, error.message)
+
+  const headers = new Headers({ 'X-B': 'two', a: '1' })
+  headers.append('x-b', '3')
+  headers.set('c', '4')
+  headers.delete('A')
+  const named: string[] = []
+  headers.forEach((value, name) => named.push(name + value))
+  see([...headers], [...headers.keys()], [...headers.values()], [...headers.entries()], named)
+  see(headers.get('X-b'), headers.has('a'), headers.getSetCookie(), fails(() => headers.get('a b')))
+
+  const form = new FormData()
+  form.append('a', '1')
+  form.append('a', '2')
+  form.set('b', '3')
+  form.delete('none')
+  form.forEach((value, name) => named.push(name + value))
+  see([...form], form.get('a'), form.getAll('a'), form.has('c'), [...form.keys()], [...form.values()], [...form.entries()], named)
+
+  const request = new Request('https://example.org/a', { method: 'POST', body: 'text', headers, signal: controller.signal })
+  see(request.url, request.method, [...request.headers], request.redirect, request.signal.aborted, request.bodyUsed)
+  see(await request.clone().text(), [...new Uint8Array(await request.arrayBuffer())], request.bodyUsed)
+  const response = new Response('{"a":1}', { status: 201, statusText: 'Made', headers: { x: 'y' } })
+  see(response.ok, response.status, response.statusText, response.url, response.redirected, response.type, [...response.headers])
+  see(await response.clone().json<{ a: number }>(), [...(await response.clone().bytes())])
+  const { body } = response
+  if (body === null) throw new Error('no body')
+  const reader = body.getReader()
+  const { done, value } = await reader.read()
+  see(done, value?.length, body.locked, (await reader.read()).done, await reader.closed, response.bodyUsed)
+  reader.releaseLock()
+  see(body.locked)
+  await new Response('x').body?.getReader().cancel()
+  await new Response('x').body?.cancel()
+  for await (const piece of new Response('ab').body ?? []) see(piece.length)
+  see(Response.json([1]).headers.get('content-type'), Response.error().status, new Response(null).body)
   return seen
 }
 `

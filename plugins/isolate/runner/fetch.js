@@ -18,7 +18,7 @@
 
   /** Answers that have no body, whatever stands behind their headers. */
   const BODILESS = [101, 103, 204, 205, 304]
-  const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+  const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']
 
   // ── Bodies ──
 

@@ -7,6 +7,7 @@ import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metada
 import { seedSeries } from '#core/series/seed-series.ts'
 import { quickestMs } from '#test/support/cpu-time.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { SERIES_SAMPLES } from '#test/support/metadata-samples.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 type Json = Record<string, unknown>
@@ -27,22 +28,7 @@ async function openShelf(t: Test) {
   return { server, database, library_id, seriesId, other, books, ask }
 }
 
-const SAMPLES: Json = {
-  title: 'Watchmen',
-  titleSort: 'watchmen',
-  readingDirection: 'rtl',
-  ageRating: 16,
-  authors: [{ name: 'Alan Moore', role: 'writer', sortName: 'Moore, Alan' }],
-  customMetadata: { 'Odd Key': [1, { a: null }] },
-  imprint: 'Vertigo',
-  language: 'pt-BR',
-  publisher: 'DC',
-  status: 'ended',
-  summary: 'Long',
-  totalChapterCount: 12.5,
-  totalVolumeCount: 12,
-  year: 1986,
-}
+const SAMPLES: Json = SERIES_SAMPLES
 
 t.test('every field goes in and comes out, locks itself, and is cleared by null', async (t) => {
   const { ask, seriesId } = await openShelf(t)

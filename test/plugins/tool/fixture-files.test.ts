@@ -92,3 +92,34 @@ t.test('files that are none are refused by name and place', async (t) => {
   for (const name of ['../manifest', '', 'a/b', '.hidden/../x', `${'x'.repeat(101)}`])
     await t.rejects(findFixtures(folder, name), { message: /is no name of a file of fixtures/ }, name)
 })
+
+t.test('what the server puts into requests does not get into fixtures', async (t) => {
+  const TOKEN = 'tok-5f2a-very-secret-one'
+  const way = await openLoopback(t, (request, response) => {
+    let body = ''
+    request.on('data', (chunk) => {
+      body += chunk
+    })
+    request.on('end', () => response.setHeader('etag', `"${request.url}"`).end(JSON.stringify({ url: request.url, body })))
+  })
+  const recorder = openRecorder(openEgress(way), null)
+  for (const place of ['header', 'query', 'body'] as const) {
+    const credential = { host: 'api.example.org', place, name: 'x-api-key', value: TOKEN }
+    const asked = {
+      url: `https://api.example.org/${place}?q=1`,
+      method: 'POST',
+      body: '{"q":1}',
+      headers: { 'content-type': 'application/json' },
+    }
+    await recorder.egress.fetch(asked, { ...policy, credential }, never)
+  }
+  t.equal(way.asked.length, 3)
+  t.equal(recorder.exchanges.length, 3)
+  t.same(
+    recorder.exchanges.map(({ request }) => [request.url, request.body]),
+    ['header', 'query', 'body'].map((place) => [`https://api.example.org/${place}?q=1`, '{"q":1}']),
+    'as the plugin has asked',
+  )
+  t.notMatch(JSON.stringify(recorder.exchanges), TOKEN)
+  t.match(JSON.stringify(recorder.exchanges), /\[credential\]/)
+})

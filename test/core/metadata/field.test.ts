@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import t from 'tap'
+import { Value } from 'typebox/value'
+import { BOOK_FIELDS } from '#core/book/metadata.ts'
+import type { ExportField } from '#core/export/export-field.ts'
+import { applyPatch } from '#core/metadata/apply-patch.ts'
+import type { ExportedBy, Field, ProposedBy } from '#core/metadata/field.ts'
+import { fieldsOf, type Kind, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { BOOK_SAMPLES, SERIES_SAMPLES } from '#test/support/metadata-samples.ts'
+
+t.setTimeout(240_000)
+
+/**
+ * A new metadata field is an entry of BOOK_FIELDS or SERIES_FIELDS. What the compiler cannot know is compared here, and says what is lacking: columns, and
+ * documents that are made from the lists.
+ */
+interface Names {
+  list: string
+  record: string
+  table: string
+  /** Type of the kit that plugins answer. */
+  answer: string
+}
+const KINDS: readonly (Names & { kind: Kind; samples: Readonly<Record<string, unknown>>; own: readonly string[] })[] = [
+  {
+    ...{ kind: 'book', list: 'BOOK_FIELDS', record: 'books', table: 'book_metadata', answer: 'BookMetadata' },
+    ...{ samples: BOOK_SAMPLES, own: ['book_id', 'sources', 'locks', 'embedded', 'removed_tags', 'created_at', 'updated_at'] },
+  },
+  {
+    ...{ kind: 'series', list: 'SERIES_FIELDS', record: 'series', table: 'series_metadata', answer: 'SeriesMetadata' },
+    ...{ samples: SERIES_SAMPLES, own: ['series_id', 'sources', 'locks', 'seeded', 'created_at', 'updated_at'] },
+  },
+]
+
+const columnsOf = async (database: Knex, table: string): Promise<string[]> =>
+  await database('information_schema.columns').where({ table_name: table, table_schema: 'public' }).pluck('column_name')
+
+/** What each field lacks, in words; nothing where all is there. */
+const lackingColumns = (fields: readonly Field[], columns: Readonly<Record<string, readonly string[]>>, names: Names) =>
+  fields.flatMap(({ name, column, ofRecord }) => {
+    const table = ofRecord ? names.record : names.table
+    return column === null || columns[table]?.includes(column)
+      ? []
+      : [`${names.list} keeps ${name} in ${table}.${column}, which no migration makes: add one to migrations/`]
+  })
+
+t.test('every field has a column that a migration makes, and every column of metadata a field', async (t) => {
+  const { database } = await openTestDatabase(t)
+  for (const { kind, own, ...names } of KINDS) {
+    const columns = {
+      [names.record]: await columnsOf(database, names.record),
+      [names.table]: await columnsOf(database, names.table),
+    }
+    t.same(lackingColumns(fieldsOf(kind), columns, names), [])
+    const named = new Set<string | null>([...own, ...fieldsOf(kind).map(({ column }) => column)])
+    const strangers = (columns[names.table] ?? []).filter((column) => !named.has(column))
+    t.same(
+      strangers.map((column) => `${names.table}.${column} is no field: add it to ${names.list}`),
+      [],
+    )
+    t.same(
+      lackingColumns(
+        [...fieldsOf(kind), { ...(BOOK_FIELDS[0] as Field), name: 'mood', column: 'mood', ofRecord: false as never }],
+        columns,
+        names,
+      ),
+      [`${names.list} keeps mood in ${names.table}.mood, which no migration makes: add one to migrations/`],
+      'and that is what is said',
+    )
+  }
+})
+
+t.test('every sample is a value of its field, and comes back from its column as it was', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Run' })
+  const ids: Record<Kind, string> = { series: series_id, book: await addBook(database, { library_id, series_id, title: 'One' }) }
+  for (const { kind, list, samples } of KINDS) {
+    const id = ids[kind]
+    for (const field of fieldsOf(kind)) {
+      const sample = samples[field.name]
+      t.ok(Value.Check(field.schema, sample), `${list}: ${field.name} takes its sample ${JSON.stringify(sample)}`)
+      if (field.column === null) continue
+      const held = (await readHoldings(database, kind, [id])).get(id)
+      if (held === undefined) return t.fail('nothing is held')
+      const { next } = applyPatch(fieldsOf(kind), held, { [field.name]: sample }, 'user')
+      await database.transaction(async (trx) => await storeHoldings(trx, kind, new Map([[id, next]])))
+      const read = (await readHoldings(database, kind, [id])).get(id)
+      t.same(read?.values[field.name], sample, `${list}: ${field.name} comes back`)
+    }
+  }
+})
+
+t.test('the documents name every field', async (t) => {
+  const read = async (name: string) => await readFile(new URL(`../../../${name}`, import.meta.url), 'utf8')
+  const [templates, api, openapi] = await Promise.all([read('docs/templates.md'), read('docs/plugin-api.md'), read('api/openapi.json')])
+  const sectionOf = (text: string, heading: string) => (text.split(`\n${heading}\n`)[1] ?? '').split(/\n##/, 1)[0] ?? ''
+  for (const { kind, list, answer } of KINDS) {
+    const context = sectionOf(templates, `## Fields of a ${kind}`)
+    const declared = sectionOf(api, '### Described') + sectionOf(api, `### ${answer}`)
+    const lacking = fieldsOf(kind).flatMap(({ name, role, proposed }) => [
+      // Of the people only translators stand there by themselves, and free-form metadata stands beside the others.
+      ...((role === undefined || name === 'translator') && name !== 'customMetadata' && !context.includes(`\n| \`metadata.${name}\` |`)
+        ? [`docs/templates.md does not name metadata.${name} of ${list}: run npm run readme`]
+        : []),
+      ...(proposed !== null && !declared.includes(` ${proposed}?: `)
+        ? [`docs/plugin-api.md does not name ${proposed} of ${answer}: run node plugin-sdk/api-page.mjs`]
+        : []),
+      ...(openapi.includes(`"${name}"`) ? [] : [`api/openapi.json does not name ${name} of ${list}: run npm run openapi`]),
+    ])
+    t.same(lacking, [])
+  }
+})
+
+t.test('the compiler names what a field lacks', async (t) => {
+  type Fields = readonly [
+    (typeof SERIES_FIELDS)[0],
+    {
+      name: 'mood'
+      about: string
+      column: 'mood'
+      exported: 'mood_of_series'
+      proposed: 'mood'
+      schema: (typeof SERIES_FIELDS)[0]['schema']
+    },
+  ]
+  const label: ExportField = { label: 'Title' }
+  // @ts-expect-error Property 'mood_of_series' is missing: it is to be told in a column that exports do not have
+  const columns = { title: label } satisfies Record<ExportedBy<Fields>, ExportField>
+  // @ts-expect-error Property 'mood' is missing: it is to be taken from a member that answers do not have
+  const members = { title: 1 } satisfies Record<ProposedBy<Fields>, unknown>
+  // @ts-expect-error Property 'proposed' is missing: whether plugins give it has to be said
+  const entry: Field = { name: 'mood', about: 'How it feels.', column: 'mood', exported: null, schema: SERIES_FIELDS[0].schema }
+  // @ts-expect-error Property 'exported' is missing: whether exports tell it has to be said
+  const other: Field = { name: 'mood', about: 'How it feels.', column: 'mood', proposed: null, schema: SERIES_FIELDS[0].schema }
+  t.ok(columns && members && entry && other)
+})

@@ -240,9 +240,11 @@ t.test('errors, configuration and the context are in the sandbox what they are i
   const looking = await install(
     pack(
       `const shapeOf = (value) => value === null ? 'null' : typeof value !== 'object' ? typeof value : Object.fromEntries(Object.keys(value).map((name) => [name, shapeOf(value[name])]))
+      const membersOf = ({ ok, status, url, retryAfterSeconds, headers: { get, entries }, text, json }) =>
+        ({ ok, status, url, retryAfterSeconds, headers: { get, entries }, text, json })
       export default { metadata: { series: {
         search: (_, ctx) => ({ results: [{ externalId: '1', title: JSON.stringify(shapeOf(ctx)) }] }),
-        get: async (_, ctx) => ({ externalId: '1', title: JSON.stringify(shapeOf(await ctx.fetch('https://api.example.org/'))) }) } } }`,
+        get: async (_, ctx) => ({ externalId: '1', title: JSON.stringify(shapeOf(membersOf(await ctx.fetch('https://api.example.org/')))) }) } } }`,
       { id: 'org.example.looking' },
     ),
   )

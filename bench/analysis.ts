@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { Piscina } from 'piscina'
 import { median } from '#bench/load.ts'
 import { scanPage } from '#bench/page-pictures.ts'
+import { verdict } from '#bench/verdict.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
@@ -122,9 +123,8 @@ try {
   })
   console.table({ 'bare work': row(seconds.bare), 'carrel, end to end': row(seconds.carrel) })
   const ratio = median(bare.map((time, round) => time / (carrel[round] as { seconds: number }).seconds))
-  console.log(
-    `ratio ${ratio.toFixed(2)} of the bare rate (at least ${RATIO_MIN}: ${ratio >= RATIO_MIN ? 'met' : 'NOT met'}); server RSS peak ${Math.max(...carrel.map((run) => run.peakMb)).toFixed(0)} MB`,
-  )
+  console.log(`server RSS peak ${Math.max(...carrel.map((run) => run.peakMb)).toFixed(0)} MB`)
+  verdict('ratio to the bare rate', ratio, { atLeast: RATIO_MIN })
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { median } from '#bench/load.ts'
 import { jpegOfSize } from '#bench/page-pictures.ts'
+import { verdict } from '#bench/verdict.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
 import { openChildPool } from '#workers/pool/child-pool.ts'
 import type { DrawingRequest } from '#workers/pool/drawing.ts'
@@ -77,7 +78,7 @@ try {
   }
   console.table({ thread: { 'ms/page': median(took.thread).toFixed(1) }, child: { 'ms/page': median(took.child).toFixed(1) } })
   const ratio = median(ratios)
-  console.log(`ratio ${ratio.toFixed(3)} (at most ${RATIO_MAX}: ${ratio <= RATIO_MAX ? 'met' : 'NOT met'})`)
+  verdict('ratio to a thread', ratio, { atMost: RATIO_MAX })
 } finally {
   await thread.close()
   await children.close()

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Load, loadHttp, median } from '#bench/load.ts'
 import { jpegOfSize } from '#bench/page-pictures.ts'
+import { verdict } from '#bench/verdict.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
@@ -76,9 +77,9 @@ try {
     })
     console.table({ 'bare node:http': row(runs.bare), carrel: row(runs.carrel) })
     const ratio = median(runs.carrel.map((load, round) => load.requestsPerSecond / (runs.bare[round] as Load).requestsPerSecond))
-    console.log(
-      `ratio ${ratio.toFixed(2)} (at least ${RATIO_MIN}: ${ratio >= RATIO_MIN ? 'met' : 'NOT met'}); server RSS peak ${server.peakRssMb().toFixed(0)} MB`,
-    )
+    console.log(`server RSS peak ${server.peakRssMb().toFixed(0)} MB`)
+    verdict('ratio to the bare server', ratio, { atLeast: RATIO_MIN })
+    verdict('answers that were no page', row(runs.carrel).failures, { atMost: 0 })
   } finally {
     bare.stop()
     await server.stop()

@@ -6,6 +6,7 @@
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { entriesFor, type PlantedLibrary, type PlantedReader, plantLibrary } from '#bench/planted-readers.ts'
+import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/log.ts'
 import plugin from '#plugins/bundled/similar-in-library/main.ts'
 import { openSupervisor } from '#plugins/isolate/supervisor.ts'
@@ -134,13 +135,6 @@ async function measureSandbox(seed: number) {
 }
 
 const seed = Number(values.seed)
-let missed = 0
-const verdict = (what: string, value: number, bar: number, met: boolean) => {
-  if (!met) missed += 1
-  console.log(`${what} ${bar}: ${round(value, 2)} (${met ? 'met' : 'NOT met'})`)
-}
-const atLeast = (what: string, value: number, bar: number) => verdict(`${what}, at least`, value, bar, value >= bar)
-const atMost = (what: string, value: number, bar: number) => verdict(`${what}, at most`, value, bar, value <= bar)
 
 const library = plantLibrary(SERIES, READERS, seed)
 const warm = await measure(library, library.readers, Number.POSITIVE_INFINITY)
@@ -169,18 +163,19 @@ console.table({
   [`${LARGE_SERIES} series in the sandbox`]: Object.fromEntries(Object.entries(large).map(([name, value]) => [name, Math.round(value)])),
 })
 
-atLeast('recall to popularity', warm.plugin / warm.popularity, BARS.overPopularity)
-atLeast('recall to chance', warm.plugin / warm.random, BARS.overRandom)
+verdict('recall to popularity', warm.plugin / warm.popularity, { atLeast: BARS.overPopularity })
+verdict('recall to chance', warm.plugin / warm.random, { atLeast: BARS.overRandom })
 for (const [read, bar] of Object.entries(BARS.coldOverPopularity)) {
   const { plugin: recall, popularity } = rows[`${read} read`]!
-  atLeast(`recall to popularity with ${read} read`, recall / popularity, bar)
+  verdict(`recall to popularity with ${read} read`, recall / popularity, { atLeast: bar })
 }
-atLeast('the part of the library that is shown to somebody', warm.coverage, BARS.coverage)
-atLeast('different people in ten', warm.people, BARS.people)
-atLeast('hits among the third with the highest scores to those with the lowest', warm.thirds[2]! / Math.max(warm.thirds[0]!, 1e-9), 1.5)
-atMost('computing of a refresh in ms', large.refreshCpuMs, BARS.refreshCpuMs)
-atMost('computing of a get in ms', large.getCpuMs, BARS.getCpuMs)
-if (missed > 0) process.exitCode = 1
+verdict('the part of the library that is shown to somebody', warm.coverage, { atLeast: BARS.coverage })
+verdict('different people in ten', warm.people, { atLeast: BARS.people })
+verdict('hits among the third with the highest scores to those with the lowest', warm.thirds[2]! / Math.max(warm.thirds[0]!, 1e-9), {
+  atLeast: 1.5,
+})
+verdict('computing of a refresh in ms', large.refreshCpuMs, { atMost: BARS.refreshCpuMs })
+verdict('computing of a get in ms', large.getCpuMs, { atMost: BARS.getCpuMs })
 
 function round(value: number, digits: number): number {
   return Math.round(value * 10 ** digits) / 10 ** digits

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { Client } from 'pg'
 import { loadHttp, median } from '#bench/load.ts'
+import { verdict } from '#bench/verdict.ts'
 import { closeDatabase, openDatabase } from '#core/database/database.ts'
 import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 import { silentLog } from '#core/log.ts'
@@ -162,13 +163,12 @@ try {
   })
   console.log(`single render, ms: p50 ${round(median(singles))}, p99 ${round(singles[Math.floor(SINGLES * 0.99)] as number)}`)
   console.log(`conditions per second: ${Math.round(perSecond)}`)
-  const verdict = (what: string, value: number, met: boolean) => console.log(`${what}: ${round(value)} (${met ? 'met' : 'NOT met'})`)
   const ratio = median(bare) / median(isolated)
-  verdict(`1,000 books from the database, ratio to plain, at least ${RATIO_MIN}`, ratio, ratio >= RATIO_MIN)
-  verdict(`single render p50 in ms, under ${SINGLE_P50_MS_MAX}`, median(singles), median(singles) < SINGLE_P50_MS_MAX)
-  verdict(`conditions per second, at least ${CONDITIONS_PER_SECOND_MIN}`, perSecond, perSecond >= CONDITIONS_PER_SECOND_MIN)
+  verdict('1,000 books from the database, ratio to plain', ratio, { atLeast: RATIO_MIN })
+  verdict('single render p50 in ms', median(singles), { atMost: SINGLE_P50_MS_MAX })
+  verdict('conditions per second', perSecond, { atLeast: CONDITIONS_PER_SECOND_MIN })
   const worse = loaded.p99Ms / quiet.p99Ms
-  verdict(`p99 of other requests while templates burn, times the quiet one, at most ${BURNING_P99_MAX}`, worse, worse <= BURNING_P99_MAX)
+  verdict('p99 of other requests while templates burn, times the quiet one', worse, { atMost: BURNING_P99_MAX })
   await closeDatabase(database)
 } finally {
   supervisor.close()

@@ -42,6 +42,8 @@ const packageOf = (name: string) => dirname(createRequire(import.meta.url).resol
 const FLAGS = [
   '--no-node-snapshot',
   '--disable-sigusr1',
+  // Of each isolate: with the megabytes that V8 takes by itself twenty plugins need more than they may.
+  '--max-semi-space-size=1',
   '--permission',
   '--allow-addons',
   ...[
@@ -73,6 +75,8 @@ const HARDENED = ['--jitless']
 
 /** From the end of what a dying process says to the news of its death. */
 const DYING_MS = 100
+/** For what waits for a runner, which needs a moment to end after it. */
+const PARTING_MS = 1_000
 /** What was sent and not yet taken: some of the largest calls and answers at once. A runner that leaves more lying there reads nothing. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** What a runner writes on its standard error is at most this much of the log; it has no reason to write any. */
@@ -119,7 +123,10 @@ export function startRunner(
   }
   const kill = (reason: Death) => {
     death ??= reason
-    child.kill('SIGKILL')
+    // What waits for the runner ends with it and takes it off the list of processes. Killed first itself, it would leave that to the first process of
+    // the system, which in a container is often one that does no such thing: each runner would then stay listed for ever.
+    if (forks && endChild(started)) setTimeout(() => child.kill('SIGKILL'), PARTING_MS).unref()
+    else child.kill('SIGKILL')
     // What it still says is not heard, and what was meant for it is let go.
     socket.destroy()
   }
@@ -207,6 +214,18 @@ function findChild(pid: number): number | null {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')[0]) || null
   } catch {
     return null
+  }
+}
+
+/** Whether it had a child, which is killed now. */
+function endChild(pid: number): boolean {
+  const child = findChild(pid)
+  if (child === null) return false
+  try {
+    return process.kill(child, 'SIGKILL')
+  } catch {
+    // It has gone in this moment.
+    return false
   }
 }
 

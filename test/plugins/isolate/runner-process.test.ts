@@ -215,3 +215,30 @@ t.test('a budget is kept by the one that serves while another is stuck', async (
   times.sort((a, b) => a - b)
   t.ok((times[25] as number) < 100, `half of the calls of another took less than ${Math.round(times[25] as number)} ms`)
 })
+
+t.test(
+  'a runner that was killed is taken off the list of processes by what started it, whatever the first process of the system does',
+  async (t) => {
+    const { open, supervisor } = openGuests(t)
+    await open('echo: (value) => value').call('echo', 1)
+    const [pid] = runnersOf() as [number]
+    const parentOf = () => {
+      try {
+        return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1])
+      } catch {
+        return null
+      }
+    }
+    const parent = parentOf()
+    const parents = new Set<number>()
+    const watch = setInterval(() => {
+      const now = parentOf()
+      if (now !== null) parents.add(now)
+    }, 1)
+    supervisor.close()
+    await eventually(() => parentOf() === null, 'the end of the runner')
+    clearInterval(watch)
+    parents.delete(parent as number)
+    t.same([...parents], [], 'it never was a child of anybody else')
+  },
+)

@@ -1,0 +1,6 @@
+/** Says whether a figure keeps its bar. A missed one makes the bench end with 1, after everything else was measured too. */
+export function verdict(what: string, value: number, bar: { atMost: number } | { atLeast: number }): void {
+  const [words, met] = 'atMost' in bar ? [`at most ${bar.atMost}`, value <= bar.atMost] : [`at least ${bar.atLeast}`, value >= bar.atLeast]
+  if (!met) process.exitCode = 1
+  console.log(`${what}: ${Number(value.toFixed(3))} (${words}: ${met ? 'met' : 'NOT met'})`)
+}

@@ -48,10 +48,9 @@ t.test('the kit is packed, installed into an empty folder, and the plugin of its
       'README.md',
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/globals.d.ts',
-      ...['assertions', 'errors', 'fixtures', 'html', 'index', 'normalize-text', 'testing', 'text', 'types', 'xml'].flatMap((name) => [
-        `dist/${name}.d.ts`,
-        `dist/${name}.js`,
-      ]),
+      ...['assertions', 'errors', 'external-ids', 'fixtures', 'html', 'index', 'normalize-text', 'testing', 'text', 'types', 'xml'].flatMap(
+        (name) => [`dist/${name}.d.ts`, `dist/${name}.js`],
+      ),
       'manifest.schema.json',
       'package.json',
     ].sort(),

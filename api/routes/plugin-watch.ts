@@ -51,6 +51,9 @@ const From = {
   level: Type.Optional(Type.Enum(LOG_LEVELS, { type: 'string', description: 'Leaves out what is less.' })),
 }
 
+const Source = Nullable(Type.String(), {
+  description: "Where in the plugin's sources it arose, such as `src/main.ts:12:9`; in `main.js` where its package has no source map.",
+})
 const call = {
   callId: Uuid,
   method: Type.String(),
@@ -58,7 +61,8 @@ const call = {
   userId: Nullable(Uuid),
   startedAt: Timestamp,
   code: Type.String({ description: '`ok`, or that of the failure.' }),
-  message: Nullable(Type.String()),
+  message: Nullable(Type.String(), { description: 'Why it failed; of a call that went well, what it left to nobody.' }),
+  source: Source,
   cpuMs: Milliseconds,
   wallMs: Milliseconds,
   queueMs: Milliseconds,
@@ -183,6 +187,7 @@ export const pluginWatchRoutes = [
             id: Uuid,
             errorCode: Type.String(),
             errorMessage: Type.String(),
+            source: Source,
             method: Type.String(),
             occurredAt: Timestamp,
             requestSummary: Nullable(Type.String(), {
@@ -212,6 +217,7 @@ export const pluginWatchRoutes = [
           id: failure.id,
           errorCode: failure.code,
           errorMessage: harmless(hideSecrets(failure.message)),
+          source: failure.source,
           method: failure.method,
           occurredAt: failure.occurredAt.toISOString(),
           requestSummary: asked === undefined ? null : JSON.stringify(redact(asked, { lengthMax: SUMMARY_LENGTH_MAX }).value),

@@ -58,6 +58,8 @@ export interface NewVersion {
   manifest: unknown
   code: string
   codeSha256: string
+  /** JSON of what is kept of its source map; null where it brings none that can be used. */
+  sourceMap: string | null
   readme: string | null
   signedBy: readonly string[]
   userId: string | null
@@ -99,6 +101,7 @@ export async function addVersion(trx: Knex, version: NewVersion): Promise<{ plug
       manifest: JSON.stringify(version.manifest),
       code: version.code,
       code_sha256: version.codeSha256,
+      source_map: version.sourceMap,
       readme: version.readme,
       signed_by: [...version.signedBy],
       installed_by: version.userId,
@@ -139,6 +142,11 @@ export async function listVersions(database: Knex, pluginId: string): Promise<Ve
 /** The bundle of a version, and the hash that it had when it was installed; null when it is gone. */
 export async function findCode(database: Knex, versionId: string): Promise<{ code: string; codeSha256: string } | null> {
   return (await database('plugin_versions').where('id', versionId).first('code', 'code_sha256 AS codeSha256')) ?? null
+}
+
+/** What is kept of the source map of a version; null where there is none, or no such version any more. */
+export async function findSourceMap(database: Knex, versionId: string): Promise<string | null> {
+  return (await database('plugin_versions').where('id', versionId).first('source_map AS sourceMap'))?.sourceMap ?? null
 }
 
 /** What a plugin's row may be changed to; what is missing stays. */
@@ -207,6 +215,8 @@ export interface Failure {
   method: string
   code: string
   message: string
+  /** Where it arose, such as `src/main.ts:12:9`; null where nobody knows. */
+  source: string | null
   callId: string
   occurredAt: Date
 }
@@ -222,8 +232,8 @@ export async function recordFailure(
   await database.raw(
     `WITH old AS (DELETE FROM plugin_failures WHERE id IN (
        SELECT id FROM plugin_failures WHERE plugin_id = :pluginId ORDER BY occurred_at DESC OFFSET :kept))
-     INSERT INTO plugin_failures (plugin_id, version, method, code, message, call_id, user_id)
-     SELECT :pluginId, :version, :method, :code, :message, :callId, CAST(:userId AS uuid) WHERE EXISTS (SELECT 1 FROM plugins WHERE id = :pluginId)`,
+     INSERT INTO plugin_failures (plugin_id, version, method, code, message, source, call_id, user_id)
+     SELECT :pluginId, :version, :method, :code, :message, :source, :callId, CAST(:userId AS uuid) WHERE EXISTS (SELECT 1 FROM plugins WHERE id = :pluginId)`,
     { pluginId, kept: FAILURES_KEPT - 1, ...failure },
   )
 }
@@ -244,7 +254,7 @@ export async function listFailures(
       ])
       .offset(page.offset)
       .limit(page.limit)
-      .select('id', 'version', 'method', 'code', 'message', 'call_id AS callId', 'occurred_at AS occurredAt'),
+      .select('id', 'version', 'method', 'code', 'message', 'source', 'call_id AS callId', 'occurred_at AS occurredAt'),
   ])
   return { items, total: Number(count?.['count'] ?? 0) }
 }

@@ -1,12 +1,15 @@
 import { readResult } from '#plugins/host/results.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
+import { type CodePlace, GuestError } from '#plugins/isolate/guest-error.ts'
 import { JSON_BOUNDS } from '#plugins/isolate/guest-text.ts'
 import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
+import { findSource, type KeptMap } from '#plugins/package/source-map.ts'
 
 /** A large text of a plugin, and what it is. */
 export type JsonJob =
   | { kind: 'result'; method: string; text: string; leavesOut: boolean }
   | { kind: 'request'; wanted: string; text: string }
+  /** A source map as it is kept, and places to find in it. */
+  | { kind: 'source'; text: string; places: readonly CodePlace[] }
 
 /**
  * What came of it: JSON that was checked, or why there is none, in words that go on after what it is; `wrong` where that is said whole already. A
@@ -16,6 +19,8 @@ export type JsonOutcome = { json: string; value?: string; leftOut?: string } | {
 
 /** Reads one text to its end, in a thread where nobody waits. Everything that it answers is as cheap to build as the bounds say. */
 export function readJob(job: JsonJob): JsonOutcome {
+  // It was bounded before it was kept.
+  if (job.kind === 'source') return { json: JSON.stringify(findSource(JSON.parse(job.text) as KeptMap, job.places)) }
   const excess = jsonExcess(job.text, JSON_BOUNDS)
   if (excess !== null) return { refused: excess }
   try {

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { JsonJob, JsonOutcome } from '#plugins/host/json-job.ts'
 import { readResult } from '#plugins/host/results.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
+import { type CodePlace, GuestError } from '#plugins/isolate/guest-error.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/isolate/guest-text.ts'
 import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
+import { findSource, inBundle, type KeptMap } from '#plugins/package/source-map.ts'
 
 /** Reads what plugins send: short texts at once, long ones in a thread beside, so that none holds up the server. */
 export interface JsonReader {
@@ -15,9 +17,15 @@ export interface JsonReader {
   readResult(method: string, text: string, onLeftOut?: (what: string) => void): Promise<unknown>
   /** The payload of a request of more than 64 K characters; the value of `storage.set` stays text. @throws GuestError invalid_argument */
   readLarge(wanted: string, text: string): Promise<unknown>
+  /** Where something stands in the sources, by a source map as it is kept: see findSource. Never fails. */
+  findSource(map: string | null, places: readonly CodePlace[]): Promise<string | null>
   close(): void
 }
 
+/** A source map of these is read in 5 ms at most; the largest takes half a second. */
+const MAIN_MAP_LENGTH_MAX = 32 * 1024
+/** So long an answer waits for the line that it names; on a machine that starts no thread within that, the place in the bundle has to do. */
+const SOURCE_MS_MAX = 5_000
 /** The largest texts take a fifth of a second there; what takes longer than this on the slowest machine does not end. */
 const JOB_MS_MAX = 30_000
 /** A thread starts in 0.6 s; on a machine that is busy with everything at once it has been seen to take ten. */
@@ -131,6 +139,15 @@ export function openJsonReader(): JsonReader {
       }
       const payload = JSON.parse(outcome.json) as Record<string, unknown>
       return outcome.value === undefined ? payload : { ...payload, value: new JsonText(outcome.value) }
+    },
+    async findSource(map, places) {
+      if (map === null || places.length === 0) return inBundle(places)
+      if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as KeptMap, places)
+      const waited = new AbortController()
+      const tooLong = sleep(SOURCE_MS_MAX, null, { signal: waited.signal, ref: false }).catch(() => null)
+      const outcome = await Promise.race([readBeside({ kind: 'source', text: map, places }), tooLong])
+      waited.abort()
+      return outcome !== null && 'json' in outcome ? (JSON.parse(outcome.json) as string | null) : inBundle(places)
     },
     close() {
       isClosed = true

@@ -6,11 +6,12 @@ import type { Log } from '#core/log.ts'
 import { findCode, findPlugin, updatePlugin } from '#core/plugin/plugin-store.ts'
 import { findUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
+import { openCallFailures } from '#plugins/host/call-failures.ts'
 import { authOf, type Credentials } from '#plugins/host/credentials.ts'
 import { openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { openJsonReader } from '#plugins/host/json-reader.ts'
-import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import type { Budget, Guest, Program } from '#plugins/isolate/guest.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
@@ -73,7 +74,7 @@ export interface PluginCalls {
    * @param version.sha256 of the package
    * @throws invalid_value when it is not
    */
-  rehearse(version: { manifest: Manifest; code: string; sha256: string }): Promise<void>
+  rehearse(version: { manifest: Manifest; code: string; sourceMap: string | null; sha256: string }): Promise<void>
   /** Loads a version and calls its `setup`, or another function of it, beside the one that runs. @throws GuestError */
   tryOut(
     plugin: InstalledPlugin,
@@ -132,6 +133,13 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
   const { database, supervisor, journal, health, log } = parts
   const answersFor = openHostCalls(parts)
   const reader = openJsonReader()
+  const failures = openCallFailures({
+    ...{ database, log, health, reader },
+    async onTripped(plugin, reason, isQuarantined) {
+      if (isQuarantined) end(plugin.id)
+      await parts.onTripped(plugin, reason)
+    },
+  })
   /** Isolates by plugin, and by reader where it runs for one: nothing of one reader is ever in the memory of another's. */
   const live = new Map<string, Live>()
 
@@ -215,10 +223,10 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     method: string,
     text: string | null,
     budget: Budget,
-    options: Partial<PluginCall> & { record?: CallRecord; callId?: string } = {},
+    options: Partial<PluginCall> & { record?: CallRecord; callId?: string; onUncaught?: (error: GuestError) => void } = {},
   ) {
     const { plugin, userId, config, userConfig } = setting
-    const { record, callId = randomUUID(), onProgress } = options
+    const { record, callId = randomUUID(), onProgress, onUncaught } = options
     const auth = authOf({ ...plugin, config })
     const more = JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig })
     return guest.call(method, text ?? 'null', budget, {
@@ -233,6 +241,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         record,
       }),
       readLarge: reader.readLarge,
+      ...(onUncaught && { onUncaught }),
       onSay(kind, { level, message, data, fraction, text: said }) {
         if (kind === 'progress') {
           if (typeof fraction === 'number') onProgress?.(Math.min(Math.max(fraction, 0), 1), typeof said === 'string' ? said : null)
@@ -246,22 +255,6 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         )
       },
     })
-  }
-
-  async function fail(plugin: InstalledPlugin, call: PluginCall, callId: string, error: GuestError): Promise<never> {
-    const code = failureCode(error)
-    // It is read by people and kept for weeks: nothing in it moves a terminal or is anybody's secret.
-    const message = harmless(hideSecrets(error.message))
-    const outcome = await health.failed(plugin, { method: call.method, code, message, callId, userId: call.userId })
-    if (outcome !== 'counted') {
-      if (outcome === 'quarantined') end(plugin.id)
-      await parts.onTripped(plugin, `${code}: ${message}`)
-    }
-    const details = { pluginId: plugin.id, code, callId }
-    if (code === 'not_found') refuse('not_found', `${plugin.manifest.name}: ${message}`, { details })
-    const { retryAfterSeconds } = error
-    const wait = code === 'rate_limited' && retryAfterSeconds !== null ? { retryAfterSeconds: Math.ceil(retryAfterSeconds) } : {}
-    return refuse('unavailable', `${plugin.manifest.name} could not do this (${code}): ${message}`, { details, ...wait })
   }
 
   const end = (pluginId: string, userId?: string): void => {
@@ -289,8 +282,11 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
       const callId = randomUUID()
       const { method, userId, signal } = call
       const record = journal.begin({ callId, pluginId: plugin.id, key: plugin.key, version: plugin.version, method, userId })
+      const named = { plugin, callId, method, userId, record }
       const begun = performance.now()
       const key = `${plugin.id}/${userId ?? ''}`
+      const uncaught: GuestError[] = []
+      const onUncaught = (error: GuestError) => void uncaught.push(error)
       let used: Live | null = null
       let giveUp = () => {}
       const givenUp = new Promise<never>((_, reject) => {
@@ -313,7 +309,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         signal?.throwIfAborted()
         const { guest } = used
         const running = duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
-          const options = { record, callId, ...(call.onProgress && { onProgress: call.onProgress }) }
+          const options = { record, callId, onUncaught, ...(call.onProgress && { onProgress: call.onProgress }) }
           const answer = await run(guest, setting, method, text, budget, options)
           noteWork()
           const onLeftOut = (what: string) => {
@@ -326,6 +322,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         const { cpuMs, wallMs } = answer
         const queueMs = Math.max(performance.now() - begun - wallMs, 0)
         record.end({
+          ...(uncaught[0] && (await failures.keepUncaught(named, uncaught[0]))),
           code: 'ok',
           cpuMs,
           wallMs,
@@ -339,11 +336,10 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         return { result, callId, cpuMs, wallMs }
       } catch (error) {
         const wallMs = performance.now() - begun
-        const code = error instanceof GuestError ? failureCode(error) : 'server'
-        const message = error instanceof GuestError ? error.message : 'The server could not do this.'
-        record.end({ code, message, cpuMs: 0, wallMs, queueMs: 0, inputLength: text.length, resultLength: 0, input: call.input })
+        const told = await failures.tell(named, error, uncaught[0] ?? null)
+        record.end({ ...told, cpuMs: 0, wallMs, queueMs: 0, inputLength: text.length, resultLength: 0, input: call.input })
         signal?.throwIfAborted()
-        if (error instanceof GuestError) return await fail(plugin, call, callId, error)
+        if (error instanceof GuestError) return await failures.fail(named, error, told)
         throw error
       } finally {
         signal?.removeEventListener('abort', giveUp)
@@ -354,7 +350,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
       }
     },
 
-    async rehearse({ manifest, code, sha256 }) {
+    async rehearse({ manifest, code, sourceMap, sha256 }) {
       const wanted = methodsOf(manifest)
       const plugin = { id: randomUUID(), manifest }
       const guest = supervisor.open({ ...programOf(plugin, code), place: rehearsalOf(sha256), alone: true })
@@ -365,8 +361,9 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         if ((manifest.dataVersion ?? 1) > 1 && !defined.includes('migrate'))
           refuse('invalid_value', `The manifest says dataVersion ${manifest.dataVersion}, and main.js does not define migrate.`)
       } catch (error) {
-        if (error instanceof GuestError) refuse('invalid_value', `main.js does not start: ${error.message}`)
-        throw error
+        const told = await failures.located(sourceMap, error)
+        if (told instanceof GuestError) refuse('invalid_value', `main.js does not start: ${told.message}`)
+        throw told
       } finally {
         guest.close()
       }
@@ -384,6 +381,8 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
         if ((await guest.load()).includes(method))
           await run(guest, setting, method, JSON.stringify(input), method === 'setup' ? SETUP : REFRESH)
         return { wallMs: performance.now() - begun }
+      } catch (error) {
+        throw await failures.located({ versionId: plugin.versionId }, error)
       } finally {
         guest.close()
       }

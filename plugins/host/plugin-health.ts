@@ -75,7 +75,7 @@ export interface PluginHealth {
   /** Counts what went wrong. Answers what that came to: nothing, a pause, or quarantine. */
   failed(
     plugin: InstalledPlugin,
-    failure: { method: string; code: string; message: string; callId: string; userId: string | null },
+    failure: { method: string; code: string; message: string; source: string | null; callId: string; userId: string | null },
   ): Promise<'counted' | 'tripped' | 'quarantined'>
   /** Whether any of its capabilities is left alone. */
   isTripped(plugin: InstalledPlugin): boolean
@@ -176,8 +176,8 @@ export function openPluginHealth({ database, log }: { database: Knex; log: Log }
       if (ended.length > 0) await store(plugin.id, breakers)
     },
 
-    async failed(plugin, { method, code, message, callId, userId }) {
-      const failure = { version: plugin.version, method, code, message: message.slice(0, 2_000), callId, userId }
+    async failed(plugin, { method, code, message, source, callId, userId }) {
+      const failure = { version: plugin.version, method, code, message: message.slice(0, 2_000), source, callId, userId }
       await recordFailure(database, plugin.id, failure)
       if (!isFault(code)) return 'counted'
       const breakers = breakersOf(plugin)

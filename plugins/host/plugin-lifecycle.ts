@@ -171,17 +171,17 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
 
   return {
     async install(bytes, { userId, expected, trustNewKey = false }) {
-      const { manifest, code, readme, sha256, signedBy } = await readPackageBeside(bytes)
+      const { manifest, code, sourceMap, readme, sha256, signedBy } = await readPackageBeside(bytes)
       if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
         refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which is not what the repository says.`)
       await refuseRevoked(manifest.id, { version: manifest.version, sha256 })
-      await calls().rehearse({ manifest, code, sha256 })
+      await calls().rehearse({ manifest, code, sourceMap, sha256 })
       const { pluginId, versionId, before } = await database.transaction(async (trx) => {
         const known = await lockPlugin(trx, manifest.id)
         const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
         if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest, signedBy, trustNewKey })
         const ids = await addVersion(trx, {
-          ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, readme, signedBy, userId },
+          ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
           codeSha256: createHash('sha256').update(code).digest('hex'),
         })
         return { ...ids, before }

@@ -37,21 +37,39 @@ const CODES = new Set<string>([
   'closed',
 ] satisfies GuestErrorCode[])
 
+/** A place in the code that runs, as stacks say it: both from 1. */
+export interface CodePlace {
+  line: number
+  column: number
+}
+
 /** `message` comes from the other side of the sandbox where the code is `thrown`: text of a stranger, of 4,096 characters at most. */
 export class GuestError extends Error {
   readonly code: GuestErrorCode
   readonly own: string | null
   /** How long a service asked to wait; null where nobody said. */
   readonly retryAfterSeconds: number | null
+  /** Where in the code it was thrown, the innermost first; empty where nobody knows. The word of a stranger too. */
+  readonly places: readonly CodePlace[]
 
-  constructor(code: GuestErrorCode, message: string, own: string | null = null, retryAfterSeconds: number | null = null) {
+  constructor(
+    code: GuestErrorCode,
+    message: string,
+    own: string | null = null,
+    retryAfterSeconds: number | null = null,
+    places: readonly CodePlace[] = [],
+  ) {
     super(message)
     this.name = 'GuestError'
     this.code = code
     this.own = own
     this.retryAfterSeconds = retryAfterSeconds
+    this.places = places
   }
 }
+
+/** Of a promise that was rejected during a call, which may go well all the same. */
+export const uncaughtMessage = (message: string): string => `A promise was rejected, and nothing waited for it: ${message}`
 
 /** A code as it came from a runner, which is not to be trusted. */
 export const guestErrorCode = (code: unknown): GuestErrorCode =>

@@ -1,5 +1,5 @@
 import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
-import { GuestError, guestErrorCode } from './guest-error.ts'
+import { type CodePlace, GuestError, guestErrorCode } from './guest-error.ts'
 
 /**
  * What runners send, read as what it is: texts of strangers. A runner that was overcome says what it likes, so nothing that the code inside has
@@ -80,14 +80,50 @@ const OWN_LENGTH_MAX = 64
 /** Whoever says more means that it is over for today. */
 const RETRY_AFTER_SECONDS_MAX = 86_400
 
-/** What the prelude says of a failure; it is the guest's word. */
-export function readFailure(body: string): GuestError {
-  const { code, message, own, wait } = readRecord(body)
+/** As the prelude cuts them; so many bytes in UTF-8. */
+const STACK_LENGTH_MAX = 8_192
+export const STACK_BYTES_MAX = 4 * STACK_LENGTH_MAX
+/** V8 gives ten unless somebody has asked for more. */
+const PLACES_MAX = 10
+const PLACE = /^(\d{1,7}):(\d{1,7})\)?$/
+
+/**
+ * The places of one file that a stack names, such as `at search (org.example.echo.js:12:9)`.
+ * @param stack whatever was said to be one
+ */
+export function readPlaces(stack: unknown, file: string): CodePlace[] {
+  if (typeof stack !== 'string') return []
+  const places: CodePlace[] = []
+  for (const line of stack.slice(0, STACK_LENGTH_MAX).split('\n')) {
+    const at = line.lastIndexOf(`${file}:`)
+    // The message stands above the places, and may have several lines that look like anything.
+    if (at === -1 || !line.startsWith('    at ')) continue
+    const [, row, column] = PLACE.exec(line.slice(at + file.length + 1)) ?? []
+    if (row !== undefined && Number(row) > 0 && Number(column) > 0) places.push({ line: Number(row), column: Number(column) })
+    if (places.length === PLACES_MAX) break
+  }
+  return places
+}
+
+/** What a runner says of an isolate that has ended. @param file the name that its code ran by */
+export const readEnding = ({ code, message, stack }: Record<'code' | 'message' | 'stack', unknown>, file: string): GuestError =>
+  new GuestError(
+    guestErrorCode(code),
+    typeof message === 'string' ? message : 'The sandbox was ended.',
+    null,
+    null,
+    readPlaces(stack, file),
+  )
+
+/** What the prelude says of a failure; it is the guest's word. @param file the name that its code runs by */
+export function readFailure(body: string, file: string): GuestError {
+  const { code, message, own, wait, stack } = readRecord(body)
   const retryAfterSeconds = typeof wait === 'number' && wait > 0 ? Math.min(wait, RETRY_AFTER_SECONDS_MAX) : null
   return new GuestError(
     guestErrorCode(code),
     typeof message === 'string' ? message.slice(0, MESSAGE_LENGTH_MAX) : '',
     typeof own === 'string' ? own.slice(0, OWN_LENGTH_MAX) : null,
     retryAfterSeconds,
+    readPlaces(stack, file),
   )
 }

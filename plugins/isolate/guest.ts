@@ -2,6 +2,9 @@ import type { Inspector } from '#plugins/isolate/inspection.ts'
 import { GuestError } from './guest-error.ts'
 import { type Call, type Inhabitant, openTenancy, SETUP, type Tenancy } from './tenancy.ts'
 
+/** The name by which stacks speak of what a program does: that of its last source, the others being the server's own. */
+export const fileOf = ({ sources }: Pick<Program, 'sources'>): string => sources.at(-1)?.name ?? ''
+
 /** What runs in one isolate. */
 export interface Program {
   /** For logs and messages. */
@@ -65,6 +68,8 @@ export interface CallOptions {
   readLarge?: (kind: string, body: string) => Promise<unknown>
   /** What the guest says without waiting for an answer; of a shape that nobody has checked. */
   onSay?: (kind: 'log' | 'progress', payload: Record<string, unknown>) => void
+  /** Told once, of the first promise of the call that was rejected while nothing waited for it. The call itself goes on. */
+  onUncaught?: (error: GuestError) => void
 }
 
 /**

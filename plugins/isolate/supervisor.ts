@@ -1,6 +1,6 @@
 import type { Log } from '#core/log.ts'
 import { type Guest, openGuest, type Program } from './guest.ts'
-import { GuestError, guestErrorCode } from './guest-error.ts'
+import { GuestError } from './guest-error.ts'
 import { createPlacement, type Isolation, pauseMs } from './placement.ts'
 import { type Death, type RunnerProcess, startRunner } from './runner-process.ts'
 import type { Home, Inhabitant } from './tenancy.ts'
@@ -175,7 +175,7 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       return isAnswer
     }
     if (kind === 'host') return inhabitant.onRequest(header as Parameters<Inhabitant['onRequest']>[0], body)
-    if (kind === 'log' || kind === 'progress') return inhabitant.onSay(kind, id, body)
+    if (kind === 'log' || kind === 'progress' || kind === 'uncaught') return inhabitant.onSay(kind, id, body)
     if (kind === 'inspect') return inhabitant.onInspect(body)
     if (kind !== 'ended') return false
     house.guests.delete(sandbox as number)
@@ -185,7 +185,7 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
     }
     // Who is alone because of what it may do to its process is not let into the same one after it has broken a limit in there.
     if (program.alone && house.guests.size === 0) condemn(house, 'closed')
-    inhabitant.onEnded(new GuestError(guestErrorCode(code), typeof message === 'string' ? message : 'The sandbox was ended.'), false)
+    inhabitant.onOver({ code, message, stack: body })
     return true
   }
 

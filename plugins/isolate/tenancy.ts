@@ -1,5 +1,5 @@
 import type { InspectedIsolate, Inspector } from '#plugins/isolate/inspection.ts'
-import type { Answer, Budget, CallOptions, Program } from './guest.ts'
+import { type Answer, type Budget, type CallOptions, fileOf, type Program } from './guest.ts'
 import { GuestError } from './guest-error.ts'
 import {
   FAILURE_LENGTH_MAX,
@@ -8,10 +8,12 @@ import {
   MAIN_LENGTH_MAX,
   REQUEST_LENGTHS,
   REQUESTED_LENGTH_MAX,
+  readEnding,
   readFailure,
   readRecord,
   readSaid,
   requestLengthMax,
+  STACK_BYTES_MAX,
 } from './guest-text.ts'
 
 /** A runner, as one of the isolates in it sees it. */
@@ -31,10 +33,12 @@ export interface Inhabitant {
   lengthMaxOf(header: Readonly<Record<string, unknown>>): number | null
   onLoaded(defined: unknown): boolean
   onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
-  onSay(kind: 'log' | 'progress', id: unknown, body: string): boolean
+  onSay(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean
   onRequest(header: { id: unknown; call: unknown; wanted: unknown }, body: string): boolean
   /** What the debugger of an isolate says, where there is one. */
   onInspect(body: string): boolean
+  /** Its runner says that it has ended, and how. */
+  onOver(said: Record<'code' | 'message' | 'stack', unknown>): void
   /** @param again it was not to blame: what it was at is done once more */
   onEnded(error: GuestError, again: boolean): void
   /** It is to live somewhere else from its next call on. */
@@ -97,6 +101,7 @@ interface Running extends Call {
   requests: number
   inFlight: number
   said: number
+  hasUncaught: boolean
   /** Characters of its requests. */
   requested: number
 }
@@ -126,6 +131,7 @@ export function openTenancy(
   const sandbox = nextId()
   const running = new Map<number, Running>()
   const plugin = program.plugin ?? NO_PLUGIN
+  const file = fileOf(program)
   let home: Home | null = null
   let stopSeeking = () => {}
   let startDeadline: NodeJS.Timeout | undefined
@@ -160,10 +166,11 @@ export function openTenancy(
     lengthMaxOf({ kind, id, call, wanted }) {
       if (kind === 'host') return running.has(call as number) ? requestLengthMax(wanted) : null
       if (kind === 'inspect') return debugging === null ? null : INSPECTED_LENGTH_MAX
-      if (kind === 'loaded' || kind === 'ended') return 0
+      if (kind === 'loaded') return 0
+      if (kind === 'ended') return STACK_BYTES_MAX
       if (!running.has(id as number)) return null
       if (kind === 'done') return program.resultLengthMax
-      return kind === 'fail' ? FAILURE_LENGTH_MAX : kind === 'log' || kind === 'progress' ? LINE_LENGTH_MAX : null
+      return kind === 'fail' || kind === 'uncaught' ? FAILURE_LENGTH_MAX : kind === 'log' || kind === 'progress' ? LINE_LENGTH_MAX : null
     },
     onLoaded(names) {
       if (ended || defined !== null) return false
@@ -188,7 +195,7 @@ export function openTenancy(
       if (body.length > lengthMax) return blame(`an answer of ${body.length} characters`)
       const call = finish(id) as Running
       if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0 })
-      else call.reject(readFailure(body))
+      else call.reject(readFailure(body, file))
       landlord.onAnswer()
       return true
     },
@@ -196,6 +203,12 @@ export function openTenancy(
       const call = running.get(id as number)
       if (call === undefined) return false
       // The server counts what the prelude counts already: one that goes beyond was overcome.
+      if (kind === 'uncaught') {
+        if (call.hasUncaught) return blame('more failures of one call than are told')
+        call.hasUncaught = true
+        call.options.onUncaught?.(readFailure(body, file))
+        return true
+      }
       call.said += 1
       if (call.said > plugin.logLines) return blame('more lines than a call may write')
       call.options.onSay?.(kind, readSaid(body))
@@ -216,6 +229,7 @@ export function openTenancy(
       debugging?.onMessage(body)
       return debugging !== null
     },
+    onOver: (said) => end(readEnding(said, file)),
     onEnded: (error, again) => end(error, again),
     onUnwanted() {
       isUnwanted = true
@@ -318,7 +332,7 @@ export function openTenancy(
 
   function begin(call: Call): void {
     const id = nextId()
-    const one: Running = { ...call, ended: null, requests: 0, inFlight: 0, said: 0, requested: 0, deadline: undefined }
+    const one: Running = { ...call, ended: null, requests: 0, inFlight: 0, said: 0, hasUncaught: false, requested: 0, deadline: undefined }
     const { more } = call.options
     calls += 1
     const header = { kind: 'call', sandbox, id, name: call.name, budget: call.budget, moreLength: more?.length }

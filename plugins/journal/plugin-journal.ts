@@ -20,6 +20,8 @@ export interface CallBegun {
 /** How a call ended: `code` is `ok` or that of its failure, lengths are characters of JSON, `queueMs` is what it waited for its turn. */
 export interface CallEnded extends Counted {
   message?: string
+  /** Where in the plugin's sources it arose. */
+  source?: string | null
   input?: unknown
   result?: unknown
 }
@@ -44,6 +46,8 @@ export interface RecordedCall extends Counted {
   userId: string | null
   startedAt: Date
   message: string | null
+  /** Where in the plugin's sources it arose, such as `src/main.ts:12:9`; null where nobody knows. */
+  source: string | null
   hostCalls: Record<string, number>
   fetches: { host: string; outcome: string; bytes: number; cached: boolean }[]
   input: unknown
@@ -220,7 +224,7 @@ export function openPluginJournal(options: { now?: () => number } = {}): PluginJ
         one.metrics.fetched({ ...request, waitedMs })
         if (fetches.length < FETCHES_KEPT) fetches.push(request)
       },
-      end({ input, result, message, ...counted }) {
+      end({ input, result, message, source = null, ...counted }) {
         if (ended) return
         ended = true
         one.metrics.ended(method, counted)
@@ -230,6 +234,7 @@ export function openPluginJournal(options: { now?: () => number } = {}): PluginJ
         const added: KeptCall = {
           ...{ callId, method, version, userId, startedAt, ...counted },
           message: message === undefined ? null : harmless(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), secrets)),
+          source,
           hostCalls: Object.fromEntries(hostCalls),
           fetches,
           input: given.text,

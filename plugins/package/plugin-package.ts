@@ -5,6 +5,7 @@ import { Compile } from 'typebox/compile'
 import { refuse } from '#core/errors.ts'
 import { MANIFEST_BYTES_MAX, type Manifest, readManifest } from '#plugins/manifest/manifest.ts'
 import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
+import { keptMapOf } from '#plugins/package/source-map.ts'
 import { readZip, writeZip, ZipError, type ZipFile } from '#plugins/package/zip.ts'
 
 const INTEGRITY = 'META/integrity.json'
@@ -47,6 +48,8 @@ export interface PluginPackage {
   manifest: Manifest
   /** The bundle. */
   code: string
+  /** JSON of what is kept of its source map; null where there is none, or none that can be used. */
+  sourceMap: string | null
   readme: string | null
   /** Of the whole file, lower-case hex. */
   sha256: string
@@ -76,6 +79,7 @@ export function readPackage(bytes: Buffer): PluginPackage {
   return {
     manifest,
     code: readText(main, 'main.js'),
+    sourceMap: keptMapOf(files.get('main.js.map')),
     readme: files.has('README.md') ? readText(need('README.md'), 'README.md') : null,
     sha256: sha256(bytes),
     signedBy: signature === undefined ? [] : readSignatures(signature, listed),

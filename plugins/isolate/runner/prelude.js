@@ -23,6 +23,7 @@
   const promiseThen = Promise.prototype.then
   const promiseResolve = Promise.resolve
   const slice = String.prototype.slice
+  const indexOf = String.prototype.indexOf
   const split = String.prototype.split
   const GuestError = Error
   const toText = String
@@ -64,14 +65,16 @@
   let timersLive = 0
   let lastTimer = 0
   let callsLive = 0
+  /** The call that the code which runs at the moment belongs to: that of the last entry, for what an entry has set going runs before the next. */
+  let current = null
 
   function setTimer(run, ms) {
     if (callsLive === 0) throw new GuestError('There are no timers outside of calls.')
     if (timersLive >= TIMERS_MAX) throw new NativeRangeError(`No more than ${TIMERS_MAX} timers may wait at a time.`)
     const id = ++lastTimer
-    timers[id] = run
+    timers[id] = { run, state: current }
     timersLive += 1
-    post('timer', id, toText(ms))
+    post('timer', id, toText(ms), current.id)
     return id
   }
 
@@ -83,11 +86,18 @@
   }
 
   function runTimer(id) {
-    const run = timers[id]
-    if (run === undefined) return
+    const timer = timers[id]
+    if (timer === undefined) return
+    const { run, state } = timer
     delete timers[id]
     timersLive -= 1
-    run()
+    current = state
+    try {
+      run()
+    } catch (error) {
+      // Nothing else would hear of it, and whatever waits for the timer would wait for ever.
+      state.fail(error)
+    }
   }
 
   function finishCall() {
@@ -170,20 +180,24 @@
   function call(id, name, text, more) {
     const handler = handlers === null ? undefined : handlers[name]
     if (handler === undefined) return postError(id, 'not_implemented', `The program has no function "${name}".`, null, '')
-    const state = { id, ended: false, requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0, signal: null }
+    const state = { id, ended: false, requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0, signal: null, fail: null }
     callsLive += 1
+    current = state
     const succeed = (value) => {
+      if (state.ended) return
       state.ended = true
       done(id, value)
       finishCall()
       state.signal?.giveUp(closedProblem())
     }
     const break_ = (error) => {
+      if (state.ended) return
       state.ended = true
       fail(id, error, 'thrown')
       finishCall()
       state.signal?.giveUp(closedProblem())
     }
+    state.fail = break_
     let result
     try {
       const given = parse(text)
@@ -241,6 +255,18 @@
     return error
   }
 
+  /** Where it was asked for: the answer comes from nowhere. */
+  function withStackOf(asker, error) {
+    try {
+      const stack = textOr(asker.stack, '')
+      const at = apply(indexOf, stack, ['\n'])
+      if (at !== -1) error.stack = `Error: ${error.message}${apply(slice, stack, [at])}`
+    } catch {
+      // It is as good without.
+    }
+    return error
+  }
+
   const closedProblem = () => problem('closed', 'The call that this belongs to has ended.')
 
   /** A request to the server: a promise of what it answers. The server counts too; this saves it the trouble. */
@@ -258,7 +284,7 @@
       const lengthMax = requestLengths[kind]
       if (text.length > lengthMax)
         return reject(problem('invalid_argument', `What is sent to the server has ${text.length} characters; ${lengthMax} are allowed.`))
-      const entry = { kind, text, state, resolve, reject, next: null }
+      const entry = { kind, text, state, resolve, reject, next: null, asker: new GuestError() }
       if (state.running < inFlight) return start(entry)
       if (state.last === null) state.first = entry
       else state.last.next = entry
@@ -279,6 +305,7 @@
     delete asked[id]
     const { state } = entry
     state.running -= 1
+    current = state
     const next = state.first
     if (next !== null) {
       state.first = next.next
@@ -287,7 +314,7 @@
     }
     const answer = parse(text)
     if (outcome === 'ok') entry.resolve(answer)
-    else entry.reject(problem(answer.code, answer.message))
+    else entry.reject(withStackOf(entry.asker, problem(answer.code, answer.message)))
   }
 
   const oneWay = (state, kind, payload) => {

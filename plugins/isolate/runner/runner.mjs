@@ -7,8 +7,9 @@ import { Socket } from 'node:net'
 import { createFrameReader, frameOf } from './frame.mjs'
 import { openSandbox } from './sandbox.mjs'
 
-/** As long as the messages of the prelude. */
+/** As long as the prelude makes them. */
 const MESSAGE_LENGTH_MAX = 4_096
+const STACK_LENGTH_MAX = 8_192
 
 /** @type {Map<number, Promise<import('./sandbox.mjs').Sandbox | null>>} */
 const sandboxes = new Map()
@@ -28,10 +29,16 @@ const COMMANDS = {
     const opening = openSandbox(JSON.parse(body), limits, {
       onAnswer: (kind, id, text, used) => send({ kind, sandbox, id, ...used }, text),
       onRequest: (kind, id, text, about) => send({ kind, sandbox, id, ...about }, text),
-      onEnd: (code, message, stuck) => {
+      onUncaught: (id, message, stack) =>
+        send(
+          { kind: 'uncaught', sandbox, id },
+          JSON.stringify({ code: 'thrown', message: message.slice(0, MESSAGE_LENGTH_MAX), stack: stack.slice(0, STACK_LENGTH_MAX) }),
+        ),
+      onEnd: (code, message, stuck, stack = '') => {
         sandboxes.delete(sandbox)
         inspections.delete(sandbox)
-        send({ kind: 'ended', sandbox, code, message: message.slice(0, MESSAGE_LENGTH_MAX), stuck })
+        const header = { kind: 'ended', sandbox, code, message: message.slice(0, MESSAGE_LENGTH_MAX), stuck }
+        send(header, stack.slice(0, STACK_LENGTH_MAX))
       },
       debugging: {
         onOpen: (inspection) => inspections.set(sandbox, inspection),
@@ -116,6 +123,12 @@ const LIMITS = {
 setTimeout(() => {
   if (sandboxes.size > 0) return
   const nobody = () => {}
-  const listener = { onAnswer: nobody, onRequest: nobody, onEnd: nobody, debugging: { onOpen: nobody, onMessage: nobody } }
+  const listener = {
+    onAnswer: nobody,
+    onRequest: nobody,
+    onUncaught: nobody,
+    onEnd: nobody,
+    debugging: { onOpen: nobody, onMessage: nobody },
+  }
   openSandbox([{ name: 'nobody.js', code: 'export default {}', module: true }], LIMITS, listener).then((sandbox) => sandbox.close(), nobody)
 }, WARM_AFTER_MS)

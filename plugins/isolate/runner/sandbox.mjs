@@ -31,7 +31,9 @@ import { openInspection } from './inspection.mjs'
  * @property {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls
  * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string, about?: { call: number, wanted: string }) => void} onRequest of a call
  *   that runs; for `host` what is wanted, and by which call
- * @property {(code: string, message: string, stuck: boolean) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
+ * @property {(id: number, message: string, stack: string) => void} onUncaught once for a call, before its answer: a promise was rejected and nothing
+ *   waited for it
+ * @property {(code: string, message: string, stuck: boolean, stack?: string) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
  *   stuck when it cannot be stopped and holds a core until the process is killed
  * @property {{ onOpen: (inspection: import('./inspection.mjs').Inspection) => void, onMessage: (text: string) => void }} debugging
  *
@@ -99,11 +101,17 @@ async function functionOf(isolate, context, { name, code }) {
  * @param {Listener} listener
  * @returns {Promise<Sandbox>}
  */
-export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd, debugging }) {
+export async function openSandbox(sources, limits, { onAnswer, onRequest, onUncaught, onEnd, debugging }) {
   const isInspected = limits.isInspected === true
   const isolate = new ivm.Isolate({ memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN), inspector: isInspected })
   /** @type {Map<number, { at: number, isolateMs: number, processMs: number, budget: Budget }>} */
   const running = new Map()
+  /** Answers that wait for the end of the entry which has given them: only then it is known what was rejected in it.
+   * @type {{ kind: 'done' | 'fail', id: number, text: string, used: Budget }[]}
+   */
+  const answers = []
+  /** Calls that run or whose answer waits, of which a rejection was told. @type {Set<number>} */
+  const told = new Set()
   /** What runs in the isolate at the moment: one promise for each entry into it. */
   const inside = new Set()
   let ended = false
@@ -111,6 +119,7 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
   /** @param {string} code @param {string} message */
   const end = (code, message) => {
     if (ended) return
+    sendAnswers()
     ended = true
     clearInterval(watch)
     clearTimers()
@@ -133,18 +142,37 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
     const patience = new Promise((resolve) => setTimeout(resolve, LET_GO_MS, true))
     return (await Promise.race([patience, Promise.allSettled(inside)])) === true
   }
+  const sendAnswers = () => {
+    for (const { kind, id, text, used } of answers.splice(0)) {
+      told.delete(id)
+      onAnswer(kind, id, text, used)
+    }
+  }
   /**
    * @template Result
    * @param {Promise<Result>} entry
+   * @param {number} [call] that it is for
    */
-  const enter = (entry) => {
+  const enter = (entry, call) => {
     inside.add(entry)
     const leave = () => {
       inside.delete(entry)
+      sendAnswers()
       rest()
     }
-    entry.then(leave, leave)
+    entry.then(leave, (error) => {
+      if (call !== undefined) tellUncaught(call, error)
+      leave()
+    })
     return entry
+  }
+  /** What an entry rejects with, where it is no limit: a promise that was rejected in it. @param {number} call @param {unknown} error */
+  const tellUncaught = (call, error) => {
+    if (ended || told.has(call) || endOf(error) !== null) return
+    if (!running.has(call) && !answers.some(({ id }) => id === call)) return
+    told.add(call)
+    if (error instanceof Error) onUncaught(call, error.message || error.name, String(error.stack))
+    else onUncaught(call, typeof error === 'string' && error !== '' ? error : 'Something that is no error was rejected.', '')
   }
 
   const isolateCpuMs = () => Number(isolate.cpuTime) / 1e6
@@ -170,6 +198,8 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
   let debuggedAt = { at: 0, isolateMs: 0, processMs: 0 }
   const look = () => {
     if (isolate.isDisposed) return endOfMemory()
+    // What goes on computing after its answer keeps nobody waiting for that.
+    sendAnswers()
     if (inspection?.isAttached()) {
       debuggedAt = stamp()
       answeredAt = debuggedAt
@@ -203,24 +233,28 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
     rest()
     return { cpuMs: isolate.isDisposed ? 0 : cpuMs(call), wallMs: performance.now() - call.at }
   }
-  /** @param {unknown} error what isolated-vm rejected with, which may be undefined */
+  /** Which limit an entry has broken; null for anything else. @param {unknown} error what isolated-vm rejected with, which may be undefined */
+  const endOf = (error) => {
+    const message = error instanceof Error ? error.message : ''
+    if (isolate.isDisposed || /memory limit/i.test(message)) return 'memory'
+    return /timed out/i.test(message) ? 'timeout' : null
+  }
+  /** @param {unknown} error */
   const endWith = (error) => {
     if (ended) return
-    const message = error instanceof Error ? error.message : ''
-    if (isolate.isDisposed || /memory limit/i.test(message)) {
-      endOfMemory()
-    } else if (/timed out/i.test(message)) end('timeout', 'The code took more than its time.')
-    // Anything else is a promise that was rejected and that nobody has looked at yet: careless at most, and often only early.
+    const broken = endOf(error)
+    if (broken === 'memory') endOfMemory()
+    else if (broken === 'timeout') end('timeout', 'The code took more than its time.')
   }
 
   /** @type {Map<number, NodeJS.Timeout>} */
   const timers = new Map()
-  /** @param {number} id @param {number} ms */
-  const setTimer = (id, ms) => {
+  /** @param {number} id @param {number} ms @param {number | undefined} call that has set it */
+  const setTimer = (id, ms, call) => {
     if (timers.size >= TIMERS.max || running.size === 0) return
     const fire = () => {
       timers.delete(id)
-      if (!ended) enter(entry.apply(undefined, ['timer', id], within(REPLY_MS_MAX))).catch(endWith)
+      if (!ended) enter(entry.apply(undefined, ['timer', id], within(REPLY_MS_MAX)), call).catch(endWith)
     }
     timers.set(id, setTimeout(fire, Math.min(Math.max(ms || 0, TIMERS.msMin), TIMERS.msMax)))
   }
@@ -233,19 +267,27 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
     for (const id of timers.keys()) clearTimer(id)
   }
 
+  /** Calls that wait for an answer of the server, by what they have asked. @type {Map<number, number>} */
+  const askedBy = new Map()
+
   // Guests cannot reach it, and the prelude gives it nothing but these.
   const post = new ivm.Callback(
     /** @param {unknown} kind @param {unknown} id @param {unknown} text @param {unknown} [call] @param {unknown} [wanted] */
     (kind, id, text, call, wanted) => {
       if (ended || typeof id !== 'number' || typeof text !== 'string') return
-      if (kind === 'timer') return setTimer(id, Number(text))
+      if (kind === 'timer') return setTimer(id, Number(text), typeof call === 'number' ? call : undefined)
       if (kind === 'untimer') return clearTimer(id)
       if (kind === 'log' || kind === 'progress') return onRequest(kind, id, text)
-      if (kind === 'host')
-        return typeof call === 'number' && typeof wanted === 'string' ? onRequest(kind, id, text, { call, wanted }) : undefined
+      if (kind === 'host') {
+        if (typeof call !== 'number' || typeof wanted !== 'string') return
+        askedBy.set(id, call)
+        return onRequest(kind, id, text, { call, wanted })
+      }
       if (kind !== 'done' && kind !== 'fail') return
       const used = finish(id)
-      if (used !== null) onAnswer(kind, id, text, used)
+      if (used === null) return
+      answers.push({ kind, id, text, used })
+      if (inside.size === 0) sendAnswers()
     },
     { ignored: true },
   )
@@ -300,10 +342,12 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
       defined,
       call({ id, name, text, more, budget }) {
         begin(id, budget)
-        enter(entry.apply(undefined, ['call', id, name, text, more], within(budget.wallMs))).catch(endWith)
+        enter(entry.apply(undefined, ['call', id, name, text, more], within(budget.wallMs)), id).catch(endWith)
       },
       reply(id, outcome, text) {
-        enter(entry.apply(undefined, ['reply', id, outcome, text], within(REPLY_MS_MAX))).catch(endWith)
+        const call = askedBy.get(id)
+        askedBy.delete(id)
+        enter(entry.apply(undefined, ['reply', id, outcome, text], within(REPLY_MS_MAX)), call).catch(endWith)
       },
       close() {
         if (ended) return
@@ -325,7 +369,13 @@ export async function openSandbox(sources, limits, { onAnswer, onRequest, onEnd,
     // The watchdog has told the reason already.
     if (first) throw new Error('ended')
     const message = error instanceof Error ? error.message : 'Something that is no error was thrown.'
-    onEnd(disposed ? 'memory' : /timed out/i.test(message) ? 'timeout' : 'load', `The program could not be started: ${message}`, false)
+    const stack = error instanceof Error ? String(error.stack) : ''
+    onEnd(
+      disposed ? 'memory' : /timed out/i.test(message) ? 'timeout' : 'load',
+      `The program could not be started: ${message}`,
+      false,
+      stack,
+    )
     throw new Error('ended')
   }
 }

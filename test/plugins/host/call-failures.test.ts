@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import type { Log } from '#core/log.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
+import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { packPlugin } from '#plugins/package/plugin-package.ts'
+import { bundleProject } from '#plugins/tool/bundle.ts'
+import { packProject } from '#plugins/tool/pack.ts'
+import { openProject } from '#plugins/tool/project.ts'
+import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
+import { openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
+import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { manifestOf, openLoopback } from '#test/support/plugins.ts'
+import { openTestServer } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
+
+t.setTimeout(240_000)
+
+interface Shown {
+  callId: string
+  context?: { callId: string }
+  source: string | null
+  code?: string
+  message: string
+}
+
+/** A package of the plugin that fails, as its author would pack it; `map` in place of the bundler's. */
+async function packed(t: Parameters<typeof openPluginFolder>[0], { code = FAILING, map }: { code?: string; map?: string } = {}) {
+  const project = await openProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
+  const bundle = await bundleProject(project)
+  return packProject(project, map === undefined ? bundle : { ...bundle, map })
+}
+
+t.test('failures, calls and logs name the line that the author has written', async (t) => {
+  const said: string[] = []
+  const hear = (_fields: object, message: string) => void said.push(message)
+  const log: Log = { debug: hear, info: hear, warn: hear, error: hear }
+  const way = await openLoopback(t, (request, response) => {
+    response.statusCode = request.url === '/missing' ? 404 : 200
+    response.end('{}')
+  })
+  const server = await openTestServer(t, {
+    services: ({ database }) => ({
+      plugins: openPluginHost({ database, supervisor: findSupervisor(), egress: openEgress(way), log, secrets: SECRETS }),
+    }),
+  })
+  const { plugins } = server.services
+  t.teardown(() => plugins.close())
+  const { plugin, sha256 } = await plugins.install(await packed(t), { userId: null })
+  await plugins.consent(plugin.id, { sha256 })
+  const token = server.adminToken
+  const at = `/api/v1/admin/plugins/${plugin.id}`
+  const shown = async () => {
+    const { failures } = (
+      await server.request<{ failures: (Shown & { errorCode: string; errorMessage: string })[] }>('GET', `${at}/failures`, { token })
+    ).json
+    const { calls } = (await server.request<{ calls: Shown[] }>('GET', `${at}/calls`, { token })).json
+    const { lines } = (await server.request<{ lines: { message: string }[] }>('GET', `${at}/logs`, { token })).json
+    return { failure: failures[0], call: calls[0], line: lines.at(-1)?.message }
+  }
+  const call = (query: string) =>
+    plugins.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
+
+  for (const [way, message] of [
+    ['throw', 'thrown at once'],
+    ['deep', "Cannot read properties of undefined (reading 'title')"],
+    ['async', 'thrown later'],
+    ['timer', 'thrown in a timer'],
+  ] as const) {
+    await plugins.reset(plugin.id)
+    await plugins.setEnabled(plugin.id, true)
+    t.match(await call(way), { failed: { code: 'unavailable' } }, way)
+    const { failure, call: recorded, line } = await shown()
+    t.match(failure, { errorCode: 'thrown', errorMessage: message, source: lineOf(way) }, way)
+    t.match(recorded, { code: 'thrown', message, source: lineOf(way), callId: failure?.context?.callId }, way)
+    for (const text of [line, said.at(-1)]) t.ok(text?.includes(message) && lineOf(way).test(text), `${way}: ${text}`)
+  }
+
+  await plugins.reset(plugin.id)
+  t.match(await call('rejection'), { result: { results: [{ title: 'fine' }] } }, 'its answer is kept from nobody')
+  const stray = { errorCode: 'unhandled', errorMessage: /nobody waits for me/, source: lineOf('rejection') }
+  const { failure, call: recorded, line } = await shown()
+  t.match(failure, stray)
+  t.match(recorded, { code: 'ok', message: /nobody waits for me/, source: lineOf('rejection') })
+  for (const text of [line, said.at(-1)]) t.ok(text?.includes('nobody waits for me') && lineOf('rejection').test(text), String(text))
+  t.equal(plugins.healthOf(await plugins.get(plugin.id)), 'healthy', 'and it counts for nothing')
+
+  const before = said.length
+  t.match(await call('kit'), { failed: { code: 'not_found' } })
+  t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('kit') }, 'the line that has thrown it, and none of the kit')
+  t.match(await call('fetch'), { failed: {} })
+  t.match((await shown()).failure, { errorCode: 'permission', source: lineOf('fetch') }, 'what the server rejects with, too')
+  t.match(await call('missing'), { failed: {} })
+  t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('missing') }, 'and what it makes of an answer')
+  t.equal(said.length, before, 'what is no mistake is no line of the log')
+})
+
+t.test('what takes too long says what was rejected before', async (t) => {
+  const { host, database } = await openTestHost(t)
+  const folder = await openPluginFolder(t, { manifest: { limits: { wallMs: 1_000 } }, files: { 'src/main.ts': FAILING } })
+  const project = await openProject(folder)
+  const { plugin, sha256 } = await host.install(packProject(project, await bundleProject(project)), { userId: null })
+  await host.consent(plugin.id, { sha256 })
+  const input = { query: 'stuck', limit: 1 }
+  t.match(await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input, userId: null }), { failed: {} })
+  t.match(await database('plugin_failures').first(), {
+    code: 'timeout',
+    message: /1000 ms.*nobody waits for me/,
+    source: lineOf('rejection'),
+  })
+})
+
+t.test('a plugin that does not start says in which line', async (t) => {
+  const { host } = await openTestHost(t)
+  const code = `${FAILING}\nconst table: string[] = []\nif (table[0]!.length > 0) table.push('')\n`
+  const line = code.split('\n').findIndex((text) => text.startsWith('if (table')) + 1
+  await t.rejects(host.install(await packed(t, { code }), { userId: null }), {
+    message: new RegExp(`main\\.js does not start: .*reading 'length'.*\\(src/main\\.ts:${line}:\\d+\\)`),
+  })
+})
+
+t.test('a map that is damaged, hostile or missing spoils no message: it names the line of main.js', async (t) => {
+  const { host, database } = await openTestHost(t)
+  const good = await bundleProject(await openProject(await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })))
+  const map = JSON.parse(good.map as string) as { sources: string[]; mappings: string }
+  const change = (members: object) => JSON.stringify({ ...map, ...members })
+  // Long enough to be read in a thread, where there is one.
+  const long = 'A,'.repeat(40_000)
+  const maps: Record<string, string | null> = {
+    missing: null,
+    empty: '',
+    text: 'no map at all',
+    'a number': '5',
+    'cut off': (good.map as string).slice(0, 200),
+    deep: '['.repeat(100_000),
+    'of parts': JSON.stringify({ version: 3, sections: [{ offset: { line: 0, column: 0 }, map }] }),
+    'of another version': change({ version: 2 }),
+    'without mappings': change({ mappings: null }),
+    'with too long mappings': change({ mappings: 'A'.repeat(3 * 1024 * 1024) }),
+    'with letters of no number': change({ mappings: '\u{1f600}'.repeat(100) }),
+    'of numbers without an end': change({ mappings: 'g'.repeat(5_000) }),
+    'that leads before the beginning': change({ mappings: map.mappings.replaceAll('A', 'D') }),
+    'that leads to no file': change({ sources: [] }),
+    'of files that are none': change({ sources: [null, 7, {}, [], null, null] }),
+    'of nothing': change({ mappings: long }),
+  }
+  let number = 0
+  for (const [name, text] of Object.entries(maps)) {
+    const files = new Map([
+      ['manifest.json', Buffer.from(JSON.stringify(manifestOf({ id: `org.example.map${++number}` })))],
+      ['main.js', Buffer.from(good.code)],
+    ])
+    if (text !== null) files.set('main.js.map', Buffer.from(text))
+    const { plugin, sha256 } = await host.install(packPlugin(files), { userId: null })
+    await host.consent(plugin.id, { sha256 })
+    await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'throw', limit: 1 }, userId: null })
+    const failure = await database('plugin_failures').where('plugin_id', plugin.id).first()
+    t.match(
+      failure,
+      { code: 'thrown', message: 'thrown at once', source: /^main\.js:\d+:\d+$|^\S*(src\/main\.ts|plugin-sdk:)\S*:\d+:\d+$/ },
+      name,
+    )
+    if (!name.startsWith('that leads before')) t.match(failure.source, /^main\.js:/, name)
+    await host.uninstall(plugin.id)
+  }
+})
+
+t.test('a large map is read beside the server, and its names are shown as what they are', async (t) => {
+  const { host, database } = await openTestHost(t)
+  // Lines that are all different, so that the map has something to say of each.
+  const many = Array.from(
+    { length: 6_000 },
+    (_, at) => `export const x${at} = (a: number) => a * ${at} + ${JSON.stringify(randomBytes(4).toString('hex'))}.length`,
+  )
+  const code = `${FAILING}\n${many.join('\n')}\n;(globalThis as Record<string, unknown>)['all'] = [${many.map((_, at) => `x${at}`).join()}]\n`
+  const project = await openProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
+  const bundle = await bundleProject(project)
+  const { plugin, sha256 } = await host.install(packProject(project, bundle), { userId: null })
+  await host.consent(plugin.id, { sha256 })
+  t.ok(((await database('plugin_versions').first()).source_map as string).length > 100_000, 'it is long')
+  await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'throw', limit: 1 }, userId: null })
+  t.match(await database('plugin_failures').first(), { source: lineOf('throw') })
+
+  const map = {
+    ...JSON.parse(bundle.map as string),
+    sources: JSON.parse(bundle.map as string).sources.map(() => '\u001b[31mred\u202e/main.ts'),
+  }
+  const odd = packProject(
+    { ...project, manifestBytes: Buffer.from(JSON.stringify(manifestOf({ version: '2.0.0' }))) },
+    { ...bundle, map: JSON.stringify(map) },
+  )
+  await host.install(odd, { userId: null })
+  await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'throw', limit: 1 }, userId: null })
+  const { source } = await database('plugin_failures').orderBy('occurred_at', 'desc').first()
+  t.match(source, /red.*main\.ts:\d+/)
+  t.notMatch(source, /[\u001b\u202e]/)
+})

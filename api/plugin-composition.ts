@@ -46,7 +46,8 @@ export interface PluginComposition {
 
 /** Opens the plugins' part of the house. No process is started before something is called or rendered. */
 export async function openPlugins(ground: PluginGround): Promise<PluginComposition> {
-  const { settings, log, database, tasks, drawCover, supervisor, rules, egress = openEgress() } = ground
+  const { settings, log, database, tasks, drawCover, supervisor, rules } = ground
+  const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = ground
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
@@ -56,7 +57,7 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
   const recommendations = openRecommendations({ database, plugins, tasks, log })
   const repositories = openRepositories({
-    ...{ database, log, serverVersion: VERSION, install: plugins.install },
+    ...{ database, log, serverVersion: VERSION, install: plugins.install, local: egress.local },
     download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
     onRevoked: () => plugins.applyRevocations(),
   })

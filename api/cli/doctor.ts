@@ -132,6 +132,14 @@ export async function checkLibraryFolder(folder: string): Promise<Finding> {
   }
 }
 
+/** Nothing to see where it is off, as it is unless somebody develops plugins. */
+function checkLocal({ settings }: CommandInput): Finding[] {
+  const { allowLocal } = settings.plugins
+  if (allowLocal.length === 0) return []
+  const todo = 'That is for development; leave --plugin-allow-local out on a server that others use.'
+  return [note('Plugins', `may reach ${allowLocal.join(', ')} on this machine or in its network`, todo)]
+}
+
 async function checkPrograms({ settings }: CommandInput): Promise<Finding[]> {
   if (settings.databaseUrl !== null) return []
   try {
@@ -216,6 +224,7 @@ export const doctor: Command = {
       checkMachine(input),
       ...(await checkDataFolder(input)),
       ...(await checkPrograms(input)),
+      ...checkLocal(input),
       await checkPort(input),
     ]
     // The database is made in the data folder: pointless when that cannot be.

@@ -38,7 +38,7 @@ async function withRepositories(
       import('#plugins/repository/repositories.ts'),
     ])
     const supervisor = openSupervisor({ log, spare: false })
-    const egress = openEgress(way)
+    const egress = openEgress(way, new Set(settings.plugins.allowLocal))
     const host = openPluginHost({
       database,
       supervisor,
@@ -47,7 +47,13 @@ async function withRepositories(
       secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(opened.settings),
     })
     const repositories = openRepositories({
-      ...{ database, log, download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }), serverVersion: VERSION },
+      ...{
+        database,
+        log,
+        download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
+        serverVersion: VERSION,
+        local: egress.local,
+      },
       install: host.install,
       onRevoked: () => host.applyRevocations(),
     })

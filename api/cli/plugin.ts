@@ -25,7 +25,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
     const host = openPluginHost({
       database: opened.database,
       supervisor,
-      egress: openEgress(),
+      egress: openEgress(undefined, new Set(settings.plugins.allowLocal)),
       log,
       secrets: await credentialKeys(settings),
     })

@@ -85,6 +85,12 @@ async function run(input: CommandInput): Promise<number> {
       throw new CommandProblem(describeListenFailure(cause, settings), { cause })
     })
     log.info({}, `Listening on ${url}`)
+    const { allowLocal } = settings.plugins
+    if (allowLocal.length > 0)
+      log.warn(
+        { allowLocal },
+        `For development, plugins may reach ${allowLocal.join(', ')} (plugins.allowLocal); leave that out on a server that others use`,
+      )
     closers.push({ what: 'clearing of covers', close: clearInBackground(services) })
     await composition.start()
     await scanAll(services)

@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { LOCAL_PLACE_ABOUT, readLocalPlace } from '#core/setting/local-places.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import { absolutePath, type Setting, type SettingKind } from '#core/setting/setting-table.ts'
 
@@ -12,9 +13,9 @@ export interface Given {
 }
 
 /** Kinds that take several values. */
-export const isList = ({ type }: SettingKind): boolean => type === 'folders' || type === 'addresses' || type === 'origins'
+export const isList = ({ type }: SettingKind): boolean => Object.hasOwn(LISTS, type)
 
-/** A list in an environment variable: folders by colons as in PATH, addresses and origins by commas. */
+/** A list in an environment variable: folders by colons as in PATH, all others by commas. */
 export function splitList(setting: Setting, text: string): string | string[] {
   if (!isList(setting.kind)) return text
   return text
@@ -26,6 +27,7 @@ export function splitList(setting: Setting, text: string): string | string[] {
 const LISTS = {
   folders: { what: 'paths of folders', isGood: () => true },
   addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', isGood: isAddress },
+  places: { what: LOCAL_PLACE_ABOUT, isGood: (text: string) => readLocalPlace(text) !== null },
   origins: { what: 'origins like https://reader.example.org (no path, no / at the end), or *', isGood: isOrigin },
 }
 
@@ -48,13 +50,16 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
         : { mistake: `must be the path of a folder, not ${shown}.` }
     case 'folders':
     case 'addresses':
-    case 'origins': {
+    case 'origins':
+    case 'places': {
       const list: unknown[] = Array.isArray(value) ? value : [value]
       const { isGood, what } = LISTS[kind.type]
       const bad = list.find((each) => typeof each !== 'string' || each === '' || !isGood(each))
       if (bad !== undefined) return { mistake: `must be ${what}, not ${JSON.stringify(bad)}.` }
       const texts = list as string[]
-      return { value: [...new Set(kind.type === 'folders' ? texts.map((each) => absolutePath(each, given.from)) : texts)] }
+      const read = { folders: (each: string) => absolutePath(each, given.from), places: (each: string) => readLocalPlace(each) as string }
+      const each = kind.type === 'folders' || kind.type === 'places' ? read[kind.type] : (one: string) => one
+      return { value: [...new Set(texts.map(each))] }
     }
     case 'integer': {
       const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value

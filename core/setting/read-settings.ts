@@ -211,6 +211,10 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
   if (tokenKey !== undefined && Buffer.byteLength(tokenKey) < 32) mistakes.push('CARREL_TOKEN_KEY must have at least 32 bytes.')
   const secretKeys = (get<string | undefined>('plugins.secretKey') ?? '').split(/\s+/).filter((key) => key !== '')
   if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) mistakes.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
+  const allowLocal = get<readonly string[] | undefined>('plugins.allowLocal') ?? []
+  for (const place of allowLocal)
+    if (isOwnPlace(place, { host: get('host'), port: get('port') }))
+      mistakes.push(`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`)
   const databaseUrl = get<string | undefined>('databaseUrl')
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
     mistakes.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
@@ -246,9 +250,17 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
       enabled: get('plugins.enabled'),
       isolation: get<string>('plugins.isolation') as Settings['plugins']['isolation'],
       hardened: get('plugins.hardened'),
+      allowLocal,
       secretKeys,
     },
   }
+}
+
+/** As far as it can be told before it listens. */
+function isOwnPlace(place: string, { host, port }: { host: string; port: number }): boolean {
+  const at = place.lastIndexOf(':')
+  const named = place.slice(0, at).replace(/^\[|\]$/g, '')
+  return place.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
 }
 
 function freeze<T>(value: T): T {

@@ -9,6 +9,7 @@ export type SettingKind =
   | { type: 'folders' }
   | { type: 'addresses' }
   | { type: 'origins' }
+  | { type: 'places' }
   | { type: 'integer'; min: number; max: number }
   | { type: 'choice'; choices: readonly string[] }
   | { type: 'boolean' }
@@ -286,6 +287,15 @@ export const SETTINGS = [
     kind: { type: 'boolean' },
     fallback: false,
     about: 'Runs plugins without just-in-time compilation: up to ten times slower, with less to attack.',
+  },
+  {
+    key: 'plugins.allowLocal',
+    flag: 'plugin-allow-local',
+    env: 'CARREL_PLUGIN_ALLOW_LOCAL',
+    kind: { type: 'places' },
+    fallback: [],
+    about:
+      'For development: HOST:PORT of a service on this machine or in its network, such as localhost:8600, that plugins whose configuration names it may ask, and that a repository may be at. Repeatable; in the environment separated by commas. None unless said.',
   },
   {
     key: 'plugins.secretKey',

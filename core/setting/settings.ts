@@ -49,6 +49,8 @@ export interface Settings {
     isolation: 'strict' | 'grouped'
     /** Without V8's compilers: slower, and less to attack. */
     hardened: boolean
+    /** For development: places on this machine or in its network that plugins and repositories may be at; see local-places.ts. */
+    allowLocal: readonly string[]
     /**
      * What credentials are encrypted with, at least 32 bytes: the first encrypts, the others are older ones that still decrypt; empty = made at
      * first start and kept in the data folder with mode 0600.

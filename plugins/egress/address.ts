@@ -55,6 +55,12 @@ export function isGrantableAddress(address: string): boolean {
   return parsed !== null && (isPublic(parsed) || HOUSE_RANGES.has(parsed.range()))
 }
 
+/** This machine too: only where the person who runs the server has named the very place. Never what tells machines their secrets. */
+export function isLocalAddress(address: string): boolean {
+  const parsed = parseAddress(address)
+  return parsed !== null && (parsed.range() === 'loopback' || HOUSE_RANGES.has(parsed.range()))
+}
+
 type Interfaces = Record<string, readonly { address: string }[] | undefined>
 
 /** A server would otherwise be reachable from within, and with it its database and whatever else listens beside it. */

@@ -2,11 +2,13 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isGrantableAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/egress/address.ts'
+import { type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/setting/local-places.ts'
+import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/egress/address.ts'
 import { headersOf, readBody, retryAfterMs } from '#plugins/egress/answer.ts'
 import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/egress/cache.ts'
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/egress/credential.ts'
 import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/egress/request.ts'
+import { isAllowedLocal, localRule } from '#plugins/egress/rules.ts'
 import { type HostRates, openCallerSlots, openHostTurns } from '#plugins/egress/turns.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 
@@ -50,6 +52,8 @@ export interface EgressWay {
 }
 
 export interface Egress {
+  /** Places on this machine or in its network that requests may go to where a rule says so; none unless there. */
+  readonly local?: LocalServices
   /** @throws GuestError whose `own` is permission, invalid_argument, rate_limited, timeout, too_large, upstream or closed */
   fetch(given: unknown, policy: EgressPolicy, signal: AbortSignal): Promise<EgressResponse>
 }
@@ -63,6 +67,8 @@ export interface Download {
   accept: string
   bytesMax: number
   deadlineMs: number
+  /** Whether it may lie at a place of {@link Egress.local}; not unless said. */
+  mayBeLocal?: boolean
 }
 
 export interface Downloads {
@@ -122,10 +128,23 @@ interface Arrival {
   keepSeconds: number
 }
 
-export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
+/** Of this machine alone, whatever name servers and files say of it. */
+const LOOPBACK = ['127.0.0.1', '::1']
+
+/** @param local places that are let through beside the public internet, where a rule names them as well */
+export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): Egress & Downloads {
   const turns = openHostTurns()
   const slots = openCallerSlots()
   const cache = openResponseCache()
+
+  /** Nobody is asked where a name leads: it is this machine, or it is an address. */
+  function findLocal(host: string, url: URL): string[] {
+    const addresses = host === 'localhost' ? LOOPBACK : [host]
+    // Whatever the rule says.
+    if (!local.has(placeOf(url)) || !addresses.every(isLocalAddress))
+      refuse('permission', `${placeOf(url)} is no place that this server lets through for development.`)
+    return addresses
+  }
 
   async function findAddresses(host: string, isPrivate: boolean, signal: AbortSignal): Promise<string[]> {
     const addresses =
@@ -148,12 +167,12 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
   /** Sends one request; `read` is given the answer while the host counts it as under way. */
   async function ask<Value>(hop: Hop, journey: Journey, read: (response: IncomingMessage) => Promise<Value>): Promise<Value> {
     const { caller, credential, deadline, signal } = journey
-    const { host, group, isPrivate } = checkAddress(hop, journey.rules)
+    const { host, group, isPrivate, isLocal } = checkAddress(hop, journey.rules)
     const leaves: (() => void)[] = []
     try {
       if (group !== undefined) leaves.push(await turns.take({ host: group, caller, deadline, signal }))
       leaves.push(await turns.take({ host, caller, deadline, signal }))
-      const addresses = await findAddresses(host, isPrivate, signal)
+      const addresses = isLocal ? findLocal(host, hop.url) : await findAddresses(host, isPrivate, signal)
       const sent = credential && isFor(credential, hop) ? withCredential(hop, credential) : hop
       const headers: Record<string, string> = { ...sent.headers, 'user-agent': journey.userAgent, 'accept-encoding': journey.encodings }
       if (sent.body !== undefined) headers['content-length'] = String(Buffer.byteLength(sent.body))
@@ -270,6 +289,8 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
   }
 
   return {
+    local,
+
     async fetch(given, policy, outer) {
       const { hop, timeoutMs } = readRequest(given)
       const { caller, rules, userAgent, credential, rates, cacheSeconds = 0, cacheScope: scope } = policy
@@ -301,11 +322,12 @@ export function openEgress(way: EgressWay = OUTSIDE): Egress & Downloads {
       return response
     },
 
-    async download({ url: address, caller, userAgent, accept, bytesMax, deadlineMs }, outer) {
+    async download({ url: address, caller, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false }, outer) {
       const { hop } = readRequest({ url: address, headers: { accept } })
-      checkAddress(hop, 'public')
+      const rules: EgressRules = mayBeLocal && isAllowedLocal(hop.url, local) ? [localRule(hop.url, ['GET'])] : 'public'
+      checkAddress(hop, rules)
       // Pictures are packed already.
-      const how = { caller, rules: 'public', userAgent, credential: undefined, encodings: 'identity', bytesMax, deadlineMs } as const
+      const how = { caller, rules, userAgent, credential: undefined, encodings: 'identity', bytesMax, deadlineMs } as const
       const { status, url, bytes } = await travel(hop, how, outer)
       return { status, url, bytes }
     },

@@ -13,6 +13,8 @@ export interface EgressRule {
    * port, and lie at an address of the house; by nothing else, and never where a redirect of another host leads there.
    */
   private?: boolean | undefined
+  /** Whether that `origin` is a place which the person who runs the server has named for development; see local-places.ts. */
+  local?: boolean | undefined
 }
 
 /** What a request may be sent to: what was granted, or for the server's own errands whatever is public. */
@@ -25,6 +27,7 @@ export interface Destination {
   /** All names that the same rule covers, as one host of that rate: whoever may ask many names would otherwise have as many rates. */
   group: string | undefined
   isPrivate: boolean
+  isLocal: boolean
 }
 
 /** One request, and each that a redirect makes of it. */
@@ -116,19 +119,19 @@ export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules):
     // Whoever is asked does not choose what is asked of the house.
     if (strayed) no('is a host of the house, where redirects of others do not lead')
     checkMethod(granted)
-    return { host, group: undefined, isPrivate: true }
+    return { host, group: undefined, isPrivate: true, isLocal: granted.some(({ local }) => local === true) }
   }
   if (protocol !== 'https:') no('is not https')
   if (url.port !== '') no('names a port')
   if (net.isIP(host) !== 0) no('is an address and no name')
   // The same host by another name, which would have a rate of its own.
   if (host.endsWith('.')) no('ends in a dot')
-  if (rules === 'public') return { host, group: `*.${getDomain(host) ?? host}`, isPrivate: false }
+  if (rules === 'public') return { host, group: `*.${getDomain(host) ?? host}`, isPrivate: false, isLocal: false }
   const forHost = rules.filter((rule) => rule.private !== true && covers(rule.host, host))
   if (forHost.length === 0) no('is no host that this plugin may talk to')
   checkMethod(forHost)
   const forMethod = forHost.filter(({ methods }) => methods.includes(method))
-  return { host, group: forMethod.some((rule) => rule.host === host) ? undefined : forMethod[0]?.host, isPrivate: false }
+  return { host, group: forMethod.some((rule) => rule.host === host) ? undefined : forMethod[0]?.host, isPrivate: false, isLocal: false }
 }
 
 const isOrigin = ({ protocol, origin }: URL, wanted: string | undefined): boolean =>

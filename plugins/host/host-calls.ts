@@ -79,7 +79,7 @@ export function openHostCalls(parts: {
       try {
         const policy = {
           ...{ caller: key, credential, cacheScope: scopeOf(caller) },
-          rules: [...granted.network, ...configuredRules(caller)],
+          rules: [...granted.network, ...configuredRules(caller, egress.local)],
           userAgent: `Carrel (plugin ${key} ${version})`,
           rates: caller.http?.rateLimit,
           cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
@@ -178,9 +178,9 @@ type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
 const scopeOf = ({ pluginId, userId }: HostCaller): string => `${pluginId}/${userId ?? ''}`
 
 /** Hosts that an administrator has entered; what is none was refused when it was saved. */
-function configuredRules({ granted, config, privateHosts }: HostCaller): EgressRule[] {
+function configuredRules({ granted, config, privateHosts }: HostCaller, local: Egress['local']): EgressRule[] {
   return granted.networkFromConfig.flatMap((key) => {
-    const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts })
+    const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts, local })
     return 'rule' in ruled ? [ruled.rule] : []
   })
 }

@@ -117,7 +117,7 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       if (config !== undefined) {
         const read = readConfig(manifest.config, config)
         for (const key of manifest.permissions?.networkFromConfig ?? []) {
-          const ruled = ruleOfAddress(read[key], { isPrivate: privateHosts ?? before.privateHosts })
+          const ruled = ruleOfAddress(read[key], { isPrivate: privateHosts ?? before.privateHosts, local: parts.egress.local })
           if (read[key] !== undefined && 'mistake' in ruled)
             refuse('invalid_value', `config/${key}: ${ruled.mistake}`, { details: [{ path: `/config/${key}`, message: ruled.mistake }] })
         }

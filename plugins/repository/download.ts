@@ -1,5 +1,7 @@
 import { refuse } from '#core/errors.ts'
+import { NO_LOCAL_SERVICES } from '#core/setting/local-places.ts'
 import type { Downloads, Egress } from '#plugins/egress/egress.ts'
+import { isAllowedLocal, localRule } from '#plugins/egress/rules.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 
 /**
@@ -13,6 +15,8 @@ export type Download = (
     bytesMax: number
     /** Whether redirects may lead to other hosts: only where it is known what the file must be. */
     toOtherHosts: boolean
+    /** Whether it lies where the repository itself does: at a place that is let through for development, where that is one. */
+    isAtHome: boolean
     signal: AbortSignal
   },
 ) => Promise<Buffer>
@@ -28,19 +32,25 @@ export function openDownload(
   egress: Egress & Downloads,
   { userAgent, deadlinesMs = DEADLINES_MS }: { userAgent: string; deadlinesMs?: { index: number; package: number } },
 ): Download {
+  const { local = NO_LOCAL_SERVICES } = egress
+
   async function fetchOnHost(url: URL, signal: AbortSignal): Promise<{ status: number; bytes: Buffer }> {
-    const policy = { caller: callerOf(url), rules: [{ host: url.hostname, methods: ['GET'] }], userAgent }
+    const rule = isAllowedLocal(url, local) ? localRule(url, ['GET']) : { host: url.hostname, methods: ['GET'] }
+    const policy = { caller: callerOf(url), rules: [rule], userAgent }
     const { status, body } = await egress.fetch({ url: url.href, timeoutMs: deadlinesMs.index }, policy, signal)
     // The same bytes, for it is UTF-8; where it is not, the signature over them does not hold.
     return { status, bytes: Buffer.from(body) }
   }
 
-  const fetchAnywhere = (url: URL, bytesMax: number, signal: AbortSignal) =>
-    egress.download({ url: url.href, caller: callerOf(url), userAgent, accept: '*/*', bytesMax, deadlineMs: deadlinesMs.package }, signal)
+  const fetchAnywhere = (url: URL, bytesMax: number, mayBeLocal: boolean, signal: AbortSignal) =>
+    egress.download(
+      { url: url.href, caller: callerOf(url), userAgent, accept: '*/*', bytesMax, deadlineMs: deadlinesMs.package, mayBeLocal },
+      signal,
+    )
 
-  return async (url, { bytesMax, toOtherHosts, signal }) => {
+  return async (url, { bytesMax, toOtherHosts, isAtHome, signal }) => {
     try {
-      const { status, bytes } = toOtherHosts ? await fetchAnywhere(url, bytesMax, signal) : await fetchOnHost(url, signal)
+      const { status, bytes } = toOtherHosts ? await fetchAnywhere(url, bytesMax, isAtHome, signal) : await fetchOnHost(url, signal)
       if (status !== 200) refuse('unavailable', `${url.href} answers ${status}.`)
       if (bytes.length > bytesMax) refuse('unavailable', `${url.href} has more than ${bytesMax} bytes.`)
       return bytes

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/errors.ts'
+import { isLocalHost } from '#core/setting/local-places.ts'
 import { Manifest } from '#plugins/manifest/manifest.ts'
 import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
 import { publicKeyText, readBase64, readPublicKey } from '#plugins/package/plugin-package.ts'
@@ -92,7 +93,7 @@ export const RepositoryIndex = Type.Object({
   schema: Type.Literal(1),
   name: Name,
   /** Of the folder, with a slash at its end: the index of one repository is none for another with the same key. */
-  url: Type.String({ pattern: '^https://[!-~]{1,2000}/$', maxLength: 2_009 }),
+  url: Type.String({ pattern: '^https?://[!-~]{1,2000}/$', maxLength: 2_009 }),
   /** Rises with every change; a server that has seen a higher one believes no lower. */
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   issuedAt: Instant,
@@ -194,6 +195,9 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
   if (ends <= now.getTime())
     wrong(`${INDEX_NAME} expired at ${expires}: its publisher has to issue a new one, or somebody withholds the newest.`)
   if (!URL.canParse(url) || new URL(url).href !== url) wrong(`${INDEX_NAME} at /url: write it as browsers do.`)
+  // Whether a server goes there is for its own settings to say.
+  const isLocal = isLocalHost(new URL(url).hostname)
+  if (!isLocal && !url.startsWith('https:')) wrong(`${INDEX_NAME} at /url: a repository lies at an https address.`)
   // Nearly all versions of an index name the same few.
   const ranges = new Map<string, boolean>()
   const isRange = (text: string): boolean => {
@@ -213,7 +217,9 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
       readInstant(one.releasedAt)
       for (const range of [one.pluginApi, one.server ?? '*'])
         if (!isRange(range)) wrong(`${INDEX_NAME}: "${shown(range)}" of ${name} is no range of versions.`)
-      if (URL.parse(one.url, url)?.protocol !== 'https:') wrong(`${INDEX_NAME}: "${shown(one.url)}" of ${name} is no https address.`)
+      const at = URL.parse(one.url, url)
+      if (at?.protocol !== 'https:' && !(isLocal && at?.origin === new URL(url).origin))
+        wrong(`${INDEX_NAME}: "${shown(one.url)}" of ${name} is no https address.`)
     }
   }
   const times = new Map<string, number>()

@@ -17,6 +17,7 @@ import {
   recordRepositoryError,
   setRepositoryEnabled,
 } from '#core/plugin/plugin-repository-store.ts'
+import type { LocalServices } from '#core/setting/local-places.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { readPackageBeside } from '#plugins/package/package-reader.ts'
 import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repository/available.ts'
@@ -109,13 +110,15 @@ export function openRepositories(parts: {
   database: Knex
   log: Log
   download: Download
+  /** Places that a repository may be at beside the public internet; none unless given. */
+  local?: LocalServices | undefined
   /** Of this server, which plugins may ask for. */
   serverVersion: string
   install: Install
   onRevoked: (revoked: RevokedVersion[]) => unknown
   timing?: { firstMs: number; everyMs: number }
 }): Repositories {
-  const { database, log, download, serverVersion, install, onRevoked, timing = TIMING } = parts
+  const { database, log, download, local, serverVersion, install, onRevoked, timing = TIMING } = parts
   const ended = new AbortController()
   /** One at a time for each repository; whoever comes later waits for the same. */
   const refreshing = new Map<string, Promise<Repository>>()
@@ -127,7 +130,7 @@ export function openRepositories(parts: {
 
   /** @param publicKey of whoever must have signed it; null where nobody is known yet */
   async function fetchIndex(folder: string, publicKey: string | null): Promise<ReadIndex> {
-    const from = { toOtherHosts: false, signal: ended.signal }
+    const from = { toOtherHosts: false, isAtHome: true, signal: ended.signal }
     const bytes = await download(new URL(INDEX_NAME, folder), { ...from, bytesMax: INDEX_BYTES_MAX })
     const signature = await download(new URL(SIGNATURE_NAME, folder), { ...from, bytesMax: SIGNATURE_BYTES_MAX })
     const index = await readIndexBeside({ bytes, signature, publicKey }, ended.signal)
@@ -223,13 +226,13 @@ export function openRepositories(parts: {
     get,
 
     async look(url) {
-      const folder = folderOf(url)
+      const folder = folderOf(url, local)
       const { name, publicKey, plugins } = await fetchIndex(folder, null)
       return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }
     },
 
     async add({ url, publicKey }) {
-      const folder = folderOf(url)
+      const folder = folderOf(url, local)
       const index = await fetchIndex(folder, publicKey)
       const { id, isNews } = await database.transaction(async (trx) => {
         const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
@@ -264,7 +267,10 @@ export function openRepositories(parts: {
       const { size, sha256 } = chosen
       const name = `${pluginId} ${chosen.version}`
       const from = new URL(chosen.url, repository.url)
-      const bytes = await download(from, { bytesMax: size, toOtherHosts: true, signal: ended.signal })
+      const bytes = await download(from, {
+        ...{ bytesMax: size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },
+        signal: ended.signal,
+      })
       if (bytes.length !== size)
         refuse('conflict', `The package of ${name} has ${bytes.length} bytes and not ${size}, as the index says: it is not installed.`)
       if (createHash('sha256').update(bytes).digest('hex') !== sha256)

@@ -201,7 +201,17 @@ t.test('on a database of one’s own', async (t) => {
   })
   t.same(await database('users').pluck('username'), ['eve'])
   t.match(await runCommand(['doctor', '--data-dir', data], { env }), { code: 0, output: /PostgreSQL 18.*of the running server/ })
+  t.notMatch(server.output() + (await runCommand(['doctor', '--data-dir', data], { env })).output, /plugins may reach|Plugins: may/i)
   await stopCarrel(t, server, data)
+
+  const allowing = ['--plugin-allow-local', 'localhost:8600']
+  const developing = await startCarrel(t, data, allowing, { env })
+  t.match(developing.output(), /WARN.*plugins may reach localhost:8600 \(plugins\.allowLocal\)/i)
+  t.match(await runCommand(['doctor', '--data-dir', data, ...allowing], { env }), {
+    code: 0,
+    output: /note +Plugins: may reach localhost:8600 on this machine[^\n]*\n +That is for development/,
+  })
+  await stopCarrel(t, developing, data)
 
   const wrong = { DATABASE_URL: url.replace('/test_', '/absent_') }
   t.match(await runCommand(['--data-dir', data, '--port', '0'], { env: wrong }), {

@@ -33,7 +33,10 @@ async function openKept(t: Test) {
     const tell = (level: string) => (_fields: object, message: string) => void told.push(`${level}: ${message}`)
     const log = { ...silentLog, info: tell('info'), warn: tell('warn'), error: tell('error') }
     const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-    const settings = testSettings({ dataFolder: t.testdir(), plugins: { enabled, isolation: 'strict', hardened: false, secretKeys } })
+    const settings = testSettings({
+      dataFolder: t.testdir(),
+      plugins: { enabled, isolation: 'strict', hardened: false, allowLocal: [], secretKeys },
+    })
     const opened = await openPlugins({
       ...{ settings, log, database, tasks, supervisor: findSupervisor('grouped'), rules: findRules() },
       drawCover: async () => ({ refused: 'kind' }),

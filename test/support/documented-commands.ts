@@ -31,7 +31,7 @@ function read(text: string): unknown {
 export async function openDocumentedServer(t: Test, page: string, files: Files = {}) {
   const folder = t.testdir()
   const dataFolder = await makeDataFolder(path.join(folder, 'data'))
-  const plugins = { enabled: true, isolation: 'strict', hardened: false, secretKeys: [] } as const
+  const plugins = { enabled: true, isolation: 'strict', hardened: false, allowLocal: [], secretKeys: [] } as const
   const server = await openTestServer(t, { settings: { dataFolder, plugins } })
   const { database, services, adminToken } = server
   // The file with the key is there as soon as a server has been started.

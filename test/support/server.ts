@@ -44,6 +44,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
       enabled: true,
       isolation: 'strict',
       hardened: false,
+      allowLocal: [],
       secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')],
     },
     ...change,

@@ -85,10 +85,11 @@ t.test('every command of the page for administrators does what the page says', a
     readSettings({ argv: called.words, env: called.key ? { CARREL_SECRET_KEY: called.key } : {}, cwd: folder })
   const called = { words: [] }
   const [grouped, hardened] = (await type('Processes', {}, [called, called])) as { words: string[] }[]
+  const [local] = (await type('A service on your own machine', {}, [called])) as { words: string[] }[]
   const [safe] = (await type('Safe mode', {}, [called])) as { words: string[] }[]
   t.match(
-    [grouped, hardened, safe].map((one) => one && settingsOf(one).plugins),
-    [{ isolation: 'grouped' }, { hardened: true }, { enabled: false }],
+    [grouped, hardened, safe, local].map((one) => one && settingsOf(one).plugins),
+    [{ isolation: 'grouped' }, { hardened: true }, { enabled: false }, { allowLocal: ['localhost:8600'] }],
   )
 
   await services.plugins.install(two, { userId: null })

@@ -1,4 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import t from 'tap'
@@ -9,7 +11,7 @@ import { silentLog } from '#core/log.ts'
 import { fingerprintOf } from '#plugins/repository/index-file.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { both, INDEX, key, one, publicKey, two } from '#test/support/plugin-repositories.ts'
-import { type Files, filesOf, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
+import { type Files, filesOf, indexOf, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { testSettings } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
@@ -67,4 +69,56 @@ t.test('repositories from the command line', async (t) => {
   files[INDEX] = index
   t.match(await run(`remove ${REPOSITORY_URL}`), { code: 0, output: /is taken away/ })
   await t.rejects(run(`remove ${REPOSITORY_URL}`), refused(/There is no plugin repository/))
+})
+
+t.test('a repository on this machine is taken where its place is named, and nowhere else', async (t) => {
+  const { url } = await openTestDatabase(t)
+  const dataFolder = await mkdtemp(path.join(os.tmpdir(), 'carrel-repository-test-'))
+  t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
+  const served: Record<string, Buffer> = {}
+  const asked: string[] = []
+  const server = http.createServer((request, response) => {
+    asked.push(request.url ?? '')
+    const file = served[request.url ?? '']
+    // Not writeHead: the server in this process has changed what that answers.
+    response.statusCode = file === undefined ? 404 : 200
+    response.end(file)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const folder = `http://localhost:${port}/carrel/`
+  const { plugins } = JSON.parse(filesOf(both, key)[INDEX]?.toString() ?? '') as { plugins: [] }
+  Object.assign(served, filesOf(indexOf({ url: folder, plugins }), key, { '1.0.0': one, '1.1.0': two }))
+  const run = async (line: string, allowLocal: string[], flags: Record<string, string> = {}) => {
+    const [verb, ...words] = line.split(' ')
+    const command = pluginRepositoryCommands().find(({ name }) => name === `plugin repository ${verb}`)
+    const said: string[] = []
+    const settings = testSettings({ dataFolder, databaseUrl: url })
+    const code = await command?.run({
+      settings: { ...settings, plugins: { ...settings.plugins, allowLocal } },
+      words,
+      flag: (name) => flags[name],
+      env: {},
+      cwd: dataFolder,
+      out: openTerminal({ write: (text) => said.push(text) }),
+      log: silentLog,
+      stop: new AbortController().signal,
+    })
+    return { code, output: said.join('') }
+  }
+  for (const allowLocal of [[], [`127.0.0.1:${port}`], ['localhost:1']])
+    await t.rejects(run(`add ${folder}`, allowLocal), { message: /is not https/ }, allowLocal.join())
+  t.same(asked, [])
+  const local = [`localhost:${port}`]
+  t.match(await run(`add ${folder}`, local, { key: publicKey }), { code: 0, output: /Added Plugins of example\.org/ })
+  t.match(await run(`install ${folder} org.example.echo`, local, { yes: 'true' }), { code: 0, output: /Echo 1\.1\.0[\s\S]*it runs/ })
+  await t.rejects(run(`refresh ${folder}`, []), { message: /another host|not public|no host/ }, 'once the setting is gone, so is the way')
+  // What it names elsewhere on this machine is nobody's to fetch.
+  const elsewhere = JSON.parse(JSON.stringify(plugins).replaceAll('packages/', `http://localhost:${port + 1}/`)) as []
+  t.throws(() => filesOf(indexOf({ url: folder, plugins: elsewhere, sequence: 2 }), key), { message: /is no https address/ })
+  t.throws(() => filesOf(indexOf({ url: 'http://plugins.example.org/' }), key), { message: /lies at an https address/ })
 })

@@ -85,11 +85,14 @@ export interface CallReport<Answer> extends CallTrace {
 
 /**
  * What a call rejects with. The code is that of a `PluginError`, or what the sandbox says: `thrown` (any other error), `cpu`, `timeout`, `memory`,
- * `crash`, `invalid_result`, `not_implemented`, `load`; or `unmatched` when a request matched no fixture, whatever the plugin made of that.
+ * `crash`, `invalid_result`, `not_implemented`, `load`; `unmatched` when a request matched no fixture, whatever the plugin made of that; or `unhandled`
+ * when the call went well but a promise was rejected while nothing waited for it.
  */
 export interface CallFailure extends Error {
   readonly code: string
   readonly trace: CallTrace
+  /** Where in your sources it arose, such as `src/main.ts:12:9`; null where nobody knows. */
+  readonly source: string | null
 }
 
 export interface TestedPlugin {

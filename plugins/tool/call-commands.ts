@@ -8,25 +8,27 @@ import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, counted, printable, readCount, ToolProblem } from './command.ts'
 import { openReplayEgress } from './host-answers.ts'
-import { type Built, CallProblem, openSession, type PluginSession } from './plugin-session.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
+import { type Built, CallProblem, describeProblem, openSession, type PluginSession } from './plugin-session.ts'
 import { openProject } from './project.ts'
 import { readCall, type SavedCall } from './saved-call.ts'
 
 /** Opens the plugin of a folder for one saved call. */
 async function withCall<Result>(
-  { cwd, folder, words, log }: CommandInput,
+  { cwd, folder, words, log, all }: CommandInput,
   work: (opened: { built: Built; call: SavedCall; session: PluginSession; unmatched: string[] }) => Promise<Result>,
 ): Promise<Result> {
+  const local = readAllowLocal({ all })
   const project = await openProject(folder)
   const call = await readCall(folder, path.resolve(cwd, words[0] as string))
-  const { code } = await bundleProject(project)
-  const built = { manifest: project.manifest, code }
+  const { code, map } = await bundleProject(project)
+  const built = { manifest: project.manifest, code, map }
   const supervisor = openSupervisor({ log, spare: false })
   const unmatched: string[] = []
   try {
     const egress =
       call.fixtures === null
-        ? openEgress()
+        ? openEgress(undefined, local)
         : openReplayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
     const { config, userConfig, library } = call
     const session = openSession(supervisor, built, { egress, config, userConfig, library })
@@ -65,7 +67,10 @@ export const replay: Command = {
   summary: 'makes a saved call again, and shows what came of it',
   about:
     'A call is { "method", "input", "config", "fixtures" }: fixtures is the name of a file in fixtures/, or its content; without it the service itself is asked. The answer is shown as a server would read it.',
-  flags: [{ name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, trace } as JSON.' }],
+  flags: [
+    { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
+    ALLOW_LOCAL,
+  ],
   wordsMin: 1,
   wordsMax: 1,
   run: (input) =>
@@ -79,14 +84,18 @@ export const replay: Command = {
       const hasFailed = outcome instanceof CallProblem
       if (isOn('json')) {
         out.line(
-          JSON.stringify(hasFailed ? { code: outcome.code, message: outcome.message, trace } : { answer: outcome.answer, trace }, null, 2),
+          JSON.stringify(
+            hasFailed ? { code: outcome.code, message: outcome.message, source: outcome.source, trace } : { answer: outcome.answer, trace },
+            null,
+            2,
+          ),
         )
         return hasFailed || unmatched.length > 0 ? 1 : 0
       }
       out.line(out.paint('bold', `${built.manifest.id} ${built.manifest.version}  ${call.method}`))
       for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method))) out.line(printable(line))
       out.line()
-      if (hasFailed) out.line(`${out.paint('red', '✖')} ${outcome.code}: ${printable(outcome.message)}`)
+      if (hasFailed) out.line(`${out.paint('red', '✖')} ${printable(describeProblem(outcome))}`)
       else out.line(printable(JSON.stringify(outcome.answer, null, 2)))
       for (const request of hasFailed ? [] : unmatched) out.line(`${out.paint('red', '✖')} No fixture answers ${printable(request)}`)
       return hasFailed || unmatched.length > 0 ? 1 : 0
@@ -119,7 +128,7 @@ export const bench: Command = {
       const cpu: number[] = []
       for (let turn = 0; turn < calls + WARM_UP && !stop.aborted; turn++) {
         const { trace } = await session.call(call.method, call.input).catch((error: unknown) => {
-          if (error instanceof CallProblem) throw new ToolProblem(`Call ${turn + 1} ended with ${error.code}: ${error.message}`)
+          if (error instanceof CallProblem) throw new ToolProblem(`Call ${turn + 1} ended with ${describeProblem(error)}`)
           throw error
         })
         if (unmatched[0] !== undefined) throw new ToolProblem(`No fixture answers ${unmatched[0]}.`)

@@ -8,7 +8,8 @@ import { permissionsOf } from '#plugins/manifest/permissions.ts'
 import { type Fixtures, openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import { answerOf, openReplayEgress } from './host-answers.ts'
-import { type Built, CallProblem, openSession } from './plugin-session.ts'
+import { ALL_LOCAL_SERVICES } from './local-places.ts'
+import { type Built, CallProblem, describeProblem, openSession } from './plugin-session.ts'
 import type { SavedCall } from './saved-call.ts'
 import type { Outcome } from './test-files.ts'
 
@@ -63,7 +64,7 @@ export async function runConformance(
         const reason = await run()
         outcome = { state: reason === null ? 'passed' : 'skipped', message: reason }
       } catch (error) {
-        outcome = { state: 'failed', message: error instanceof CallProblem ? `${error.code}: ${error.message}` : (error as Error).message }
+        outcome = { state: 'failed', message: error instanceof CallProblem ? describeProblem(error) : (error as Error).message }
       }
       onOutcome({ group: method, name, ...outcome, wallMs: performance.now() - at })
     }
@@ -97,7 +98,7 @@ function checksOf(method: string, built: Built, supervisor: Supervisor, calls: r
     } catch (error) {
       if (!(error instanceof CallProblem)) throw error
       const isSlow = error.code === 'timeout' && error.trace.wallMs >= budgetOf(permissionsOf(built.manifest), method).wallMs
-      if (!INNOCENT.has(error.code) || isSlow) throw new Error(`${what} it ended with ${error.code}: ${error.message}`)
+      if (!INNOCENT.has(error.code) || isSlow) throw new Error(`${what} it ended with ${describeProblem(error)}`)
     }
   }
   const needsSample = (run: (known: Fixtures) => Promise<string | null>) => async () =>
@@ -109,6 +110,7 @@ function checksOf(method: string, built: Built, supervisor: Supervisor, calls: r
     async run() {
       let asked = 0
       const egress: Egress = {
+        local: ALL_LOCAL_SERVICES,
         async fetch(given, { rules }) {
           asked += 1
           checkAddress(readRequest(given).hop, rules)
@@ -225,6 +227,7 @@ function nearly(fixtures: Fixtures): Egress {
   const replay = openReplay(fixtures)
   const partOf = (url: string) => URL.parse(url)?.host + (URL.parse(url)?.pathname ?? '')
   return {
+    local: ALL_LOCAL_SERVICES,
     async fetch(given, policy, signal) {
       const { hop } = readRequest(given)
       const near = fixtures.exchanges.find(

@@ -10,6 +10,7 @@ import { openDebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
 import { openDevSession } from './dev-session.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
 import { packProject } from './pack.ts'
 import { openProject, type Project } from './project.ts'
 import { type SideLoad, sideLoad, tryVersion } from './side-load.ts'
@@ -35,6 +36,7 @@ export const dev: Command = {
       repeatable: false,
       about: `Lets a debugger in, such as that of Chrome: breakpoints in your own source. On port ${INSPECT_PORT} unless one follows. While a debugger is there no time limit holds; that of memory does.`,
     },
+    ALLOW_LOCAL,
     {
       name: 'server',
       value: 'url',
@@ -52,10 +54,11 @@ export const dev: Command = {
     const port = readCount(flag('port'), { flag: 'port', unless: 0, min: 1, max: 65_535 })
     const inspectPort = readInspectPort(input)
     const server = readServer(flag('server'), flag('token'))
+    const local = readAllowLocal(input)
     const first = await openProject(folder)
     const relay = inspectPort === null ? null : openDebugRelay()
     const supervisor = openSupervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
-    const session = openDevSession(folder, supervisor, relay)
+    const session = openDevSession(folder, supervisor, { inspector: relay, local })
     const page = await openDevServer(folder, session, port)
     const inspector =
       relay && inspectPort !== null
@@ -70,6 +73,7 @@ export const dev: Command = {
       out.line(`Debugger  ${inspector.devtoolsUrl}`)
       out.line(`          Open it in Chrome, or find it there at chrome://inspect; for others: ${inspector.url}`)
     }
+    if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be asked, where the configuration names it`)
     out.line('Ctrl-C ends it.')
     const builds = openBuilds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, ...bundle }))
     const watching = await watch(first, builds)

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { type LocalServices, NO_LOCAL_SERVICES } from '#core/setting/local-places.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { budgetOf } from '#plugins/host/plugin-program.ts'
 import type { Inspector } from '#plugins/isolate/inspection.ts'
@@ -10,17 +11,17 @@ import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { ToolProblem } from './command.ts'
-import { debugProgram, type MappedBuild } from './debug-program.ts'
+import { debugProgram } from './debug-program.ts'
 import { FIXTURES_FOLDER } from './fixture-files.ts'
 import { openReplayEgress } from './host-answers.ts'
-import { CallProblem, openSession, type PluginSession, type SessionOptions } from './plugin-session.ts'
+import { type Built, CallProblem, openSession, type PluginSession, type SessionOptions } from './plugin-session.ts'
 import { readOptional } from './project.ts'
 import { CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
 
 /** What the page of `dev` shows, and what it can ask for. */
 export interface DevSession {
   /** Every good build takes the place of the one before; the storage stays. */
-  use(built: MappedBuild): void
+  use(built: Built): void
   state(): Promise<DevState>
   /** @throws ToolProblem for what is no call */
   call(value: unknown, onLog: (line: CallTrace['log'][number]) => void): Promise<DevAnswer>
@@ -35,16 +36,23 @@ export interface DevState {
 
 export type DevAnswer = { trace: CallTrace; cpuMsMax: number; wallMsMax: number; storage: Record<string, Json> } & (
   | { answer: unknown }
-  | { code: string; message: string }
+  | { code: string; message: string; source: string | null }
 )
 
 /** Names that a page has room for. */
 const NAMES_MAX = 200
 
-/** @param inspector debugs every sandbox from its first line; it stays until the next takes its place, and calls wait for each other */
-export function openDevSession(folder: string, supervisor: Supervisor, inspector: Inspector | null = null): DevSession {
-  const outside = openEgress()
-  let built: MappedBuild | null = null
+/**
+ * @param options.local places of this machine or its network that may be asked
+ * @param options.inspector debugs every sandbox from its first line; it stays until the next takes its place, and calls wait for each other
+ */
+export function openDevSession(
+  folder: string,
+  supervisor: Supervisor,
+  { inspector = null, local = NO_LOCAL_SERVICES }: { inspector?: Inspector | null; local?: LocalServices } = {},
+): DevSession {
+  const outside = openEgress(undefined, local)
+  let built: Built | null = null
   let storage: Record<string, Json> = {}
   /** The sandbox that is debugged, and whatever is done with it, one after the other. */
   let kept: PluginSession | null = null
@@ -56,14 +64,14 @@ export function openDevSession(folder: string, supervisor: Supervisor, inspector
     last = result.catch(() => {})
     return result
   }
-  const open = (running: MappedBuild, options: SessionOptions): PluginSession => {
+  const open = (running: Built, options: SessionOptions): PluginSession => {
     if (inspector === null) return openSession(supervisor, running, options)
     kept?.close()
     kept = openSession(supervisor, running, { ...options, program: debugProgram(folder, running, inspector) })
     return kept
   }
   /** So that its sources are there to set breakpoints in. */
-  const show = async (running: MappedBuild): Promise<void> => {
+  const show = async (running: Built): Promise<void> => {
     // Why it does not start is told to whoever calls it.
     await open(running, { egress: outside })
       .load()
@@ -130,7 +138,7 @@ export function openDevSession(folder: string, supervisor: Supervisor, inspector
         } catch (error) {
           if (!(error instanceof CallProblem)) throw error
           storage = session.storage()
-          return { code: error.code, message: error.message, trace: error.trace, cpuMsMax, wallMsMax, storage }
+          return { code: error.code, message: error.message, source: error.source, trace: error.trace, cpuMsMax, wallMsMax, storage }
         } finally {
           if (inspector === null) session.close()
           // Where the call has ended its sandbox, the debugger gets another one.

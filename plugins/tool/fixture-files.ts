@@ -55,6 +55,7 @@ export function openRecorder(outside: Egress, before: Fixtures | null): Recorder
   const recorder: Recorder = {
     exchanges: kept,
     egress: {
+      ...(outside.local && { local: outside.local }),
       async fetch(given, policy, signal) {
         const { hop } = readRequest(given)
         const { method, url, body } = hop

@@ -7,6 +7,7 @@ import { type HostCaller, openHostCalls, shownEntry } from '#plugins/host/host-c
 import { bodyOf, type Exchange, type FixtureResponse, type Replay } from '../../plugin-sdk/fixtures.ts'
 import type { OpenOptions } from '../../plugin-sdk/testing.ts'
 import type { LibraryEntry as GivenEntry } from '../../plugin-sdk/types.ts'
+import { ALL_LOCAL_SERVICES } from './local-places.ts'
 import type { MemoryStorage } from './memory-storage.ts'
 
 export interface HostParts {
@@ -68,6 +69,7 @@ function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: Ho
 /** Answers from fixtures, under the rules of a server: what it would refuse is refused before anything is looked up. */
 export function openReplayEgress(replay: Replay, onUnmatched: (request: { method: string; url: string }) => void): Egress {
   return {
+    local: ALL_LOCAL_SERVICES,
     async fetch(given, { rules }, signal) {
       const { hop, timeoutMs } = readRequest(given)
       checkAddress(hop, rules)

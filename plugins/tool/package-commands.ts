@@ -86,6 +86,9 @@ export const pack: Command = {
     const file = wanted === undefined ? path.join(folder, `${id}-${version}.plugin`) : path.resolve(cwd, wanted)
     await writePackage(file, bytes)
     printPackage(input, file, bytes)
+    const sizes = [`main.js ${kilobytes(Buffer.byteLength(bundle.code))}`]
+    if (bundle.map !== null) sizes.push(`main.js.map ${kilobytes(Buffer.byteLength(bundle.map))}`)
+    out.line(`  of it   ${sizes.join(', ')}`)
     return 0
   },
 }

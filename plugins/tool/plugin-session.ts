@@ -5,11 +5,12 @@ import type { HostCaller } from '#plugins/host/host-calls.ts'
 import { budgetOf, pluginProgram, SETUP } from '#plugins/host/plugin-program.ts'
 import { readResult } from '#plugins/host/results.ts'
 import type { Budget, Guest, Program } from '#plugins/isolate/guest.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
+import { type CodePlace, GuestError, uncaughtMessage } from '#plugins/isolate/guest-error.ts'
 import { readRecord } from '#plugins/isolate/guest-text.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import { CAPABILITY_METHODS, type Manifest } from '#plugins/manifest/manifest.ts'
 import { permissionsOf } from '#plugins/manifest/permissions.ts'
+import { findSource, readSourceMap } from '#plugins/package/source-map.ts'
 import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import type { CallFailure, CallTrace, OpenOptions } from '../../plugin-sdk/testing.ts'
 import { openHostAnswers } from './host-answers.ts'
@@ -19,6 +20,8 @@ import { openMemoryStorage } from './memory-storage.ts'
 export interface Built {
   manifest: Manifest
   code: string
+  /** Source map of the code, where there is one. */
+  map?: string | null
 }
 
 export interface SessionOptions {
@@ -50,14 +53,20 @@ export interface PluginSession {
 export class CallProblem extends Error implements CallFailure {
   readonly code: string
   readonly trace: CallTrace
+  readonly source: string | null
 
-  constructor(code: string, message: string, trace: CallTrace) {
+  constructor(code: string, message: string, trace: CallTrace, source: string | null = null) {
     super(message)
     this.name = 'CallProblem'
     this.code = code
     this.trace = trace
+    this.source = source
   }
 }
+
+/** Over two lines where it is known where it arose. */
+export const describeProblem = ({ code, message, source }: Pick<CallProblem, 'code' | 'message' | 'source'>): string =>
+  `${code}: ${message}${source === null ? '' : `\n    at ${source}`}`
 
 /** Everything that any manifest can name. */
 export const ALL_METHODS = Object.entries(CAPABILITY_METHODS).flatMap(([capability, methods]) =>
@@ -72,14 +81,19 @@ export const programOf = ({ manifest, code }: Built): Program => pluginProgram({
 
 export function openSession(supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession {
   const { manifest } = built
+  const sourceOf = (places: readonly CodePlace[]) => sourceIn(built, places)
   const granted = permissionsOf(manifest)
   const storage = openMemoryStorage(granted.storageKB, options.storage)
   let guest: Guest | null = null
   let ready: Promise<void> | null = null
+  /** The first of each call. */
+  const uncaught: GuestError[] = []
 
   const run = async (opened: Guest, method: string, input: unknown, trace: CallTrace, budget: Budget): Promise<string> => {
     const callId = randomUUID()
-    const { library = [], auth = 'none', config = {}, userConfig = {} } = options
+    const { library = [], auth = 'none' } = options
+    const config = settle(manifest.config, options.config)
+    const userConfig = settle(manifest.userConfig, options.userConfig)
     const egress = tracing(options.egress, trace)
     const caller: HostCaller = {
       pluginId: manifest.id,
@@ -102,6 +116,7 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
       // Nobody but its author waits here.
       readLarge: async (_kind, body) => readRecord(body)['payload'],
       onSay: (kind, said) => hear(kind, said, trace, options.onLog),
+      onUncaught: (error) => void uncaught.push(error),
     })
     trace.cpuMs += answer.cpuMs
     trace.wallMs += answer.wallMs
@@ -131,6 +146,7 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
     async call(method, input) {
       const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [] }
       const opened = open()
+      uncaught.length = 0
       let at = performance.now()
       try {
         ready ??= start(opened, trace)
@@ -139,20 +155,39 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
         Object.assign(trace, { cpuMs: 0, wallMs: 0 })
         at = performance.now()
         const text = await run(opened, method, input, trace, budgetOf(granted, method))
-        return { answer: readResult(method, text), trace }
+        const answer = readResult(method, text)
+        // No server would keep the answer back for that, but its author is here to mend it.
+        const [stray] = uncaught
+        if (stray) throw new CallProblem('unhandled', uncaughtMessage(stray.message), trace, sourceOf(stray.places))
+        return { answer, trace }
       } catch (error) {
         if (!(error instanceof GuestError)) throw error
         if (trace.wallMs === 0) trace.wallMs = performance.now() - at
         // After these the sandbox is another one, which has to get ready again.
         if (error.code !== 'thrown' && error.code !== 'invalid_result') end()
         else if (trace.cpuMs === 0 && ready !== null) await ready.catch(end)
-        throw new CallProblem(codeOf(error), error.message, trace)
+        const stray = error.places.length === 0 ? uncaught[0] : undefined
+        const message = stray ? `${error.message} Before that: ${uncaughtMessage(stray.message)}` : error.message
+        throw new CallProblem(codeOf(error), message, trace, sourceOf((stray ?? error).places))
       }
     },
     storage: () => storage.content() as Record<string, Json>,
     restart: end,
     close: end,
   }
+}
+
+/** What was given, and the defaults of the manifest for the rest, as a server has it. */
+function settle(schema: Manifest['config'], given: Record<string, unknown> = {}): Record<string, unknown> {
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, { default?: unknown }> }
+  const defaults = Object.entries(properties).filter(([, member]) => member.default !== undefined)
+  return { ...Object.fromEntries(defaults.map(([name, member]) => [name, member.default])), ...given }
+}
+
+/** Where something stands in the sources, by as much of the map as a server would keep. */
+export function sourceIn({ map = null }: Pick<Built, 'map'>, places: readonly CodePlace[]): string | null {
+  const read = map === null ? null : readSourceMap(map)
+  return findSource(read !== null && 'map' in read ? read.map : null, places)
 }
 
 const OWN_CODES: Readonly<Record<ErrorCode, true>> = {
@@ -174,6 +209,7 @@ const codeOf = ({ code, own }: GuestError): string => (code === 'thrown' && own 
 
 /** Notes every request with what came of it. */
 const tracing = (egress: Egress, trace: CallTrace): Egress => ({
+  ...(egress.local && { local: egress.local }),
   async fetch(given, policy, signal) {
     let answer: EgressResponse | null = null
     try {

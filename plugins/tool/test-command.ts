@@ -2,6 +2,7 @@ import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, printable, readCount, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
 import { packProject } from './pack.ts'
 import { openProject } from './project.ts'
 import { listCalls } from './saved-call.ts'
@@ -30,6 +31,7 @@ export const test: Command = {
       repeatable: false,
       about: 'Asks the services themselves, and writes what they answer into fixtures/.',
     },
+    ALLOW_LOCAL,
     { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that computes for longer.' },
     { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance your tests alone.' },
   ],
@@ -37,6 +39,9 @@ export const test: Command = {
   wordsMax: 100,
   async run(input) {
     const { folder, words, flag, isOn, log, out } = input
+    const local = readAllowLocal(input)
+    if (local.size > 0 && !isOn('record'))
+      throw new ToolProblem('--allow-local goes with --record: without that, fixtures answer and no request leaves this machine.')
     const project = await openProject(folder)
     const bundle = await bundleProject(project)
     // What no server would install needs no tests.
@@ -44,12 +49,12 @@ export const test: Command = {
     const cpuMsMax = flag('cpu-ms') === undefined ? null : readCount(flag('cpu-ms'), { flag: 'cpu-ms', unless: 0, max: CPU_MS_MAX })
     const files = await chooseFiles(folder, words)
     const calls = await listCalls(folder)
-    const built = { manifest: project.manifest, code: bundle.code }
+    const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
     const supervisor = openSupervisor({ log, spare: false })
     const outcomes: Outcome[] = []
     const show = printing(input, outcomes)
     try {
-      const tools = openTestingHost({ folder, built, supervisor, isRecording: isOn('record'), cpuMsMax })
+      const tools = openTestingHost({ folder, built, supervisor, isRecording: isOn('record'), local, cpuMsMax })
       await runTestFiles(folder, files, tools, show)
       for (const file of isOn('record') ? await tools.saveRecorded() : []) out.line(`  recorded ${file}`)
       if (flag('conformance') !== 'false') await runConformance({ built, supervisor, calls }, show)

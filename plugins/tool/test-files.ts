@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import * as esbuild from 'esbuild'
 import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
 import { asProblem, otherPackages, theKit } from './bundle.ts'
+import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
 
 /** What came of one test. */
@@ -116,7 +117,10 @@ async function attempt(run: () => Promise<void> | void, folder: string): Promise
 function describe(error: unknown, folder: string): string {
   if (!(error instanceof Error)) return `It threw ${String(error)}.`
   const code = (error as { code?: unknown }).code
-  const said = typeof code === 'string' && !code.startsWith('ERR_') ? `${code}: ${error.message}` : error.message
+  // Of the plugin, before the line of its test.
+  const { source = null } = error as { source?: string | null }
+  const said =
+    typeof code === 'string' && !code.startsWith('ERR_') ? describeProblem({ code, message: error.message, source }) : error.message
   const line = (error.stack ?? '')
     .split('\n')
     .find((one) => /^\s+at /.test(one) && one.includes(`${folder}${path.sep}`) && !one.includes('node_modules'))

@@ -34,6 +34,8 @@ export interface TestingOptions {
   supervisor: Supervisor
   /** Asks the services themselves, and keeps what they answer. */
   isRecording: boolean
+  /** Places of this machine or its network that are asked then. */
+  local: ReadonlySet<string>
   /** A call that computes for longer fails. */
   cpuMsMax: number | null
 }
@@ -45,11 +47,11 @@ interface Opened {
 }
 
 /** What the tests of an author meet as `@carrel/plugin-sdk/testing`. */
-export function openTestingHost({ folder, built, supervisor, isRecording, cpuMsMax }: TestingOptions): TestingTools {
+export function openTestingHost({ folder, built, supervisor, isRecording, local, cpuMsMax }: TestingOptions): TestingTools {
   const tests: NamedTest[] = []
   const opened: Opened[] = []
   const recorders = new Map<string, Recorder>()
-  const outside = isRecording ? openEgress() : null
+  const outside = isRecording ? openEgress(undefined, local) : null
 
   const recorderOf = async (name: string): Promise<Recorder> => {
     const known = recorders.get(name)

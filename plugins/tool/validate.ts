@@ -5,11 +5,12 @@ import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
 import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
 import { listUnknownMembers } from '#plugins/manifest/manifest-members.ts'
+import { readSourceMap } from '#plugins/package/source-map.ts'
 import { type Bundle, bundleProject } from './bundle.ts'
 import { type BundleScan, scanBundle } from './bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
 import { packProject } from './pack.ts'
-import { programOf } from './plugin-session.ts'
+import { type Built, programOf, sourceIn } from './plugin-session.ts'
 import { type Project, readProject } from './project.ts'
 import { INSTEAD, listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
@@ -78,7 +79,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
   }
   findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
   const { findings: ofCode, hasPlugin } = await checkCode(project, bundle, supervisor)
-  findings.push(...ofCode, ...(await checkFunctions(project.manifest, bundle.code, supervisor, hasPlugin)))
+  findings.push(...ofCode, ...(await checkFunctions({ manifest: project.manifest, ...bundle }, supervisor, hasPlugin)))
   findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypes(project)))
   // Whatever else a server would say of the package.
   if (findings.every(({ level }) => level !== 'error')) {
@@ -274,8 +275,9 @@ function checkSecrets({ literals, placeOf }: BundleScan): Finding[] {
 }
 
 /** Starts it once, as a server does when it is installed. */
-async function checkFunctions(manifest: Manifest, code: string, supervisor: Supervisor, hasPlugin: boolean): Promise<Finding[]> {
-  const guest = supervisor.open(programOf({ manifest, code }))
+async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: boolean): Promise<Finding[]> {
+  const { manifest } = built
+  const guest = supervisor.open(programOf(built))
   try {
     const defined = await guest.load()
     if (!hasPlugin) return []
@@ -302,7 +304,9 @@ async function checkFunctions(manifest: Manifest, code: string, supervisor: Supe
     ]
   } catch (error) {
     if (!(error instanceof GuestError)) throw error
-    return [{ level: 'error', check: 'functions', message: `The code does not start: ${error.message}` }]
+    const source = sourceIn(built, error.places)
+    const at = source === null ? '' : `\nat ${source}`
+    return [{ level: 'error', check: 'functions', message: `The code does not start: ${error.message}${at}` }]
   } finally {
     guest.close()
   }
@@ -334,6 +338,8 @@ function isJson(bytes: Buffer): boolean {
 /** A path from the root of a machine, as Unix, Windows and addresses of files spell it. */
 const ABSOLUTE = /^(\/|[A-Za-z]:[\\/]|\\\\|file:)/
 
+const useless = (wrong: string) => `main.js.map cannot be used, for ${wrong}: errors will name lines of main.js.`
+
 function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
   const leak = (message: string): Finding => ({ level: 'error', check: 'source-map', message })
   const findings: Finding[] = []
@@ -346,6 +352,8 @@ function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
   } catch {
     return [...findings, leak('main.js.map is no JSON.')]
   }
+  const read = readSourceMap(map)
+  if ('wrong' in read) findings.push({ level: 'warning', check: 'source-map', message: useless(read.wrong) })
   const paths = [root, ...(Array.isArray(sources) ? sources : [])].filter((one): one is string => typeof one === 'string')
   const [absolute] = paths.filter((one) => ABSOLUTE.test(one))
   if (absolute !== undefined) findings.push(leak(`The source map names a path of your machine, ${absolute}; build it with relative ones.`))

@@ -116,7 +116,7 @@ t.test('a host of the house is asked at exactly the address that was granted', a
   // However the way there was, and back again.
   const strayed = { url: new URL(`${origin}/`), method: 'GET', headers: {}, body: undefined, strayed: true }
   t.throws(() => checkAddress(strayed, rules), { message: /redirects of others do not lead/ })
-  t.same(checkAddress({ ...strayed, strayed: false }, rules), { host: 'nas.lan', group: undefined, isPrivate: true })
+  t.same(checkAddress({ ...strayed, strayed: false }, rules), { host: 'nas.lan', group: undefined, isPrivate: true, isLocal: false })
   t.throws(() => checkAddress({ ...strayed, strayed: false }, 'public'), { message: /is not https/ })
   t.ok(await closed())
 })

@@ -88,7 +88,7 @@ t.test('the largest package there may be costs no more memory than it holds', as
   const files = filesOf({ 'main.js': code, 'main.js.map': Buffer.alloc(8 * MB, 32), 'README.md': Buffer.alloc(256 * 1024, 32), ...locales })
   const bytes = packPlugin(files)
   t.ok(bytes.length < MB, `${bytes.length} bytes`)
-  // In a process of its own, which has not packed them before.
+  // In a process of its own, which has not packed them before. While it is read the source map is 8 MB of text once more.
   const source = `
     import { readPackage } from '#plugins/package/plugin-package.ts'
     const bytes = Buffer.from(process.env.PACKAGE, 'base64')
@@ -103,7 +103,7 @@ t.test('the largest package there may be costs no more memory than it holds', as
   })
   const { length, grown } = JSON.parse(stdout) as { length: number; grown: number }
   t.equal(length, 2 * MB - 2)
-  t.ok(grown > 10 * MB && grown < 25 * MB, `${(grown / MB).toFixed(1)} MB`)
+  t.ok(grown > 10 * MB && grown < 35 * MB, `${(grown / MB).toFixed(1)} MB`)
   for (const name of ['manifest.json', INTEGRITY, SIGNATURE, 'README.md', 'icon.svg', 'main.js', 'locales/en.json'])
     t.throws(
       () => readPackage(changed((files) => files.set(name, Buffer.alloc(10 * MB, '[')))),

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { runCommandLine } from '#plugins/tool/command-line.ts'
+import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
 import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(240_000)
@@ -102,4 +103,13 @@ t.test('nobody else gets anything from the page', async (t) => {
   const form = await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' })
   t.equal(form.status, 400, 'a form of another page')
   t.equal((await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' })).status, 400)
+})
+
+t.test('what fails on the page names the line of the author', async (t) => {
+  const folder = await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })
+  const { ask } = await startDev(t, folder)
+  for (const way of ['throw', 'timer', 'rejection']) {
+    const { answer } = await ask('call', { method: 'metadata.series.search', input: { query: way, limit: 1 } })
+    t.match(answer, { code: way === 'rejection' ? 'unhandled' : 'thrown', source: lineOf(way) }, way)
+  }
 })

@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { silentLog } from '#core/log.ts'
+import { readSettings } from '#core/setting/read-settings.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
+import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { openSupervisor } from '#plugins/isolate/supervisor.ts'
+import { runCommandLine } from '#plugins/tool/command-line.ts'
+import { spawnCarrel } from '#test/support/carrel-process.ts'
+import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { commandsOf, filesOf, placeKit, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+t.setTimeout(240_000)
+
+const README = 'plugin-sdk/README.md'
+const PATIENCE_MS = 60_000
+
+/** A port that nobody has at the moment. */
+async function freePort(): Promise<number> {
+  const server = http.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+t.test('the ten minutes end against a service of one’s own, where every change is there at once', async (t) => {
+  const port = await freePort()
+  // As the README has it, at a port that is free here.
+  const here = (text: string) => text.replaceAll('8600', String(port))
+  const folder = await placeKit(t)
+  const files = await filesOf(README)
+  await writeFiles(
+    folder,
+    [...files].map(([name, text]) => [name, here(text)]),
+  )
+  const commands = (await commandsOf(README, '8. Work against a service of your own')).map(here)
+  const [service = '', start = '', configure = '', dev = ''] = commands
+  t.equal(commands.length, 4)
+
+  const running = spawnCarrel([], { run: service.replace(/^node/, process.execPath).split(' '), cwd: folder })
+  t.teardown(() => running.child.kill())
+  await running.said(new RegExp(`http://localhost:${port}`))
+  const { plugins } = readSettings({ argv: start.replace('npm start -- ', '').split(' '), env: {}, cwd: folder })
+  const supervisor = openSupervisor({ log: silentLog })
+  t.teardown(() => supervisor.close())
+  const egress = openEgress(undefined, new Set(plugins.allowLocal))
+  const server = await openTestServer(t, {
+    services: ({ database }) => ({ plugins: openPluginHost({ database, supervisor, egress, log: silentLog, secrets: SECRETS }) }),
+  })
+  const { json: made } = await server.request<{ key: string }>('POST', '/api/v1/api-keys', {
+    token: server.adminToken,
+    body: { name: 'tutorial', permissions: ['plugins-manage', 'system-admin', 'series-write', 'books-write'] },
+  })
+
+  let said = ''
+  const hear = (text = '') => {
+    said += `${text}\n`
+  }
+  const stop = new AbortController()
+  const given = dev
+    .replace(/^.*\bdev\b/, 'dev')
+    .replace(' -- ', ' ')
+    .replace('$URL', server.url)
+    .replace('$KEY', made.key)
+  const ended = runCommandLine(given.split(' '), {
+    cwd: folder,
+    out: { line: hear, paint: (_style, text) => text },
+    complain: hear,
+    stop: stop.signal,
+  })
+  t.teardown(async () => {
+    stop.abort()
+    await ended
+  })
+  const says = async (wanted: RegExp) => {
+    for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(20)) if (wanted.test(said)) return
+    throw new Error(`It did not say ${wanted}, but:\n${said}`)
+  }
+  await says(/Local +localhost:\d+ may be asked/)
+  await says(/runs 1\.0\.1-dev\.\d+/)
+  const [plugin] = await server.services.plugins.list()
+  const id = plugin?.id ?? ''
+  const curl = async (command: string) =>
+    JSON.parse(
+      await succeeds(
+        'bash',
+        ['-c', `KEY=${made.key}; URL=${server.url}; ${command.replace(/^curl/, 'curl --silent --show-error').replaceAll('<id>', id)}`],
+        folder,
+      ),
+    )
+  t.match(await curl(configure), { config: { site: `http://localhost:${port}` } })
+  const [, , execute = ''] = await commandsOf(README, '7. Install and call it')
+  t.match(await curl(execute), { success: true, result: { results: [{ title: 'Dune', year: 1965 }] } })
+
+  const main = path.join(folder, 'src/main.ts')
+  const code = await readFile(main, 'utf8')
+  said = ''
+  await writeFile(main, code.replace('    title,\n', "    title: title + '!',\n"))
+  await says(/runs 1\.0\.1-dev\.\d+/)
+  t.match(await curl(execute), { result: { results: [{ title: 'Dune!' }] } })
+
+  said = ''
+  const broken = code.replace('return docs.slice', 'docs[7]!.title.trim()\n  return docs.slice')
+  const line = broken.split('\n').findIndex((text) => text.includes('docs[7]')) + 1
+  await writeFile(main, broken)
+  await says(/runs 1\.0\.1-dev\.\d+/)
+  t.match(await curl(execute), { success: false, code: 'thrown' })
+  t.match(await curl(`curl -H "X-API-Key: $KEY" $URL/api/v1/admin/plugins/${id}/failures`), {
+    failures: [{ errorMessage: /reading 'title'/, source: new RegExp(`^src/main\\.ts:${line}:\\d+$`) }],
+  })
+})

@@ -111,9 +111,6 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
     }
   }
 
-  const startIfDue = async (reader: PluginReader, due: boolean): Promise<LiveRefresh | null> =>
-    (await findLiveRefresh(database, reader)) ?? (due ? ((await start(reader)) ?? (await findLiveRefresh(database, reader))) : null)
-
   /** Whether it is time for the next list, and nobody has asked to wait. */
   const isDue = (stored: StoredRecommendations | null, isGone: boolean) =>
     (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
@@ -160,12 +157,14 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
     async get({ userId }, pluginId) {
       const { plugin, own } = await choose({ userId }, pluginId)
       const reader = { userId, pluginId: plugin.id }
+      // Before the list: one that ends meanwhile has then written what is read now, and no second one is begun for an old list.
+      const live = await findLiveRefresh(database, reader)
       const stored = await findRecommendations(database, reader)
       // Its reasons may name what the reader may not see any more.
       const isGone = stored !== null && (await hidesAny(database, reader, stored.basedOn))
       const due = isDue(stored, isGone)
       const [task, items] = await Promise.all([
-        startIfDue(reader, due),
+        live ?? (due ? start(reader).then((started) => started ?? findLiveRefresh(database, reader)) : null),
         isGone ? [] : show(reader, plugin, own, (stored?.items ?? []) as Item[]),
       ])
       const lastError = task === null && stored !== null ? errorOf(plugin, stored, isGone) : null

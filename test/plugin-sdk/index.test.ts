@@ -69,7 +69,16 @@ t.test('the kit is packed, installed into an empty folder, and the plugin of its
   const files = await tutorialFiles()
   t.same(
     [...files.keys()].sort(),
-    ['fixtures/dune.json', 'manifest.json', 'src/careful.ts', 'src/main.ts', 'src/reading.ts', 'test/books.test.ts', 'tsconfig.json'],
+    [
+      'fixtures/dune.json',
+      'manifest.json',
+      'service.mjs',
+      'src/careful.ts',
+      'src/main.ts',
+      'src/reading.ts',
+      'test/books.test.ts',
+      'tsconfig.json',
+    ],
     'the files of the tutorial',
   )
   await writeFiles(folder, files)

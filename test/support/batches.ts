@@ -6,10 +6,11 @@ import path from 'node:path'
  * one room together: a file in the cache has them run one after the other, each as it runs by itself, but in the same process.
  */
 const ROOMS = ['test/core/', 'test/api/http/', 'test/api/routes/', 'test/plugins/', 'test/workers/']
-/** What needs a process to itself: it stops PostgreSQL, starts and counts processes, burns what it can get, or takes as long as a batch. */
+/** What needs a process to itself: it stops PostgreSQL, starts and counts processes, burns what it can get, bounds the most memory that it ever had, or takes as long as a batch. */
 const ALONE = [
   'test/core/database/embedded-postgres.test.ts',
   'test/plugins/isolate/',
+  'test/plugins/package/',
   'test/plugins/tool/',
   'test/workers/corpus.test.ts',
   'test/workers/pool.test.ts',

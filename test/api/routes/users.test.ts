@@ -76,7 +76,7 @@ t.test('what is wrong with a user is told with its place', async (t) => {
     [{ ...NEW, password: 'x'.repeat(1025) }, 422, '/password'],
     [{ ...NEW, email: 'not an address' }, 422, '/email'],
     [{ ...NEW, username: 'a@b' }, 422, '/username'],
-    [{ ...NEW, username: ' rita' }, 422, '/username'],
+    [{ ...NEW, username: 'ri\nta' }, 422, '/username'],
     [{ ...NEW, username: 'a:b' }, 422, '/username'],
     [{ ...NEW, username: '' }, 422, '/username'],
     [{ ...NEW, role: 'king' }, 422, '/role'],

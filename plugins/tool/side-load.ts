@@ -16,7 +16,7 @@ const DEADLINE_MS = 60_000
  */
 export function tryVersion(version: string, now: Date): string {
   const [core = '', ...pre] = version.split('-')
-  const build = `dev.${Math.floor(now.getTime() / 1000)}`
+  const build = `dev.${now.getTime()}`
   if (pre.length > 0) return `${version}.${build}`
   const [major, minor, patch] = core.split('.')
   return `${major}.${minor}.${Number(patch) + 1}-${build}`

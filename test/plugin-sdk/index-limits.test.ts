@@ -47,6 +47,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     await numbersOf('plugins/egress/turns.ts'),
     await numbersOf('plugins/egress/credential.ts'),
   ]
+  const [map, guestText] = [await numbersOf('plugins/package/source-map.ts'), await numbersOf('plugins/isolate/guest-text.ts')]
   const sandbox = await numbersOf('plugins/isolate/runner/sandbox.mjs')
   const [html, xml] = [await numbersOf('plugin-sdk/html.ts'), await numbersOf('plugin-sdk/xml.ts')]
   t.same([html('HTML_LENGTH_MAX'), html('ELEMENTS_MAX')], [xml('XML_LENGTH_MAX'), xml('ELEMENTS_MAX')], 'both parsers take as much')
@@ -109,6 +110,10 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ],
     ['Texts: titles, summaries, reasons', '', '1,000, 40,000, 2,000 characters'],
     ['Log of one call', '', `${asking.logLines} lines, ${asking.logLength / 1024} K characters; 2,048 a line`],
+    ['`main.js.map` in a package', '', mb(placeOf('main\\.js\\.map$/'))],
+    ['Files that it names; characters of a name', '', `${grouped(map('SOURCES_MAX'))}; ${map('SOURCE_LENGTH_MAX')}`],
+    ['Characters of its mappings', '', `${map('MAPPINGS_LENGTH_MAX') / 1024 / 1024} M`],
+    ['Places that are looked for', '', String(guestText('PLACES_MAX'))],
     ['What a call sends the server in all, as JSON', '', `${REQUESTED_LENGTH_MAX / 1024 / 1024} M characters`],
     [
       'One request to `fetch`, `storage.set`, `crypto`, any other, as JSON',

@@ -18,9 +18,9 @@ t.setTimeout(240_000)
 
 t.test('a version that is only tried lies between the last and the next', async (t) => {
   const early = new Date('2026-11-21T10:00:00Z')
-  const late = new Date('2026-11-21T10:00:01Z')
-  t.equal(tryVersion('1.4.0', early), '1.4.1-dev.1795255200')
-  t.equal(tryVersion('1.4.0-beta.1', early), '1.4.0-beta.1.dev.1795255200')
+  const late = new Date('2026-11-21T10:00:00.001Z')
+  t.equal(tryVersion('1.4.0', early), '1.4.1-dev.1795255200000')
+  t.equal(tryVersion('1.4.0-beta.1', early), '1.4.0-beta.1.dev.1795255200000')
   for (const [version, next] of [
     ['1.4.0', '1.4.1'],
     ['1.4.0-beta.1', '1.4.0-beta.2'],

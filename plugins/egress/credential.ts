@@ -13,6 +13,10 @@ export interface Credential {
   /** Of the header, of the parameter of the address, or of the member of a form or of an object as JSON. */
   name: string
   value: string
+  /** What of it is a secret: a manifest may have put something in front that it knows. Looked for in the value where nobody says it. */
+  secrets?: readonly string[] | undefined
+  /** What is a secret only as a whole, as a name with its password. */
+  wholes?: readonly string[] | undefined
   /** Where the host comes from a configuration: its scheme, host and port. Otherwise it is https at its own port. */
   origin?: string | undefined
 }
@@ -85,11 +89,11 @@ const inPlace = ({ place, name, value }: Credential): string[] => {
 }
 
 function keptForms(credential: Credential): Forms {
-  const { place, name, value } = credential
-  const key = JSON.stringify([place, name, value])
+  const { place, name, value, secrets, wholes = [] } = credential
+  const key = JSON.stringify([place, name, value, secrets, wholes])
   const known = kept.get(key)
   if (known) return known
-  const forms = formsOf(value, inPlace(credential))
+  const forms = formsOf(value, [...inPlace(credential), ...wholes], secrets)
   kept.set(key, forms)
   return forms
 }

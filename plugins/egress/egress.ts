@@ -293,7 +293,9 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
 
     async fetch(given, policy, outer) {
       const { hop, timeoutMs } = readRequest(given)
-      const { caller, rules, userAgent, credential, rates, cacheSeconds = 0, cacheScope: scope } = policy
+      const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope } = policy
+      // Of a host that is not sent it no answer is masked: it would say of each guess in it whether that is right.
+      const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
       // What is refused anyway need not wait for it.
       checkAddress(hop, rules)
       if (outer.aborted) refuse('closed', 'The call has ended.')
@@ -314,7 +316,7 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
       const response: EgressResponse = {
         status,
         url: told(url),
-        headers: headers.map(([name, value]) => [name, told(value)]),
+        headers: headers.map(([name, value]) => [told(name), told(value)]),
         body: credential ? await bodyWithoutCredential(bytes.toString('utf8'), credential) : bytes.toString('utf8'),
         ...(waitMs !== null && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
       }

@@ -3,9 +3,13 @@ export const INSTEAD = '[credential]'
 
 /** Shorter ones are words that stand in answers anyway. */
 const SECRET_LENGTH_MIN = 8
-/** A part of a secret this long is masked too: so much of it is said by nobody by chance, and what is left is no use. */
-const PART_LENGTH_MIN = 16
-/** Texts are looked through for pieces of this length; parts of twice that hold one wherever they begin. */
+/**
+ * A secret is cut into blocks of so many bytes, the last one longer, and each is masked as a whole or not at all. If parts were masked however far they
+ * go, a plugin whose service repeats what it is asked would learn the secret sign by sign: it guesses one more, and sees whether that was masked too.
+ * Whoever knows one block knows nothing of the next, so all forms of a secret are cut at the same bytes of it.
+ */
+const BLOCK_BYTES = 16
+/** Texts are looked through for what a block begins with. */
 const PIECE = 8
 /** Layers of encoding that are taken off one after the other, as of JSON within JSON. */
 const LAYERS_MAX = 2
@@ -17,15 +21,16 @@ const PIECE_COST = 100
 /** One way in which a secret may be written. */
 interface Form {
   codes: Uint16Array
-  /** Of the shortest run of it that is masked. */
-  lengthMin: number
+  blocks: readonly Block[]
   /** What belongs to a run of it at either end, as the digit of base64 that it shares with what stands beside. */
   isBase64: boolean
 }
 
-/** Ways to write the secrets of one credential, and where each piece of them stands. */
+type Block = readonly [from: number, to: number]
+
+/** Ways to write the secrets of one credential, and which blocks of them begin with a piece. */
 export interface Forms {
-  pieces: Map<string, { form: Form; at: number }[]>
+  pieces: Map<string, { form: Form; block: number }[]>
   /** Says of most hashes that no piece has them. */
   known: Uint8Array
 }
@@ -37,76 +42,126 @@ const FACTOR = 31
 const FACTOR_OF_FIRST = (FACTOR ** (PIECE - 1)) | 0
 const slotOf = (hash: number): number => Math.imul(hash, 0x9e3779b1) >>> (32 - HASH_BITS)
 
+/** Small letters for large ones: a service may write a key of hexadecimal digits either way. */
 function codesOf(text: string): Uint16Array {
   const bytes = Buffer.allocUnsafeSlow(text.length * 2)
   bytes.write(text, 'utf16le')
-  return new Uint16Array(bytes.buffer, bytes.byteOffset, text.length)
+  const codes = new Uint16Array(bytes.buffer, bytes.byteOffset, text.length)
+  for (let at = 0; at < codes.length; at++) codes[at] = small(codes[at] as number)
+  return codes
 }
 
+const small = (code: number): number => (code >= 65 && code <= 90 ? code + 32 : code)
+
 /** The digits of base64 that a secret has whatever stands before and behind it, for each place at which it may begin among three bytes. */
-function base64Of(secret: string): string[] {
-  const bytes = Buffer.from(secret)
+function base64Of(bytes: Buffer): { digits: string; shift: number; first: number }[] {
   return [0, 1, 2].map((shift) => {
     const digits = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64')
-    return digits.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6))
+    const first = Math.ceil((shift * 8) / 6)
+    return { digits: digits.slice(first, Math.floor(((shift + bytes.length) * 8) / 6)), shift, first }
   })
 }
 
-/** The secrets in the value of a header: all of it, what stands behind its scheme, and what that is packed of. */
-function secretsOf(value: string): { text: string; isWhole: boolean }[] {
+/** A text that is masked, and whether only as a whole. */
+export interface Secret {
+  text: string
+  isWhole: boolean
+}
+
+/** The first part of a signed token says only how it is signed, and is the same in many. */
+const SIGNED = /^eyJ[\w-]{8,}\./
+
+/** The secrets in the value of a header of which no more is known: all of it, what stands behind its scheme, and what that is packed of. */
+function secretsOf(value: string): Secret[] {
   const last = value.slice(value.lastIndexOf(' ') + 1)
   const found = [
     { text: value, isWhole: value !== last },
-    // The first part of a signed token says only how it is signed, and is the same in many.
     { text: last, isWhole: false },
-    { text: last.replace(/^eyJ[\w-]{8,}\./, ''), isWhole: false },
   ]
   if (/^basic /i.test(value)) {
     const pair = Buffer.from(last, 'base64').toString('utf8')
     // A name may be said; it is no secret.
     found.push({ text: pair, isWhole: true }, { text: pair.slice(pair.indexOf(':') + 1), isWhole: false })
   }
-  return found.filter(({ text }) => text.length >= SECRET_LENGTH_MIN)
+  return found
+}
+
+/** As a service reads it that takes the bytes of a header, or those of an address, for what they are not. */
+const spellingsOf = (text: string): string[] =>
+  /[^\0-\x7f]/.test(text) ? [text, Buffer.from(text, 'utf8').toString('latin1'), Buffer.from(text, 'latin1').toString('utf8')] : [text]
+
+/** Where the blocks of a secret of so many bytes begin, and its end. */
+function cutsOf(bytes: number, isWhole: boolean): number[] {
+  const count = isWhole ? 1 : Math.max(1, Math.floor(bytes / BLOCK_BYTES))
+  return [...Array.from({ length: count }, (_, index) => index * BLOCK_BYTES), bytes]
 }
 
 /**
  * @param value as it stands in a request, which holds a secret
  * @param wholes what is masked as a whole alone, as `name=value`
+ * @param known the secrets in the value; where nobody says them they are looked for
  */
-export function formsOf(value: string, wholes: readonly string[] = []): Forms {
+export function formsOf(value: string, wholes: readonly string[] = [], known?: readonly string[]): Forms {
   const forms: Form[] = []
-  const add = (text: string, isWhole: boolean, isBase64 = false) => {
-    if (text.length < PIECE) return
-    forms.push({ codes: codesOf(text), lengthMin: isWhole ? text.length : Math.min(PART_LENGTH_MIN, text.length), isBase64 })
+  const secrets: Secret[] = [
+    ...(known === undefined
+      ? secretsOf(value)
+      : [{ text: value, isWhole: !known.includes(value) }, ...known.map((text) => ({ text, isWhole: false }))]),
+  ].filter(({ text }) => text.length >= SECRET_LENGTH_MIN)
+  for (const { text } of [...secrets]) if (SIGNED.test(text)) secrets.push({ text: text.replace(SIGNED, ''), isWhole: false })
+  for (const text of wholes) secrets.push({ text, isWhole: true })
+  for (const { text, isWhole } of secrets) addForms(forms, text, isWhole || SIGNED.test(text))
+  return tableOf(forms)
+}
+
+function addForms(forms: Form[], text: string, isWhole: boolean): void {
+  const add = (written: string, blocks: Block[], isBase64 = false) => {
+    if (written.length >= PIECE) forms.push({ codes: codesOf(written), blocks, isBase64 })
   }
-  const secrets = [...secretsOf(value), ...wholes.map((text) => ({ text, isWhole: true }))]
-  for (const { text, isWhole } of secrets) {
+  const blocksOf = (length: number, placeOf: (byte: number, isEnd: boolean) => number): Block[] => {
+    const cuts = cutsOf(length, isWhole)
+    const blocks = cuts.slice(1).map((end, index): Block => [placeOf(cuts[index] as number, false), placeOf(end, true)])
+    return blocks
+  }
+  for (const spelled of spellingsOf(text)) {
+    const plain = blocksOf(spelled.length, (byte) => byte)
+    add(spelled, plain)
     // A space in a form or in the query of an address.
-    if (text.includes(' ')) add(text.replaceAll(' ', '+'), isWhole)
-    add(text, isWhole || /^eyJ[\w-]{8,}\./.test(text))
-    const hex = Buffer.from(text).toString('hex')
-    for (const one of [hex, hex.toUpperCase()]) add(one, isWhole)
-    for (const digits of base64Of(text)) {
-      add(digits, isWhole, true)
-      if (/[+/]/.test(digits)) add(digits.replaceAll('+', '-').replaceAll('/', '_'), isWhole, true)
+    if (spelled.includes(' ')) add(spelled.replaceAll(' ', '+'), plain)
+  }
+  for (const encoding of /[^\0-\x7f]/.test(text) ? (['utf8', 'latin1'] as const) : (['utf8'] as const)) {
+    const bytes = Buffer.from(text, encoding)
+    add(
+      bytes.toString('hex'),
+      blocksOf(bytes.length, (byte) => byte * 2),
+    )
+    for (const { digits, shift, first } of base64Of(bytes)) {
+      // Digits that two blocks share belong to neither.
+      const placeOf = (byte: number, isEnd: boolean) => {
+        const digit = ((byte + shift) * 8) / 6 - first
+        return Math.min(Math.max(isEnd ? Math.floor(digit) : Math.ceil(digit), 0), digits.length)
+      }
+      const blocks = blocksOf(bytes.length, placeOf)
+      add(digits, blocks, true)
+      if (/[+/]/.test(digits)) add(digits.replaceAll('+', '-').replaceAll('/', '_'), blocks, true)
     }
   }
+}
+
+function tableOf(forms: readonly Form[]): Forms {
   const pieces: Forms['pieces'] = new Map()
   const known = new Uint8Array(1 << HASH_BITS)
-  for (const form of forms) {
-    // What is masked as a whole alone has its first piece in any case.
-    const last = form.lengthMin === form.codes.length ? 0 : form.codes.length - PIECE
-    for (let at = 0; at <= last; at += PIECE) {
+  for (const form of forms)
+    for (const [block, [at]] of form.blocks.entries()) {
       const piece = String.fromCharCode(...form.codes.subarray(at, at + PIECE))
       let hash = 0
       for (let place = 0; place < PIECE; place++) hash = (Math.imul(hash, FACTOR) + (form.codes[at + place] as number)) | 0
       known[slotOf(hash)] = 1
       const places = pieces.get(piece)
       // What repeats itself is found by any of its pieces.
-      if (places === undefined) pieces.set(piece, [{ form, at }])
-      else if (places.filter((place) => place.form === form).length < PLACES_MAX) places.push({ form, at })
+      if (places === undefined) pieces.set(piece, [{ form, block }])
+      else if (places.filter((place) => place.form === form).length < PLACES_MAX) places.push({ form, block })
     }
-  }
   return { pieces, known }
 }
 
@@ -160,7 +215,7 @@ function* decode(text: string, before: View): Generator<undefined, { text: strin
     const found = code === 0x5c || code === 0x25 || code === 0x26 ? decodeAt(text, at) : null
     if (code !== 0) {
       origins[length] = before.origins?.[at] ?? at
-      codes[length] = found?.code ?? code
+      codes[length] = small(found?.code ?? code)
       length += 1
     }
     at += found?.length ?? 1
@@ -182,13 +237,19 @@ type Range = [from: number, to: number]
 const isBase64Digit = (code: number | undefined): boolean => code !== undefined && /[\w+/-]/.test(String.fromCharCode(code))
 const EQUALS = 0x3d
 
-/** The whole run of a form around a piece of it; null where it is too short to be masked. */
-function runAround(codes: Uint16Array, at: number, { form, at: place }: { form: Form; at: number }): Range | null {
-  let [from, to] = [0, PIECE]
-  while (from < place && from < at && codes[at - from - 1] === form.codes[place - from - 1]) from += 1
-  while (place + to < form.codes.length && at + to < codes.length && codes[at + to] === form.codes[place + to]) to += 1
-  if (from + to < form.lengthMin) return null
-  const run: Range = [at - from, at + to]
+/** The blocks of a form that stand here, one behind the other; null where not even one does. */
+function runFrom(codes: Uint16Array, at: number, { form, block }: { form: Form; block: number }): Range | null {
+  const start = form.blocks[block]?.[0] as number
+  let end = start
+  for (let index = block; index < form.blocks.length; index++) {
+    const [from, to] = form.blocks[index] as Block
+    let place = from
+    while (place < to && codes[at + place - start] === form.codes[place]) place += 1
+    if (place < to) break
+    end = to
+  }
+  if (end === start) return null
+  const run: Range = [at, at + end - start]
   if (!form.isBase64) return run
   if (isBase64Digit(codes[run[0] - 1])) run[0] -= 1
   if (isBase64Digit(codes[run[1]])) run[1] += 1
@@ -216,14 +277,14 @@ function* findRuns({ codes, origins }: View, { pieces, known }: Forms): Generato
     if (last !== undefined && (origins?.[end + 1] ?? end + 1) <= last[1]) continue
     work += PIECE_COST
     for (const place of pieces.get(String.fromCharCode(...codes.subarray(at, end + 1))) ?? []) {
-      const run = runAround(codes, at, place)
+      const run = runFrom(codes, at, place)
       if (run !== null) found.push([origins?.[run[0]] ?? run[0], origins?.[run[1]] ?? run[1]])
     }
   }
   return found
 }
 
-/** Masks secrets however they are written: as they are, as a part, escaped, in base64 or hex. Yields wherever others may have the thread. */
+/** Masks secrets however they are written: as they are, by blocks, escaped, in large letters, in base64 or hex. Yields wherever others may have the thread. */
 export function* masking(text: string, forms: Forms): Generator<undefined, string> {
   const ranges: Range[] = []
   let layer: { text: string; view: View } | null = { text, view: { codes: codesOf(text), origins: null } }

@@ -185,6 +185,7 @@ export function openCredentials(database: Knex, secrets: readonly string[]): Cre
             ? { place: 'query' as const, name: query }
             : { place: 'body' as const, name: body as string }),
         value: format.replace('{token}', () => value),
+        ...(auth.type === 'basic' ? { secrets: [value, password as string], wholes: [`${username}:${password}`] } : { secrets: [value] }),
       }
     },
     async rotate() {

@@ -110,6 +110,9 @@ export function openJsonReader(): JsonReader {
     void ended?.terminate()
   }
 
+  /** The last search for a line. They come one by one: failures, of which there may be many, keep answers waiting for one of them at most. */
+  let finding: Promise<unknown> = Promise.resolve()
+
   const readBeside = (job: JsonJob): Promise<JsonOutcome> =>
     new Promise((resolve) => {
       if (isClosed) return resolve({ refused: 'the server is stopping' })
@@ -145,7 +148,9 @@ export function openJsonReader(): JsonReader {
       if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as KeptMap, places)
       const waited = new AbortController()
       const tooLong = sleep(SOURCE_MS_MAX, null, { signal: waited.signal, ref: false }).catch(() => null)
-      const outcome = await Promise.race([readBeside({ kind: 'source', text: map, places }), tooLong])
+      const work = finding.then(() => (waited.signal.aborted ? null : readBeside({ kind: 'source', text: map, places })))
+      finding = work
+      const outcome = await Promise.race([work, tooLong])
       waited.abort()
       return outcome !== null && 'json' in outcome ? (JSON.parse(outcome.json) as string | null) : inBundle(places)
     },

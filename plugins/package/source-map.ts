@@ -16,6 +16,8 @@ const SOURCES_MAX = 20_000
 const SOURCE_LENGTH_MAX = 300
 /** A bundle of 2 MB has about a million; each two characters may become an object of 90 bytes when they are read, 90 MB in all. */
 const MAPPINGS_LENGTH_MAX = 2 * 1024 * 1024
+/** A list is made for each line of the bundle, however little stands in it; one of 2 MB has some ten thousand. */
+const LINES_MAX = 200_000
 
 /**
  * A source map of a stranger, without what nobody here needs: the sources themselves and their names.
@@ -34,9 +36,19 @@ export function readSourceMap(text: string): { map: KeptMap } | { wrong: string 
   if (version !== 3 || !Array.isArray(sources) || typeof mappings !== 'string') return { wrong: 'it is no source map of version 3' }
   if (sources.length > SOURCES_MAX) return { wrong: `it names more than ${SOURCES_MAX} files` }
   if (mappings.length > MAPPINGS_LENGTH_MAX) return { wrong: `its mappings have more than ${MAPPINGS_LENGTH_MAX} characters` }
+  if (hasMoreLines(mappings, LINES_MAX)) return { wrong: `its mappings have more than ${LINES_MAX} lines` }
   // The database keeps neither NUL nor halves of characters.
   const kept = sources.map((one) => (typeof one === 'string' ? one.slice(0, SOURCE_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : null))
   return /^[A-Za-z0-9+/,;]*$/.test(mappings) ? { map: { sources: kept, mappings } } : { wrong: 'its mappings hold what none may hold' }
+}
+
+function hasMoreLines(mappings: string, linesMax: number): boolean {
+  let at = -1
+  for (let lines = 1; lines <= linesMax; lines++) {
+    at = mappings.indexOf(';', at + 1)
+    if (at === -1) return false
+  }
+  return true
 }
 
 /** As a package of any age has it: null for none, and for one that says nothing that can be used. */

@@ -1,0 +1,27 @@
+import t from 'tap'
+import { openJsonReader } from '#plugins/host/json-reader.ts'
+import { readSourceMap } from '#plugins/package/source-map.ts'
+
+t.setTimeout(240_000)
+
+t.test('failures whose lines are looked for keep the answers of others waiting for one of them at most', async (t) => {
+  const reader = openJsonReader()
+  t.teardown(() => reader.close())
+  const read = readSourceMap(JSON.stringify({ version: 3, sources: ['src/main.ts'], mappings: 'AAAA,'.repeat(400_000) }))
+  const map = JSON.stringify('map' in read ? read.map : null)
+  const found = Promise.all(Array.from({ length: 200 }, (_, index) => reader.findSource(map, [{ line: 1, column: index + 1 }])))
+  const results = Array.from({ length: 20 }, (_, index) => ({ externalId: String(index), title: 'x'.repeat(5_000) }))
+  const before = performance.now()
+  t.match(await reader.readResult('metadata.book.search', JSON.stringify({ results })), { results: [{ externalId: '0' }] })
+  t.ok(performance.now() - before < 20_000, `it was read after ${Math.round(performance.now() - before)} ms`)
+  const places = await found
+  t.ok(places.includes('src/main.ts:1:1'))
+  t.ok(places.includes('main.js:1:200'), 'who waits too long has the place in the bundle')
+})
+
+t.test('a map of more lines than a bundle has is not read', (t) => {
+  const of = (mappings: string) => readSourceMap(JSON.stringify({ version: 3, sources: ['src/main.ts'], mappings }))
+  t.match(of(';'.repeat(199_999)), { map: { sources: ['src/main.ts'] } })
+  t.match(of(';'.repeat(200_000)), { wrong: /more than 200000 lines/ })
+  t.end()
+})

@@ -63,12 +63,11 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   throw new CommandProblem(`There is no plugin "${printable(word)}".${near} All plugins: ${typed('plugin list')}`)
 }
 
-const describeDestination = ({ host, hostFromConfig }: NonNullable<Permissions['auth']>): string =>
-  host !== null
-    ? `, for ${host} alone`
-    : hostFromConfig === undefined
-      ? ''
-      : `, for the host alone that an administrator enters as ${hostFromConfig}`
+function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>): string {
+  const place = into === undefined ? '' : `, in its requests as ${into}`
+  if (host !== null) return `, for ${host} alone${place}`
+  return hostFromConfig === undefined ? '' : `, for the host alone that an administrator enters as ${hostFromConfig}${place}`
+}
 
 /** What a plugin asks for, a line each, in words for whoever has to agree. */
 export function describePermissions(asked: Permissions): string[] {

@@ -26,6 +26,12 @@ export const Granted = Type.Object(
         hostFromConfig: Type.Optional(
           Type.String({ description: 'Where host is null: the member of the configuration with the address that credentials go to.' }),
         ),
+        into: Type.Optional(
+          Type.String({
+            description:
+              'Where in a request they stand, where that is no header: `query` or `body` and a name, and what stands around them if anything does.',
+          }),
+        ),
         loginHost: Nullable(Type.String({ description: 'Where readers are sent to sign in.' })),
         tokenHost: Nullable(Type.String({ description: 'Where the server redeems that.' })),
       }),

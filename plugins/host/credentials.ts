@@ -93,8 +93,15 @@ const FIELDS: Record<NonNullable<Manifest['auth']>['type'], readonly string[]> =
   basic: ['username', 'password'],
   oauth2: ['clientId', 'clientSecret', 'accessToken', 'refreshToken'],
 }
-/** Kept and sealed beside the fields: the origin that they were given for. No field of any kind of sign-in is called so. */
+/** Kept and sealed beside the fields: where they were given for. No field of any kind of sign-in is called so. */
 const BOUND_TO = 'boundTo'
+
+/** All places that are told something of what is kept: whose plugin comes to name another by an update is not given what was for the first. */
+function placesOf(auth: PluginAuth): string | null {
+  const destination = destinationOf(auth)
+  return destination === null || auth?.oauth2 === undefined ? destination : `${destination} ${new URL(auth.oauth2.tokenUrl).origin}`
+}
+
 /** What may stand in a header: nothing that ends it. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -112,8 +119,12 @@ export function openCredentials(database: Knex, secrets: readonly string[]): Cre
     return opened
   }
   /** Whether what is kept may go where it would go now. */
-  const isForHere = (kept: Record<string, string>, auth: PluginAuth): boolean =>
-    auth?.bind?.hostFrom === undefined || (auth.origin !== undefined && kept[BOUND_TO] === auth.origin)
+  const isForHere = (kept: Record<string, string>, auth: PluginAuth): boolean => {
+    const { [BOUND_TO]: given } = kept
+    // Of before this was kept for all: the host stood in the manifest then, and its administrator has agreed to each change.
+    if (given === undefined) return auth?.bind?.hostFrom === undefined
+    return given === placesOf(auth)
+  }
 
   return {
     async reveal(owner) {
@@ -129,12 +140,13 @@ export function openCredentials(database: Knex, secrets: readonly string[]): Cre
         if (text === '' || text.length > FIELD_LENGTH_MAX) wrong(`A credential is a text of 1 to ${FIELD_LENGTH_MAX} characters.`)
         if (!HEADER_VALUE.test(text)) wrong('A credential holds no line breaks and nothing that a header cannot carry.')
       }
-      const isFromConfig = auth?.bind?.hostFrom !== undefined && Object.keys(fields).length > 0
-      if (isFromConfig && auth.origin === undefined) {
+      const isGiven = Object.keys(fields).length > 0
+      const places = placesOf(auth)
+      if (isGiven && auth?.bind?.hostFrom !== undefined && places === null) {
         const message = `First enter the address that they go to: config/${auth.bind?.hostFrom}.`
         refuse('invalid_value', message, { details: [{ path: `/config/${auth.bind?.hostFrom}`, message }] })
       }
-      const kept = { ...fields, ...(isFromConfig && { [BOUND_TO]: auth.origin as string }) }
+      const kept = { ...fields, ...(isGiven && places !== null && { [BOUND_TO]: places }) }
       return await replaceCredentials(
         database,
         owner,
@@ -159,7 +171,7 @@ export function openCredentials(database: Knex, secrets: readonly string[]): Cre
       const kept = await listCredentials(database, owner)
       const needed = auth.type === 'oauth2' ? ['accessToken'] : FIELDS[auth.type]
       if (needed.some((field) => !kept.some((one) => one.field === field))) return 'missing'
-      if (auth.bind?.hostFrom !== undefined && !isForHere(await open(owner), auth)) return 'missing'
+      if (auth.bind !== undefined && !isForHere(await open(owner), auth)) return 'missing'
       const ends = kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null
       return ends !== null && ends.getTime() <= Date.now() ? 'expired' : 'connected'
     },
@@ -173,7 +185,7 @@ export function openCredentials(database: Knex, secrets: readonly string[]): Cre
       if (!isForHere(kept, auth))
         throw new GuestError(
           'thrown',
-          `The credentials were given for another address than ${auth.origin ?? 'that of the configuration'}: they have to be given again for this one.`,
+          `The credentials were given for another address than ${destinationOf(auth) ?? 'that of the configuration'}: they have to be given again for this one.`,
           'auth',
         )
       const { host = '', header, query, body, format = '{token}' } = auth.bind

@@ -15,6 +15,8 @@ export interface Permissions {
     host: string | null
     /** Member of the configuration with the address that credentials go to; only where they go to no host of the manifest. */
     hostFromConfig?: string
+    /** Where in a request they stand, such as `query api_key`; only where that is no header. What stands in a body may be shown to others by the service. */
+    into?: string
     loginHost: string | null
     tokenHost: string | null
   } | null
@@ -38,6 +40,7 @@ export function permissionsOf({ permissions = {}, auth, limits = {} }: Manifest)
             scope: auth.scope,
             host: auth.bind?.host ?? null,
             ...(auth.bind?.hostFrom !== undefined && { hostFromConfig: auth.bind.hostFrom }),
+            ...intoOf(auth.bind),
             loginHost: auth.oauth2 ? new URL(auth.oauth2.authorizeUrl).hostname : null,
             tokenHost: auth.oauth2 ? new URL(auth.oauth2.tokenUrl).hostname : null,
           }
@@ -46,6 +49,12 @@ export function permissionsOf({ permissions = {}, auth, limits = {} }: Manifest)
     cpuMs: limits.cpuMs ?? DEFAULT_LIMITS.cpuMs,
     wallMs: limits.wallMs ?? DEFAULT_LIMITS.wallMs,
   }
+}
+
+function intoOf(bind: NonNullable<Manifest['auth']>['bind']): { into?: string } {
+  const [place, name] = bind?.query !== undefined ? ['query', bind.query] : ['body', bind?.body]
+  if (name === undefined) return {}
+  return { into: [place, name, ...(bind?.format === undefined ? [] : [`as ${bind.format}`])].join(' ') }
 }
 
 /** What the second asks for beyond the first, in words; an update that asks for more waits for consent. */

@@ -29,10 +29,16 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
   /** By plugin and reader: those who come meanwhile wait for the same. */
   const underWay = new Map<string, Promise<void>>()
 
-  async function renew(owner: CredentialOwner, oauth2: NonNullable<NonNullable<PluginAuth>['oauth2']>): Promise<void> {
+  async function renew(
+    owner: CredentialOwner,
+    auth: NonNullable<PluginAuth>,
+    oauth2: NonNullable<NonNullable<PluginAuth>['oauth2']>,
+  ): Promise<void> {
     const expiry = await findExpiry(database, owner)
     if (expiry === null || expiry.expiresAt === null || !expiry.renewable) return
     if (expiry.expiresAt.getTime() > Date.now() + RENEW_SECONDS * 1000) return
+    // Nor is what was given for another place renewed at this one.
+    if ((await credentials.status(owner, auth)) === 'missing') return
     if (!(await claimRenewal(database, owner, CLAIM_SECONDS))) {
       // One that is still good is good enough.
       if (expiry.expiresAt.getTime() <= Date.now()) await waitForOther(owner)
@@ -54,7 +60,6 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
         grant: { grant_type: 'refresh_token', refresh_token: refreshToken },
       })
       const fields = { ...own, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken }
-      const auth = { type: 'oauth2', scope: 'user', oauth2 } as const
       // Whoever has disconnected meanwhile stays so.
       if (!(await credentials.set(owner, auth, fields, tokens.expiresAt, (trx) => holdsRenewal(trx, owner)))) return
       const seconds = tokens.expiresAt === null ? 0 : (tokens.expiresAt.getTime() - Date.now()) / 1000
@@ -89,7 +94,7 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
     const key = `${owner.pluginId}/${owner.userId ?? ''}`
     let renewal = underWay.get(key)
     if (renewal === undefined) {
-      renewal = renew(owner, oauth2).finally(() => underWay.delete(key))
+      renewal = renew(owner, auth, oauth2).finally(() => underWay.delete(key))
       underWay.set(key, renewal)
     }
     await renewal

@@ -108,6 +108,36 @@ t.test('those of a reader do not follow an administrator to another address', as
   await t.rejects(host.credentials.bound({ pluginId: id, userId }, authOf(await plugin())), { message: /given for another address/ })
 })
 
+t.test('nor do they follow an update of the plugin to another host, or to where tokens come from', async (t) => {
+  const { host, run, database } = await openTestHost(t, echo)
+  const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [] }) } }`, {
+    ...fromConfig({ ...bindOf({ body: 'key' }), scope: 'user' }),
+    capabilities: { recommendations: { methods: ['get'] } },
+  })
+  const { userId } = await addCaller(database)
+  const owners = [userId, null].map((one) => ({ pluginId: id, userId: one }))
+  const named = (host: string) => ({ type: 'apiKey', scope: 'user', bind: { host, header: 'X-Key' } }) as const
+  const signed = (host: string, tokenHost: string) => {
+    const oauth2 = { authorizeUrl: 'https://first.example.net/', tokenUrl: `https://${tokenHost}/token` }
+    return { ...named(host), type: 'oauth2', oauth2 } as const
+  }
+  const entered = { type: 'apiKey', scope: 'user', bind: { hostFrom: 'baseUrl', header: 'X-Key' } } as const
+  for (const [before, after] of [
+    [named('first.example.net'), named('second.example.net')],
+    [{ ...entered, origin: 'https://first.example.net' }, named('second.example.net')],
+    [named('first.example.net'), { ...entered, origin: 'http://first.example.net' }],
+    [signed('first.example.net', 'first.example.net'), signed('second.example.net', 'first.example.net')],
+    [signed('first.example.net', 'first.example.net'), signed('first.example.net', 'second.example.net')],
+  ])
+    for (const owner of owners) {
+      await host.credentials.set(owner, before, before?.type === 'oauth2' ? { accessToken: TOKEN, refreshToken: TOKEN } : { token: TOKEN })
+      t.equal(await host.credentials.status(owner, before), 'connected')
+      t.match(await host.credentials.bound(owner, before), { value: TOKEN })
+      t.equal(await host.credentials.status(owner, after), 'missing')
+      await t.rejects(host.credentials.bound(owner, after), { own: 'auth', message: /given for another address/ })
+    }
+})
+
 t.test('what a manifest may say of credentials', (t) => {
   const read = (auth: object) => readManifest(Buffer.from(JSON.stringify(manifestOf(fromConfig(auth)))))
   const other = { host: 'other.example.org' }
@@ -132,8 +162,12 @@ t.test('what a manifest may say of credentials', (t) => {
   t.equal(authOf({ manifest, config: {}, privateHosts: false })?.origin, undefined)
 
   const asked = permissionsOf(read(bindOf({ query: 'a' })))
-  t.match(asked.auth, { host: null, hostFromConfig: 'baseUrl' })
-  const stored = JSON.parse('{"hostFromConfig":"baseUrl","tokenHost":null,"loginHost":null,"host":null,"type":"apiKey","scope":"server"}')
+  t.match(asked.auth, { host: null, hostFromConfig: 'baseUrl', into: 'query a' })
+  for (const place of [{ query: 'redirect' }, { body: 'a' }, { query: 'a', format: 'https://evil.example.com/{token}' }, { header: 'A' }])
+    t.same(permissionGrowth(asked, permissionsOf(read(bindOf(place)))), ['uses credentials in another way'], JSON.stringify(place))
+  const stored = JSON.parse(
+    '{"into":"query a","hostFromConfig":"baseUrl","tokenHost":null,"loginHost":null,"host":null,"type":"apiKey","scope":"server"}',
+  )
   t.same(permissionGrowth({ ...asked, auth: stored }, asked), [], 'in whatever order the database gives it back')
   t.same(permissionGrowth(permissionsOf(read({ ...bindOf({}), bind: { ...other, header: 'A' } })), asked), [
     'uses credentials in another way',

@@ -51,7 +51,7 @@ t.test('credentials go to their host alone, and the plugin never sees them', asy
     TOKEN,
     'nor does anybody who looks',
   )
-  const rows = await database('plugin_credentials')
+  const rows = await database('plugin_credentials').where('field', 'token')
   t.equal(rows.length, 1)
   t.notOk(rows[0].sealed.includes(TOKEN), 'the database holds it encrypted')
   const wrong: Record<string, string>[] = [{ token: 'a\r\nb' }, { token: '' }, { password: 'x' }, { token: 'x'.repeat(10_001) }]
@@ -72,7 +72,7 @@ t.test('rows that are exchanged do not open, and keys can be changed', async (t)
 
   const rotated = openCredentials(database, ['another-key-of-at-least-thirty-two-bytes', ...SECRETS])
   t.same(await rotated.reveal({ pluginId: id, userId: anna }), { token: 'of anna' }, 'old keys still open')
-  t.same(await rotated.rotate(), { resealed: 2, lost: 0 })
+  t.same(await rotated.rotate(), { resealed: 4, lost: 0 })
   t.same(await rotated.rotate(), { resealed: 0, lost: 0 })
   t.same(await credentials.reveal({ pluginId: id, userId: anna }), {}, 'the old key opens nothing any more')
   t.same(await rotated.reveal({ pluginId: id, userId: anna }), { token: 'of anna' })
@@ -82,7 +82,7 @@ t.test('rows that are exchanged do not open, and keys can be changed', async (t)
   t.same(await rotated.reveal({ pluginId: id, userId: ben }), {}, 'a row in the place of another’s')
   t.equal(await rotated.bound({ pluginId: id, userId: ben }, auth), undefined)
   const third = openCredentials(database, ['a-third-key-of-at-least-thirty-two-bytes!'])
-  t.same(await third.rotate(), { resealed: 0, lost: 2 })
+  t.same(await third.rotate(), { resealed: 0, lost: 4 })
 })
 
 t.test('the box', async (t) => {

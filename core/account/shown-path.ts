@@ -18,6 +18,18 @@ export function shownFilePath(caller: Pick<Caller, 'permissions'>, { libraryPath
 export const shownLibraryPath = (caller: Pick<Caller, 'permissions'>, path: string): string =>
   seesWholePaths(caller) ? path : basename(path)
 
+/** As messages of ours and of the system quote them; a name may hold the other quotation mark. */
+const QUOTED_PATH = /"\/([^"\n]*)"|'\/([^'\n]*)'/g
+
+/** What went wrong, as the caller may read it: of absolute paths the last part alone. */
+export const shownMessage = (caller: Pick<Caller, 'permissions'>, message: string): string =>
+  seesWholePaths(caller)
+    ? message
+    : message.replace(
+        QUOTED_PATH,
+        (quoted, inner: string = '', other: string = '') => `${quoted[0]}${basename(inner || other)}${quoted[0]}`,
+      )
+
 /** {@link shownFilePath} of books, for statements; the alias `books` is in scope. */
 export const shownFilePathSql = (isWhole: boolean): string =>
   isWhole

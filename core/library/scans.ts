@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
+import { shownMessage } from '#core/account/shown-path.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import { rootKey, type ScanParts, scanLibrary } from '#core/library/scan-library.ts'
@@ -138,7 +139,7 @@ export async function openScans(parts: ScanParts): Promise<Scans> {
       pendingAnalysis: await count(database, row.library_id, restricted ? by : null),
       // They name paths of any series, and nothing tells which: whoever might not see one of them is told none.
       guard: restricted ? null : row.guard,
-      errors: tellsPaths ? row.errors : [],
+      errors: tellsPaths ? row.errors.map((error) => (by === null ? error : shownMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
+import { shownMessage } from '#core/account/shown-path.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/errors.ts'
@@ -128,12 +129,22 @@ async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.
   if (restricted) jobs.modify(showsNothingHidden(database, restricted))
   const { rows } = await database.raw(SELECT, { jobs })
   return (rows as TaskRow[]).map((row) => {
-    const task = taskOf(row)
+    const task = by === null ? taskOf(row) : withoutPaths(by, taskOf(row))
     if (!restricted || task.bookId !== null || task.seriesId !== null) return task
     // What went wrong with a whole library may name a file of any series, what came of it counts them all, and many series are named by id.
     const { progress: _, ...known } = task
     return { ...known, params: null, lastError: null, result: null }
   })
+}
+
+/** What went wrong and how far it is may name files by their paths. */
+function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
+  const { lastError, progress } = task
+  return {
+    ...task,
+    lastError: lastError === null ? null : shownMessage(by, lastError),
+    ...(progress?.message !== undefined && { progress: { ...progress, message: shownMessage(by, progress.message) } }),
+  }
 }
 
 /** Adds "the task is not of another reader": what is recommended to somebody or exported by somebody is theirs. Administrators see that it runs. */

@@ -5,17 +5,25 @@ import type { Knex } from 'knex'
 import { openPlugins } from '#api/plugin-composition.ts'
 import type { Services } from '#api/services.ts'
 import { openAccounts } from '#core/account/accounts.ts'
+import { openEventAudience } from '#core/account/event-audience-query.ts'
 import { openAnalyses } from '#core/book/analyses.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
+import { openPageCacheUpkeep } from '#core/book/page-cache-upkeep.ts'
 import { openPageReader } from '#core/book/read-page.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
 import { openDiskProbe } from '#core/database/disk-space.ts'
 import { openDatabaseProbe } from '#core/database/liveness-query.ts'
+import { openAnnouncer } from '#core/events/announcer.ts'
+import { openEvents } from '#core/events/follow.ts'
 import { type Exports, openExports } from '#core/export/series-exports.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
+import { openSeriesDownloads } from '#core/library/download-series.ts'
 import { openReprocessing } from '#core/library/reprocess-titles.ts'
 import { openScans, type Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
+import { openMaintenance } from '#core/maintenance/maintenance.ts'
+import { openTaskMetrics, type TaskMetrics } from '#core/metric/task-metrics.ts'
+import { openPublications } from '#core/reading/publications.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
@@ -45,6 +53,7 @@ export interface Ground {
 export interface Work {
   pool: Pool
   tasks: TaskQueue
+  taskMetrics: TaskMetrics
   scans: Scans
   exports: Exports
   supervisor: Supervisor
@@ -69,8 +78,11 @@ export async function openWork(ground: Ground): Promise<Work> {
   // No process is started before something is called.
   const supervisor = openSupervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
   const rules = openRules(supervisor)
+  const announcer = openAnnouncer({ database, log })
   try {
-    const tasks = await openTaskQueue({ database, log, nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}` })
+    const queue = await openTaskQueue({ database, log, announcer, nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}` })
+    const taskMetrics = openTaskMetrics({ database, log })
+    const tasks = taskMetrics.metered(queue)
     const scans = await openScans({
       database,
       tasks,
@@ -79,24 +91,29 @@ export async function openWork(ground: Ground): Promise<Work> {
       dataFolder: settings.dataFolder,
       purgeAfterSeconds: settings.purgeAfterSeconds,
     })
-    openAnalyses({ database, tasks, analyse: pool.analyse, log, settings })
+    openAnalyses({ database, tasks, announcer, analyse: pool.analyse, log, settings })
     openReprocessing({ database, tasks, rules })
+    openMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
     const exports = await openExports({ database, tasks, log, dataFolder: settings.dataFolder })
     return {
       pool,
       tasks,
+      taskMetrics,
       scans,
       exports,
       supervisor,
       rules,
       async close() {
         await tasks.stop()
+        await announcer.close()
+        await taskMetrics.close()
         await exports.close()
         supervisor.close()
         await pool.close()
       },
     }
   } catch (error) {
+    await announcer.close()
     supervisor.close()
     await pool.close()
     throw error
@@ -107,11 +124,12 @@ export async function openWork(ground: Ground): Promise<Work> {
 export async function openComposition(ground: Ground): Promise<Composition> {
   const { settings, log, database } = ground
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, scans, exports, supervisor, rules, close: closeWork } = await openWork(ground)
+  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(ground)
   const reserved = ground.reserved ?? database
   const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
   const loopWatch = openLoopWatch({ log })
+  const events = openEvents({ database, log, audience: openEventAudience(database) })
   const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
     const pageReader = await openPageReader({
@@ -126,6 +144,8 @@ export async function openComposition(ground: Ground): Promise<Composition> {
       cacheBytesMax: settings.pageCacheBytesMax,
       recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
     })
+    const publications = openPublications({ database, readPublication: pool.readPublication, readZipEntry: pool.readZipEntry })
+    openPageCacheUpkeep({ tasks, cache: pageReader.cache })
     return {
       services: {
         settings,
@@ -133,10 +153,14 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         database,
         accounts,
         tasks,
+        taskMetrics,
         scans,
+        events,
         exports,
         rules,
         pageReader,
+        publications,
+        seriesDownloads: openSeriesDownloads({ database }),
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
         ...plugins.services,
@@ -147,6 +171,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         dataFolderProblem: ground.dataFolderProblem ?? (() => null),
       },
       async start() {
+        events.start()
         await tasks.start()
         plugins.start()
       },
@@ -154,8 +179,9 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         loopWatch.close()
         await tasks.stop()
         await plugins.close()
-        await pageReader.close()
+        await Promise.all([pageReader.close(), publications.close()])
         await closeWork()
+        await events.close()
         await closeAccounts()
       },
     }

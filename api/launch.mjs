@@ -9,6 +9,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { fillCompileCache } from './compile-cache.mjs'
 import { STALLED_EXIT_CODE, STALLED_SIGNAL } from './exit-codes.mjs'
 import { NODE_FLAGS, tunedEnvironment } from './node-tuning.mjs'
 import { restartPauseMs } from './restart-pause.mjs'
@@ -221,6 +222,11 @@ function npm(/** @type {string[]} */ args) {
 /** Runs the program and ends as it ends. The server alone is started anew, when its watchdog has ended it because it stood still. */
 async function run(/** @type {string} */ program) {
   const isServer = program === path.join(root, 'api', 'main.ts')
+  if (isServer && isToServe()) {
+    // Of the installation, which is over: whoever wants us to end now need not wait.
+    for (const signal of SIGNALS) process.removeAllListeners(signal)
+    await fillCompileCache({ root, node: findNode().node, flags: NODE_FLAGS, environment: environment() })
+  }
   for (let pauseMs = 0; ; ) {
     const began = Date.now()
     const { code, signal } = await runOnce(program)
@@ -254,8 +260,7 @@ function endBy(/** @type {NodeJS.Signals} */ signal) {
  * @returns {Promise<{ code: number | null, signal: NodeJS.Signals | null }>}
  */
 async function runOnce(/** @type {string} */ program, own = false) {
-  const pinned = path.join(modules, '.bin', 'node')
-  const usePinned = !own && fs.existsSync(pinned)
+  const { node, usePinned } = findNode(own)
   if (!usePinned && major(process.versions.node) < NEEDED_NODE)
     fail(
       `Carrel needs Node ${NEEDED_NODE}; this is ${process.versions.node}, and none could be installed for ${process.platform}-${process.arch}. Install Node ${NEEDED_NODE}.`,
@@ -263,12 +268,9 @@ async function runOnce(/** @type {string} */ program, own = false) {
 
   for (const signal of SIGNALS) process.removeAllListeners(signal)
   // The channel is how the program notices that we were killed outright, and how the server tells of its database.
-  const child = spawn(usePinned ? pinned : process.execPath, [...NODE_FLAGS, program, ...argv], {
+  const child = spawn(node, [...NODE_FLAGS, program, ...argv], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: {
-      ...tunedEnvironment(process.env),
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache(),
-    },
+    env: environment(),
   })
   for (const signal of SIGNALS)
     process.on(signal, () => {
@@ -290,6 +292,24 @@ async function runOnce(/** @type {string} */ program, own = false) {
   // A pinned Node for another C library looks like a missing file.
   if (usePinned && child.pid === undefined) return await runOnce(program, true)
   fail(`${program} could not be run: ${ended.error.message}`)
+}
+
+/** The pinned one where there is one, and nobody wants another. */
+function findNode(own = false) {
+  const pinned = path.join(modules, '.bin', 'node')
+  const usePinned = !own && fs.existsSync(pinned)
+  return { node: usePinned ? pinned : process.execPath, usePinned }
+}
+
+/** Whether the server is to run for long: without a command, or with folders alone. Commands are done before they need much. */
+function isToServe() {
+  const [first = 'serve'] = argv
+  const asks = argv.some((each) => ['--help', '-h', '--version'].includes(each))
+  return !asks && (first === 'serve' || first.startsWith('-') || /[/\\.]/.test(first))
+}
+
+function environment() {
+  return { ...tunedEnvironment(process.env), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache() }
 }
 
 function compileCache() {

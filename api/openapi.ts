@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
@@ -7,32 +6,21 @@ import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
 import { type Route, type Stream, type StreamReply, streamOf } from '#api/http/endpoint.ts'
-import { closeObjects } from '#api/http/input.ts'
+import { describedPath } from '#api/http/route-path.ts'
+import { type Components, type Json, openComponents } from '#api/openapi-components.ts'
+import { EXAMPLES, type Example } from '#api/openapi-examples.ts'
+import { operationName } from '#api/openapi-names.ts'
+import { describeResponses } from '#api/openapi-responses.ts'
+import { TAGS } from '#api/openapi-tags.ts'
 import { NAME, VERSION } from '#api/version.ts'
 
 const compress = promisify(gzip)
 
-type Json = Record<string, unknown>
-
 /** An OpenAPI 3.1 document as plain JSON. */
 export interface OpenApi extends Json {
   paths: Record<string, Record<string, Json>>
-  components: { schemas: Record<string, Json> } & Json
+  components: { schemas: Record<string, Json>; responses: Record<string, Json>; parameters: Record<string, Json> } & Json
 }
-
-const ERROR = Type.Object(
-  {
-    error: Type.String({ description: 'Lower-case code of the refusal, such as not_found.' }),
-    message: Type.String({ description: 'For people.' }),
-    requestId: Type.String({ description: 'Same as the X-Request-Id header; the log knows it.' }),
-    details: Type.Optional(Type.Unknown({ description: 'What exactly was wrong, such as the paths of members.' })),
-  },
-  { title: 'Error' },
-)
-const RATE_LIMITED = Type.Object(
-  { error: Type.Literal('rate_limit_exceeded'), message: Type.String(), retry_after: Type.Integer({ minimum: 1 }) },
-  { title: 'RateLimited' },
-)
 
 /** Describes routes as an OpenAPI document. Object schemas with a title become components of that name. */
 export function describeRoutes(routes: readonly Route<never>[]): OpenApi {
@@ -52,19 +40,20 @@ async function describeInTurns(routes: readonly Route<never>[]): Promise<OpenApi
 }
 
 interface Parts {
-  components: Map<string, Json>
+  components: Components
   paths: OpenApi['paths']
 }
 
-const openParts = (): Parts => ({ components: new Map(), paths: {} })
+const openParts = (): Parts => ({ components: openComponents(), paths: {} })
 
 function addRoute({ components, paths }: Parts, route: Route<never>): void {
-  const path = route.path.replace(/:(\w+)/g, '{$1}')
+  const path = describedPath(route.path)
   paths[path] ??= {}
-  paths[path][route.method.toLowerCase()] = describeRoute(route, (given) => hoist(JSON.parse(JSON.stringify(given)), components))
+  paths[path][route.method.toLowerCase()] = describeRoute(route, components)
 }
 
 function documentOf({ components, paths }: Parts, routes: readonly Route<never>[]): OpenApi {
+  const { schemas, responses, parameters } = components.finish()
   return {
     openapi: '3.1.0',
     info: {
@@ -74,15 +63,28 @@ function documentOf({ components, paths }: Parts, routes: readonly Route<never>[
       description:
         'Digital library server for comics, manga and ebooks. Texts of request bodies lose the white space at their ends, unless their schema says `x-untrimmed` or `x-exact`.',
     },
-    tags: [...new Set(routes.map(({ tag }) => tag))].sort().map((name) => ({ name })),
+    servers: [{ url: '/', description: 'The server that this document is from.' }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].sort().map((name) => ({ name, ...(TAGS[name] && { description: TAGS[name] }) })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
-      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas,
+      responses,
+      parameters,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API key.' },
         cookie: { type: 'apiKey', in: 'cookie', name: AUTH_COOKIE, description: 'Set by login; for pictures and files.' },
-        ...(routes.some(({ allow }) => allow.basic) && { basic: { type: 'http', scheme: 'basic' } }),
+        ...(routes.some(({ allow }) => allow.basic) && {
+          basic: { type: 'http', scheme: 'basic', description: 'User name and password, or an API key as the password.' },
+        }),
+        ...(routes.some(({ allow }) => allow.userHeader) && {
+          userHeader: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-Auth-User',
+            description: 'An API key, where e-readers send the name of a user.',
+          },
+        }),
       },
     },
   }
@@ -114,123 +116,68 @@ async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> 
   }
 }
 
-function describeRoute(route: Route<never>, schema: (given: TSchema) => Json): Json {
+function describeRoute(route: Route<never>, components: Components): Json {
   const { who } = route.allow
-  const body = route.kind === 'endpoint' ? (route.body as TSchema | undefined) : undefined
-  const isOptional = route.kind === 'endpoint' && route.bodyOptional === true
+  const operationId = operationName(route)
+  const example = EXAMPLES[operationId]
   return {
-    operationId: nameOf(route),
+    operationId,
     summary: route.summary,
     tags: [route.tag],
     ...(who !== 'public' && who !== 'user' && { description: `Needs the permission \`${who}\`.` }),
     security: describeSecurity(route),
-    ...describeParameters(route, schema),
-    ...(route.kind === 'endpoint' &&
-      route.upload && {
-        requestBody: {
-          required: true,
-          content: {
-            'multipart/form-data': {
-              schema: {
-                type: 'object',
-                properties: { file: { type: 'string', format: 'binary', description: route.upload.description } },
-                required: ['file'],
-              },
-            },
-          },
-        },
-      }),
-    ...(body && { requestBody: { required: !isOptional, content: { 'application/json': { schema: schema(closeObjects(body)) } } } }),
-    responses: describeResponses(route, schema),
+    ...describeParameters(route, components, example),
+    ...describeBody(route, components, example),
+    responses: describeResponses(route, components, example),
   }
 }
 
 function describeSecurity({ allow }: Route<never>): Json[] {
   if (allow.who === 'public') return []
-  return [{ bearer: [] }, { apiKey: [] }, ...(allow.cookie ? [{ cookie: [] }] : []), ...(allow.basic ? [{ basic: [] }] : [])]
+  return [
+    { bearer: [] },
+    { apiKey: [] },
+    ...(allow.cookie ? [{ cookie: [] }] : []),
+    ...(allow.basic ? [{ basic: [] }] : []),
+    ...(allow.userHeader ? [{ userHeader: [] }] : []),
+  ]
 }
 
-function describeParameters(route: Route<never>, schema: (given: TSchema) => Json): Json {
+function describeParameters(route: Route<never>, components: Components, example: Example | undefined): Json {
   const parameters: Json[] = []
   for (const [place, given] of [
     ['path', route.params],
     ['query', route.query],
   ] as [string, TSchema | undefined][]) {
-    const { properties = {}, required = [] } = (given ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
+    const { properties: named = {}, required = [] } = (given ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
+    const properties = place === 'path' ? { ...mountParameters(route), ...named } : named
     for (const [name, member] of Object.entries(properties)) {
-      const { description, ...rest } = schema(member)
-      parameters.push({
-        name,
-        in: place,
-        required: required.includes(name),
-        ...(description !== undefined && { description }),
-        schema: rest,
-      })
+      const { description, ...rest } = components.ofAnswer(member)
+      const described = description !== undefined && { description }
+      const value = example?.parameters?.[name]
+      const shown = value !== undefined && { example: value }
+      const isRequired = place === 'path' || required.includes(name)
+      parameters.push(components.parameter({ name, in: place, required: isRequired, ...described, schema: rest, ...shown }))
     }
   }
   return parameters.length > 0 ? { parameters } : {}
 }
 
-function describeResponses(route: Route<never>, schema: (given: TSchema) => Json): Json {
-  const { allow } = route
-  // 503: shutting down, or what the route stands on does not answer.
-  const refusals = [429, 500, 503]
-  // Events have neither ranges nor a state to compare with.
-  const isFile = route.kind === 'stream' && !route.mediaTypes.includes('text/event-stream')
-  // Preconditions and ranges, as the sender understands them.
-  if (isFile) refusals.push(412, 416)
-  if (route.params || route.query) refusals.push(400)
-  if (route.params) refusals.push(404)
-  if (route.kind === 'endpoint' && (route.body || route.upload)) refusals.push(400, 413, 415, 422)
-  if (allow.who !== 'public') refusals.push(401)
-  if (allow.who !== 'public' && allow.who !== 'user') refusals.push(403)
-  const responses: Json = {}
-  if (route.kind === 'stream') {
-    const content = Object.fromEntries(route.mediaTypes.map((type) => [type, {}]))
-    responses['200'] = { description: STATUS_CODES[200], content }
-    if (isFile) {
-      responses['206'] = { description: STATUS_CODES[206], content }
-      responses['304'] = { description: STATUS_CODES[304] }
-    }
-  } else {
-    const status = route.status ?? (route.reply ? 200 : 204)
-    const reply = route.reply as TSchema | undefined
-    const content = reply && status !== 204 && { content: { 'application/json': { schema: schema(reply) } } }
-    for (const one of route.mayCreate ? [status, 201] : [status]) responses[one] = { description: STATUS_CODES[one], ...content }
-  }
-  for (const status of refusals) {
-    const content = { 'application/json': { schema: schema(status === 429 ? RATE_LIMITED : ERROR) } }
-    responses[status] = { description: STATUS_CODES[status], content }
-  }
-  return responses
+/** Parts of a path by which a mount is found, and of which its routes know nothing. */
+function mountParameters({ path, mount }: Route<never>): Record<string, TSchema> {
+  return mount && path.startsWith('/:prefix/')
+    ? { prefix: Type.String({ description: 'As the setting `compatibilityApi.prefix` says; "komga" unless it was changed.' }) }
+    : {}
 }
 
-/** `GET /api/v1/books/:bookId/pages` is `getBooksByBookIdPages`. */
-function nameOf({ method, path }: Route<never>): string {
-  const words = path
-    .replace(/^\/api\/v1\//, '/')
-    .split(/[/.-]/)
-    .filter((part) => part !== '')
-    .map((part) => (part.startsWith(':') ? `By${capital(part.slice(1))}` : capital(part)))
-  return method.toLowerCase() + words.join('')
-}
-
-function capital(word: string): string {
-  return word.slice(0, 1).toUpperCase() + word.slice(1)
-}
-
-/** Moves titled objects to the components and puts a reference in their place. @throws Error when one title names two shapes */
-function hoist(value: unknown, components: Map<string, Json>): Json {
-  const walk = (node: unknown): unknown => {
-    if (Array.isArray(node)) return node.map(walk)
-    if (typeof node !== 'object' || node === null) return node
-    const copy = Object.fromEntries(Object.entries(node).map(([key, member]) => [key, walk(member)]))
-    const { title } = copy
-    if (typeof title !== 'string' || copy['type'] !== 'object') return copy
-    const known = components.get(title)
-    if (known && JSON.stringify(known) !== JSON.stringify(copy)) throw new Error(`Two different schemas have the title ${title}`)
-    components.set(title, copy)
-    return { $ref: `#/components/schemas/${title}` }
+function describeBody(route: Route<never>, components: Components, example: Example | undefined): Json {
+  if (route.kind !== 'endpoint') return {}
+  if (route.upload) {
+    const file = { type: 'string', format: 'binary', description: route.upload.description }
+    const schema = { type: 'object', properties: { file }, required: ['file'] }
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } }
   }
-  return walk(value) as Json
+  if (!route.body) return {}
+  const body = { schema: components.ofRequest(route.body), ...(example?.body !== undefined && { example: example.body }) }
+  return { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': body } } }
 }

@@ -12,8 +12,10 @@ import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
 import { openGate } from '#api/http/gate.ts'
 import { openHandlers } from '#api/http/handler.ts'
+import { findMount, mountsOf } from '#api/http/mount.ts'
 import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
+import { routerPath } from '#api/http/route-path.ts'
 import { routes as ownRoutes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
@@ -64,6 +66,7 @@ export interface Server {
 export function openServer(services: Services, options: ServerOptions = {}): Server {
   const { settings, log } = services
   const routes = options.routes ?? ownRoutes
+  const mounts = mountsOf(routes)
   const addresses = openClientAddress(settings.trustedProxies)
   const cors = openCors(settings.corsOrigins)
   const limiter = settings.rateLimit.enabled ? openRateLimiter(settings.rateLimit) : null
@@ -74,6 +77,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     onUnknownQuery: settings.compatibility.legacyNames
       ? (names) => log.debug({ names: names.slice(0, UNKNOWN_NAMES_MAX) }, 'Query parameters that are not known were left alone')
       : null,
+    takesPageZero: settings.compatibility.legacyNames,
   })
   const exchanges = new WeakMap<Request, Exchange<Services>>()
   const routeOfName = new Map<string, Route<Services>>()
@@ -112,6 +116,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       origin: originOf(request, { isProxy: addresses.isProxy(socketAddress), isSecure: settings.cookieSecure }),
       path: '',
       rawQuery: '',
+      mount: null,
       route: null,
       caller: null,
       badCredential: false,
@@ -143,7 +148,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     if (request.url === '*') {
       // The router would answer this one (OPTIONS *) itself, with nothing.
       gate.count(exchange)
-      fail(exchange, new CarrelError('not_found', 'There is nothing at this address.'))
+      fail(exchange, nothingHere())
       return false
     }
     return true
@@ -152,29 +157,38 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
   app.pre(
     step(async (exchange) => {
       const { request, response } = exchange
+      exchange.mount = await findMount(mounts, exchange.path, services)
       app.router.lookup(request, response)
-      exchange.route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
+      const route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
+      exchange.route = isOpen(exchange, route) ? route : null
       // Who asks is found out for as long as it takes, whether or not they wait: others may ask by the same key.
       await runInScope({ owner: exchange.address, signal: () => closing.signal }, () => gate.enter(exchange))
+      if (route !== exchange.route) throw nothingHere()
     }),
   )
 
   for (const [index, route] of routes.entries()) {
     const handle = handlers.compile(route, { draining: draining.signal, closing: closing.signal })
-    const name = `route${index}`
-    routeOfName.set(name, route)
     const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
-    app[mount]({ path: route.path, name }, step(handle))
-    if (route.method !== 'GET') continue
-    routeOfName.set(`${name}head`, route)
-    app.head({ path: route.path, name: `${name}head` }, step(handle))
+    const paths = [route.path, ...(route.alsoAt ?? [])].map(routerPath)
+    if (route.mount?.slashAtEnd) paths.push(...paths.map((path) => `${path}/`))
+    for (const [place, path] of paths.entries()) {
+      const name = `route${index}at${place}`
+      routeOfName.set(name, route)
+      app[mount]({ path, name }, step(handle))
+      if (route.method !== 'GET') continue
+      routeOfName.set(`${name}head`, route)
+      app.head({ path, name: `${name}head` }, step(handle))
+    }
   }
 
   // What the router itself refuses: no such address, no such method.
   app.on('restifyError', (request, response, error, done) => {
     // Restify would send the error once more and die of it when the headers are out already.
     response._sent = true
-    fail(get(request), refusalOfRouter(error))
+    const exchange = get(request)
+    const isClosed = mounts.some((mount) => mount !== exchange.mount && mount.covers(exchange.path))
+    fail(exchange, isClosed ? nothingHere() : refusalOfRouter(error))
     done()
   })
 
@@ -283,10 +297,17 @@ const SOCKET_REFUSALS: Record<number, string> = {
   431: 'The headers of the request are too large.',
 }
 
+const nothingHere = () => new CarrelError('not_found', 'There is nothing at this address.')
+
+/** A route of a foreign protocol is there only while that answers at its address. */
+function isOpen({ mount }: Exchange<Services>, route: Route<Services> | null): boolean {
+  return route?.mount === undefined || route.mount === mount
+}
+
 /** No such address, no such method. */
 function refusalOfRouter(error: unknown): unknown {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
-  if (status === 404) return new CarrelError('not_found', 'There is nothing at this address.')
+  if (status === 404) return nothingHere()
   return status === 405 ? new CarrelError('method_not_allowed') : error
 }
 

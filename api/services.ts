@@ -4,10 +4,14 @@ import type { PageReader } from '#core/book/read-page.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
 import type { DiskState } from '#core/database/disk-space.ts'
 import type { DatabaseState } from '#core/database/liveness-query.ts'
+import type { Events } from '#core/events/follow.ts'
 import type { Exports } from '#core/export/series-exports.ts'
 import type { StallCounts } from '#core/foundation/loop-watch.ts'
+import type { SeriesDownloads } from '#core/library/download-series.ts'
 import type { Scans } from '#core/library/scans.ts'
 import type { Log } from '#core/log.ts'
+import type { TaskMetrics } from '#core/metric/task-metrics.ts'
+import type { Publications } from '#core/reading/publications.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
@@ -28,10 +32,18 @@ export interface Services {
   database: Knex
   accounts: Accounts
   tasks: TaskQueue
+  /** How they went. */
+  taskMetrics: TaskMetrics
   scans: Scans
+  /** What happens, for those who follow it. */
+  events: Events
   /** Files of what a reader may see of the library, made by tasks. */
   exports: Exports
   pageReader: PageReader
+  /** Serves what EPUBs hold. */
+  publications: Publications
+  /** Archives of series that people download. */
+  seriesDownloads: SeriesDownloads
   /** Makes covers of pictures that people give. */
   drawCover: DrawCover
   /** Reads the file of a reading list that people exchange. */

@@ -22,9 +22,11 @@ const STALL_MS_MAX = 100
 /** An answer that has not come by then, such as a stream of events. The largest have 200 MB. */
 const ANSWER_MS = 60_000
 const LIVE_MS = 500
+/** Streams of events. */
+const ENDLESS = /\/(live|stream|events)(\?|$)/
 /** What a task does after its request was answered is measured too. */
 const AFTER_MS = 100
-const NO_SESSION = /\/auth\/logout$/
+const NO_SESSION = /\/logout$/
 
 const { values } = parseArgs({
   options: {
@@ -81,7 +83,7 @@ async function measure(server: RunningServer, input: Input): Promise<Omit<Measur
       method: input.method,
       headers: { ...headers, ...own },
       redirect: 'manual',
-      signal: AbortSignal.timeout(path.includes('/live') ? LIVE_MS : ANSWER_MS),
+      signal: AbortSignal.timeout(ENDLESS.test(path) ? LIVE_MS : ANSWER_MS),
       ...(body !== undefined && { body: body as string }),
     })
     measured.status = answer.status
@@ -89,7 +91,7 @@ async function measure(server: RunningServer, input: Input): Promise<Omit<Measur
     measured.bytes = text.byteLength
     measured.refusal = refusalOf(answer.status, text, input)
   } catch (error) {
-    if ((error as Error).name !== 'TimeoutError' || !path.includes('/live')) measured.status = (error as Error).name
+    if ((error as Error).name !== 'TimeoutError' || !ENDLESS.test(path)) measured.status = (error as Error).name
   }
   await new Promise((resolve) => setTimeout(resolve, AFTER_MS))
   if (measured.status !== 404) await awaitIdle(server)

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { TProperties, TSchema } from 'typebox'
 import Type from 'typebox'
 
 /** An identifier. */
@@ -16,12 +16,24 @@ const FREE_MEMBERS_MAX = 1_000
 export const FreeObject = (options: { description?: string } = {}) =>
   Type.Record(Type.String(), FreeJson, { maxProperties: FREE_MEMBERS_MAX, ...options })
 
+/** An object that takes members which it does not know, and leaves them alone: clients of other versions send them. */
+export const LENIENT = { additionalProperties: FreeJson, maxProperties: FREE_MEMBERS_MAX } as const
+
 /** A text that reaches its route as it was sent, every mark of it: it is compared by its bytes, here or at a service. A member of a body itself. */
 export const Secret = (options: { minLength?: number; maxLength: number; description?: string }) =>
   Type.String({ ...options, 'x-exact': true })
 
 /** The mark of a text whose white space at its ends says something, such as a template or the name of a folder; others lose it (api/http/trim.ts). */
 export const UNTRIMMED = { 'x-untrimmed': true } as const
+
+/**
+ * An object that the description of the API calls by this name, once, and refers to from then on. What answers and requests have in common under
+ * one name must be one shape.
+ */
+export const Noun =
+  (title: string) =>
+  <Members extends TProperties>(members: Members) =>
+    Type.Object(members, { title })
 
 /** A member that may be null. */
 export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>

@@ -11,9 +11,11 @@ import { coverPath } from '#core/book/book-file.ts'
 import { chosenCoverPath } from '#core/cover/cover.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
+import { textOf } from '#test/support/event-reading.ts'
 import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
 import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
+import { KOMGA_NAMES, switchKomgaOn } from '#test/support/komga-switch.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
@@ -33,6 +35,8 @@ const SECRET = 'Zyxwvut'
 /** Routes that would end the walk itself, with why. */
 const LEFT_OUT: Record<string, string> = {
   'POST /api/v1/auth/logout': 'ends the session that walks',
+  'POST /:prefix/api/logout': 'as above',
+  'POST /:prefix/api/v1/logout': 'as above',
   'POST /api/v1/admin/plugin-repositories': 'asks the world outside, which knows nothing of the library',
 }
 
@@ -42,6 +46,8 @@ const TELLS_NOTHING: Record<string, string> = {}
 /** Routes that refuse what the walk sends whatever it holds, with why that will do. */
 const REFUSED_BY_FORM: Record<string, string> = {
   'POST /api/v1/libraries': 'its folder is not there, and a new library holds nothing hidden',
+  'POST /api/v1/libraries/preview-scan': 'its folder is not there, and no folder of a library is told of',
+  'POST /api/v1/tasks': 'there is no such type; those that there are begin by what the routes of their own check',
   'POST /api/v1/admin/plugins': 'what is sent is no package, and plugins hold nothing of the library',
   'POST /api/v1/admin/plugins/:pluginId/consent': 'it names no package, as above',
   'POST /api/v1/user/plugins/:pluginId/credentials': 'the plugin has no use for any',
@@ -63,7 +69,8 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, comic('hidden'))
   const book = { library_id: libraryId, page_count: 1, page_source: 'zip' }
-  const file = { path, file_name: `${SECRET} 1.cbz`, cover_hash: 'c0ffee', number: 1 }
+  const readerHash = 'b'.repeat(32)
+  const file = { path, file_name: `${SECRET} 1.cbz`, cover_hash: 'c0ffee', number: 1, reader_hash: readerHash }
   const bookId = await addBook(database, { ...book, ...file, series_id: seriesId, title: `${SECRET} One` })
   const openBookId = await addBook(database, { ...book, series_id: openSeriesId, title: 'Open One' })
   await database('book_pages').insert({ book_id: bookId, pages: JSON.stringify([]) })
@@ -102,7 +109,9 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   }
   hidden.push(applications.series, applications.book)
 
+  await switchKomgaOn(database)
   const names: Known = {
+    ...KOMGA_NAMES,
     bookId,
     seriesId,
     coverId,
@@ -118,8 +127,11 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     repositoryId: randomUUID(),
     callId: randomUUID(),
     exportId: randomUUID(),
+    duplicateId: randomUUID(),
     pageNumber: 1,
     page: 1,
+    resourcePath: 'OPS/c1.xhtml',
+    document: readerHash,
     // Things of their own, of no series: there are none by these ids.
     taskId: randomUUID(),
     keyId: randomUUID(),
@@ -183,7 +195,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
         continue
       }
       const answer = await send(route.method, request)
-      const text = await answer.text()
+      const text = await textOf(answer)
       const json = (answer.headers.get('content-type') ?? '').startsWith('application/json') ? JSON.parse(text) : undefined
       t.same(complaintsOf({ method: route.method, path: request.path, status: answer.status, json }), [], `${label} keeps its promise`)
       const said = `${role} (${mode}) ${label} → ${answer.status} ${text.slice(0, 300)}`
@@ -203,7 +215,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       if (!request.echoes) continue
       // What is hidden is refused in the very words that are used for what has never been.
       const unknown = await send(route.method, fill(route, { ...known, ...NEVER_WERE }) as Filled)
-      t.same(normal(answer.status, text), normal(unknown.status, await unknown.text()), `${label}: hidden or unknown is all the same`)
+      t.same(normal(answer.status, text), normal(unknown.status, await textOf(unknown)), `${label}: hidden or unknown is all the same`)
       // Beside one that may be seen, neither is anything done to that one.
       const beside = { besideBookId: openBookId, besideSeriesId: openSeriesId }
       const mixed = fill(route, { ...known, ...beside }) as Filled
@@ -258,6 +270,7 @@ const NEVER_WERE = {
   coverId: randomUUID(),
   collectionId: randomUUID(),
   readListId: randomUUID(),
+  document: 'c'.repeat(32),
 }
 
 /** All that bulk requests could change of a series with one book. */
@@ -275,7 +288,10 @@ async function stateOf(database: Knex, seriesId: string): Promise<unknown[]> {
 }
 
 /** An answer without what differs between any two requests. */
-const normal = (status: number, text: string) => [status, text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>')]
+const normal = (status: number, text: string) => [
+  status,
+  text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>').replace(/"timestamp":"[^"]*"/, ''),
+]
 
 /** Filters that match nothing but what is hidden. */
 const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: string }) => ({

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync } from 'node:fs'
-import type { Analysis, AnalysisRequest, BookFormat, FileFacts, Problem } from '#core/book/analysis.ts'
+import type { Analysis, AnalysisRequest, BookFormat, CoverOutcome, FileFacts, LibraryFile, Problem } from '#core/book/analysis.ts'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import { analyseRarComic, analyseZipComic, type Contents } from './comic.ts'
 import { detectContainer } from './detect.ts'
@@ -33,6 +33,26 @@ export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Pro
     return analysis
   } catch (error) {
     return refused(null, null, fileRefusal(error))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The cover alone: the file is not read through for its hashes, which is most of the work. Never throws for a file. */
+export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Promise<CoverOutcome> {
+  let fd: number
+  try {
+    fd = openInsideSync(file.root, file.path)
+  } catch (error) {
+    return { cover: null, problem: fileRefusal(error) }
+  }
+  try {
+    const { size, mtimeNs } = fstatSync(fd, { bigint: true })
+    const facts: FileFacts = { bytes: Number(size), mtimeNs: String(mtimeNs), sha256: '', readerHash: '' }
+    const { cover, problems } = await analyseContents({ ...file, verifyPages: false }, { fd, bytes: facts.bytes, draw }, facts)
+    return { cover, problem: problems.find(({ type, fatal }) => fatal || type === 'thumbnail') ?? null }
+  } catch (error) {
+    return { cover: null, problem: fileRefusal(error) }
   } finally {
     closeSync(fd)
   }

@@ -1,5 +1,6 @@
 import type { Embedded, Problem } from '#core/book/analysis.ts'
 import { normalizeText } from '#core/foundation/text.ts'
+import { normalizeArchivePath, SPREAD_SIDES, type SpreadSide } from '#core/reading/publication.ts'
 import { BookFault } from './fault.ts'
 import { NAME_CHARACTERS_MAX } from './limits.ts'
 import { openRemarks } from './metadata-values.ts'
@@ -29,6 +30,8 @@ export interface EpubPackage {
   /** Manifest items in reading order; references to nothing are left out and counted in `danglingRefs`. */
   spine: readonly ManifestItem[]
   danglingRefs: number
+  /** On which side of a spread an item of the spine is shown, by its place in the spine; undefined where the package does not say. */
+  sides: readonly (SpreadSide | undefined)[]
   /** EPUB 2's `<meta name="cover" content="…">`, as written. */
   coverMeta: string | undefined
   /** The guide's cover page or picture. */
@@ -55,21 +58,31 @@ export function openPackage(archive: ZipArchive): EpubPackage {
   const remarks = openRemarks()
   const references = childrenNamed(findDescendant(document.root, 'spine') ?? document.root, 'itemref')
   const byId = new Map(manifest.map((item) => [item.id, item]))
-  const spine = references.map((reference) => byId.get(reference.attributes.get('idref') ?? '')).filter((item) => item !== undefined)
+  const placed = references.flatMap((reference) => {
+    const item = byId.get(reference.attributes.get('idref') ?? '')
+    return item === undefined ? [] : [{ item, side: sideOf(reference) }]
+  })
   return {
     embedded: readOpfMetadata(document.root, document.unknownEntities, remarks),
     metadataProblem: remarks.problem(`The package document "${opfPath}"`),
     unknownEntities: document.unknownEntities,
     fixedLayout: saysFixedLayout(metadata) || optionFileSaysFixedLayout(archive, find),
     manifest,
-    spine,
-    danglingRefs: references.length - spine.length,
+    spine: placed.map(({ item }) => item),
+    danglingRefs: references.length - placed.length,
+    sides: placed.map(({ side }) => side),
     coverMeta: metas(metadata)
       .find((meta) => meta.attributes.get('name')?.toLowerCase() === 'cover')
       ?.attributes.get('content'),
     guideCover: findGuideCover(document.root, (href) => resolve(href, opfEntry.name)?.entry),
     resolve,
   }
+}
+
+/** EPUB 3 writes `page-spread-left`, or with the prefix of its rendering words. */
+function sideOf(reference: XmlElement): SpreadSide | undefined {
+  const properties = (reference.attributes.get('properties') ?? '').split(/\s+/)
+  return SPREAD_SIDES.find((side) => properties.some((property) => property.replace('rendition:', '') === `page-spread-${side}`))
 }
 
 /** Reads and parses one XML entry; the fault carries `type` and begins with `failure`. */
@@ -92,7 +105,7 @@ function findPackagePath(archive: ZipArchive, find: (path: string) => ZipEntry |
   const rootFiles = [...descendantsNamed(root, 'rootfile')].filter((file) => file.attributes.get('full-path'))
   const packages = rootFiles.filter((file) => file.attributes.get('media-type') === 'application/oebps-package+xml')
   const fullPath = (packages[0] ?? rootFiles[0])?.attributes.get('full-path')
-  const path = fullPath === undefined ? undefined : normalisePath(fullPath)
+  const path = fullPath === undefined ? undefined : normalizeArchivePath(fullPath)
   if (path === undefined || path === '') throw new BookFault('parser', 'META-INF/container.xml of this EPUB names no package document.')
   return path
 }
@@ -174,17 +187,7 @@ export function resolveHref(href: string, from: string): string | undefined {
   const path = href.trim().split(/[?#]/, 1)[0] as string
   if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) return undefined
   const folder = path.startsWith('/') ? '' : from.slice(0, from.lastIndexOf('/') + 1)
-  return normalisePath(folder + decodePercents(path))
-}
-
-/** As URLs do it: `..` at the top stays at the top, so no path leaves the archive. */
-function normalisePath(path: string): string {
-  const parts: string[] = []
-  for (const part of path.replaceAll('\\', '/').split('/')) {
-    if (part === '..') parts.pop()
-    else if (part !== '' && part !== '.') parts.push(part)
-  }
-  return parts.join('/')
+  return normalizeArchivePath(folder + decodePercents(path))
 }
 
 function decodePercents(path: string): string {

@@ -1,7 +1,7 @@
 import type { Analysis, Page, Problem } from '#core/book/analysis.ts'
 import { makeEpubCover } from './epub-cover.ts'
 import { findEncryptedPaths } from './epub-encryption.ts'
-import { type EpubPackage, openPackage } from './epub-package.ts'
+import { type EpubPackage, type ManifestItem, openPackage } from './epub-package.ts'
 import { findSpineImages, type SpineImage } from './epub-spine-image.ts'
 import { BookFault } from './fault.ts'
 import { measureEntry } from './image.ts'
@@ -50,7 +50,7 @@ async function analysePackage(
     coverProblem,
   ]
   return {
-    pageCount: images !== null || book.fixedLayout ? book.spine.length : countPositions(book),
+    pageCount: images === null ? book.spine.reduce((sum, item) => sum + positionsIn(book, item), 0) : book.spine.length,
     pageSource: images === null ? 'none' : 'zip',
     pages,
     embedded: book.embedded,
@@ -59,8 +59,9 @@ async function analysePackage(
   }
 }
 
-function countPositions(book: EpubPackage): number {
-  return book.spine.reduce((sum, item) => sum + Math.max(1, Math.ceil((item.entry?.compressedBytes ?? 0) / POSITION_BYTES)), 0)
+/** Positions of one item of the spine: one in a book of fixed pages, and at least one in a text. */
+export function positionsIn(book: EpubPackage, item: ManifestItem): number {
+  return book.fixedLayout ? 1 : Math.max(1, Math.ceil((item.entry?.compressedBytes ?? 0) / POSITION_BYTES))
 }
 
 function readPages(archive: ZipArchive, images: SpineImage[], verifyPages: boolean): { pages: Page[]; problem: Problem | null } {

@@ -60,3 +60,16 @@ export const RAR_MEMORY_BYTES_MAX = 192 * MIB
 
 /** Names of bad pages given in a problem's details; the count says the rest. */
 export const NAMES_IN_PROBLEM_MAX = 20
+
+/** Entries in the lists of contents of one book: page lists of encyclopedias have some thousands. */
+export const CONTENTS_ENTRIES_MAX = 20_000
+/** Levels of a table of contents below its first; readers show three or four. */
+export const CONTENTS_DEPTH_MAX = 20
+/** Of a title or a link in it. A heading is a line, and a link names a file. */
+export const CONTENTS_TITLE_LENGTH_MAX = 1_000
+
+/**
+ * Characters of the addresses that a package names, each as often as it is named: the longest real ones have some 200,000. Without a bound a package
+ * of a few megabytes that names one long address again and again takes gigabytes.
+ */
+export const PACKAGE_PATHS_LENGTH_MAX = 4_000_000

@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os'
 import type {
   Analyse,
   Analysis,
+  CoverOutcome,
+  DrawBookCover,
   ExtractRar,
   LibraryFile,
   Page,
@@ -14,6 +16,7 @@ import type {
   ResizeImage,
 } from '#core/book/analysis.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
+import type { PublicationOutcome, ReadPublication, ReadZipEntry } from '#core/reading/publication.ts'
 import type { ReadingListOutcome, ReadReadingList } from '#core/shelf/reading-list.ts'
 import { openGate } from './gate.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from './image.ts'
@@ -23,7 +26,7 @@ import { makePlain } from './plain-picture.ts'
 import { openChildPool } from './pool/child-pool.ts'
 import type { DrawPdfPage } from './pool/drawing.ts'
 import { openThreadPool } from './pool/thread-pool.ts'
-import { openZipPages } from './zip-page.ts'
+import { openZipEntries, openZipPages } from './zip-page.ts'
 
 export interface PoolOptions {
   /** Analyses at a time. Pages get threads of their own, so that reading goes on during a scan. */
@@ -42,7 +45,10 @@ export interface Pool {
   renderPdfPage: RenderPdfPage
   resizeImage: ResizeImage
   drawCover: DrawCover
+  drawBookCover: DrawBookCover
   readReadingList: ReadReadingList
+  readPublication: ReadPublication
+  readZipEntry: ReadZipEntry
   /** Whether threads and children can work now; false once closed. After losses, asking tries anew. */
   healthy(): boolean
   /** Lets running work end, for at most two seconds, then ends it. */
@@ -103,11 +109,23 @@ export function openPool(options: PoolOptions): Pool {
       const plain = await makePlain(bytes, { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, purpose: 'page' }, draw)
       return 'problem' in plain ? { refused: 'damaged' } : resizes.pass(() => drawCover(plain.bytes))
     },
+    // In line with the analyses: they take as many threads as there are for both.
+    drawBookCover: (request, { signal } = {}) =>
+      analyses.pass(
+        () => threads.run<LibraryFile, CoverOutcome>('drawBookCover', request, signal, (problem) => ({ cover: null, problem })),
+        signal,
+      ),
     // Its markup takes seconds where it is made for that.
     readReadingList: (bytes) =>
       reads.pass(() =>
         threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
       ),
+    readPublication: (request, { signal } = {}) =>
+      reads.pass(
+        () => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })),
+        signal,
+      ),
+    readZipEntry: openZipEntries(files),
     // Both are asked: asking is what makes them try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
     async close() {

@@ -2,9 +2,10 @@
  * What a thread of the pool can do, by name. Each task loads only the libraries it needs: a thread that reads comics
  * never pays for the PDF library.
  */
-import type { Analysis, AnalysisRequest, LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
+import type { Analysis, AnalysisRequest, CoverOutcome, LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/book/analysis.ts'
+import type { PublicationOutcome } from '#core/reading/publication.ts'
 import type { ReadingListOutcome } from '#core/shelf/reading-list.ts'
-import { analyse as analyseFile } from './analyse.ts'
+import { analyse as analyseFile, drawBookCover as drawCoverOfFile } from './analyse.ts'
 import { BEGUN, drawElsewhere, ENDED, type Errand, monotonicMs } from './pool/errand.ts'
 import { moved } from './pool/moved.ts'
 
@@ -14,6 +15,10 @@ process.on('unhandledRejection', () => {})
 
 export const analyse = announced(
   (request: AnalysisRequest, errandId): Promise<Analysis> => analyseFile(request, (drawing) => drawElsewhere(errandId, drawing)),
+)
+
+export const drawBookCover = announced(
+  (request: LibraryFile, errandId): Promise<CoverOutcome> => drawCoverOfFile(request, (drawing) => drawElsewhere(errandId, drawing)),
 )
 
 export const readRarPage = announced(async (request: PageRequest): Promise<PageOutcome> => {
@@ -26,6 +31,11 @@ export const readRarPage = announced(async (request: PageRequest): Promise<PageO
 export const extractRar = announced(async (request: LibraryFile & { pages: Page[]; folder: string }): Promise<Problem | null> => {
   const rar = await import('./rar-page.ts')
   return rar.extractRarPages(request)
+})
+
+export const readPublication = announced(async (request: LibraryFile): Promise<PublicationOutcome> => {
+  const publication = await import('./publication.ts')
+  return publication.readPublication(request)
 })
 
 export const readReadingList = announced(async (bytes: Uint8Array): Promise<ReadingListOutcome> => {

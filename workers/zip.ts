@@ -32,9 +32,8 @@ export interface OpenFile {
   bytes: number
 }
 
-/** Opens a zip by its directory. Throws {@link BookFault} (`parser`); `fd` stays the caller's to close. */
-export function openZip(file: OpenFile): ZipArchive {
-  const entries = readZipDirectory(file.fd, file.bytes)
+/** Opens a zip by its directory. Throws {@link BookFault} (`parser`); `fd` stays the caller's to close. @param entries where they were listed already */
+export function openZip(file: OpenFile, entries: ZipEntry[] = readZipDirectory(file.fd, file.bytes)): ZipArchive {
   refuseBomb(entries, file.bytes)
   let byName: Map<string, ZipEntry> | null = null
   return {

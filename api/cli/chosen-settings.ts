@@ -1,6 +1,6 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { withDatabase } from '#api/cli/open-database.ts'
 import { chooseUser, listAllUsers, openCommandAccounts } from '#api/cli/user.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { User } from '#core/account/user.ts'
@@ -24,8 +24,7 @@ const get: Command = {
   async run(input) {
     const [key] = input.words
     if (key !== undefined) checkKey(key)
-    const opened = await openCommandDatabase(input, 'look')
-    try {
+    return await withDatabase(input, 'look', async (opened) => {
       const { readSetting } = await import('#core/setting/chosen-setting-store.ts')
       // Alone it is for programs, and comes as it is.
       if (key !== undefined) input.out.line(await readSetting(opened.database, key))
@@ -33,9 +32,7 @@ const get: Command = {
         for (const setting of CHOSEN_SETTINGS)
           input.out.line(`${setting.key}  ${printable(await readSetting(opened.database, setting.key))}`)
       return 0
-    } finally {
-      await opened.close()
-    }
+    })
   },
 }
 
@@ -76,8 +73,7 @@ const set: Command = {
     const toDefault = input.flag('default') === 'true'
     checkKey(key)
     if ((value === undefined) !== toDefault) throw new CommandProblem('Give a value, or --default without one.')
-    const opened = await openCommandDatabase(input, 'change')
-    try {
+    return await withDatabase(input, 'change', async (opened) => {
       const accounts = await openCommandAccounts(input, opened, 'change')
       const { userId } = await chooseAuthor(accounts, input.flag('as'))
         .then(({ id }) => ({ userId: id }))
@@ -98,9 +94,7 @@ const set: Command = {
         supervisor.close()
       }
       return 0
-    } finally {
-      await opened.close()
-    }
+    })
   },
 }
 

@@ -4,7 +4,7 @@ import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import type { Command, CommandInput } from '#api/cli/command.ts'
-import { NoDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
+import { NoDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
 import { describeDenied, findHolder, userName } from '#core/database/data-folder.ts'
 import { inspectDatabase, refuseNewer } from '#core/database/database.ts'
@@ -156,8 +156,7 @@ async function checkPrograms({ settings }: CommandInput): Promise<Finding[]> {
 async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]; folders: string[] }> {
   const about = 'Database'
   try {
-    const opened = await openCommandDatabase(input, 'inspect')
-    try {
+    return await withDatabase(input, 'inspect', async (opened) => {
       const seen = await inspectDatabase(opened.database)
       const findings = [ok(about, `PostgreSQL ${seen.version}, ${seen.encoding}${opened.serverRuns ? ', of the running server' : ''}`)]
       if (seen.encoding !== 'UTF8') findings.push(trouble(about, `encoding ${seen.encoding}`, 'Make the database with ENCODING UTF8.'))
@@ -174,9 +173,7 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
       if (seen.pendingMigrations.length > 0)
         return { findings: [...findings, skipped('Libraries', 'they stand in the database')], folders: [] }
       return { findings, folders: (await listLibraries(opened.database)).map((library) => library.path) }
-    } finally {
-      await opened.close()
-    }
+    })
   } catch (error) {
     if (error instanceof NoDatabase)
       return { findings: [skipped(about, 'there is none yet'), skipped('Libraries', 'they stand in the database')], folders: [] }

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
-import { type OpenedDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
+import { type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import type { Work } from '#api/composition.ts'
 import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/library/library-progress-query.ts'
@@ -30,8 +30,7 @@ export const libraryAdd: Command = {
   wordsMax: 1,
   async run({ settings, words, flag, cwd, out, log, stop }) {
     const folder = absolutePath(words[0]!, cwd)
-    const opened = await openCommandDatabase({ settings, log, stop }, 'make')
-    try {
+    return await withDatabase({ settings, log, stop }, 'make', async (opened) => {
       const name = flag('name')
       const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/composition.ts'), import('#core/library/add-library.ts')])
       const work = await openWork({ settings: opened.settings, log, database: opened.database })
@@ -49,9 +48,7 @@ export const libraryAdd: Command = {
         await work.close()
       }
       return 0
-    } finally {
-      await opened.close()
-    }
+    })
   },
 }
 
@@ -64,8 +61,7 @@ export const libraryList: Command = {
   wordsMin: 0,
   wordsMax: 0,
   async run({ settings, out, log, stop }) {
-    const opened = await openCommandDatabase({ settings, log, stop }, 'look')
-    try {
+    return await withDatabase({ settings, log, stop }, 'look', async (opened) => {
       const { libraries } = await getLibrarySummary(opened.database)
       for (const library of libraries) {
         const scan = library.scanStatus === null ? 'never scanned' : `last scan ${library.scanStatus}`
@@ -73,9 +69,7 @@ export const libraryList: Command = {
       }
       if (libraries.length === 0) out.line(`There is no library yet. Add one: ${typed('library add DIR')}`)
       return 0
-    } finally {
-      await opened.close()
-    }
+    })
   },
 }
 
@@ -84,8 +78,7 @@ async function withLibrary(
   input: CommandInput,
   work: (parts: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
 ): Promise<number> {
-  const opened = await openCommandDatabase(input, 'change')
-  try {
+  return await withDatabase(input, 'change', async (opened) => {
     const library = chooseLibrary(await listLibraries(opened.database), input.words[0] as string, input.cwd)
     const { openWork } = await import('#api/composition.ts')
     const parts = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
@@ -95,9 +88,7 @@ async function withLibrary(
     } finally {
       await parts.close()
     }
-  } finally {
-    await opened.close()
-  }
+  })
 }
 
 export const libraryRemove: Command = {

@@ -156,7 +156,7 @@ async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeo
 }
 
 /** Opens the database for a command, beside a running server or without one. @throws NoDatabase unless it may be made */
-export async function openCommandDatabase(
+async function openCommandDatabase(
   { settings, log, stop }: Pick<CommandInput, 'settings' | 'log' | 'stop'>,
   use: DatabaseUse,
 ): Promise<OpenedDatabase> {
@@ -175,6 +175,20 @@ export async function openCommandDatabase(
       if (Date.now() > until) throw error
       await sleep(POLL_MS, undefined, { signal: stop })
     }
+  }
+}
+
+/** Opens the database for what a command does with it, and closes it after that. @throws NoDatabase unless it may be made */
+export async function withDatabase<T>(
+  input: Pick<CommandInput, 'settings' | 'log' | 'stop'>,
+  use: DatabaseUse,
+  work: (opened: OpenedDatabase) => Promise<T>,
+): Promise<T> {
+  const opened = await openCommandDatabase(input, use)
+  try {
+    return await work(opened)
+  } finally {
+    await opened.close()
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
-import { type DatabaseUse, openCommandDatabase } from '#api/cli/open-database.ts'
+import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { describePermissions } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/version.ts'
@@ -27,8 +27,7 @@ async function withRepositories(
   work: (opened: Opened) => Promise<number>,
 ): Promise<number> {
   const { settings, log, stop } = input
-  const opened = await openCommandDatabase({ settings, log, stop }, use)
-  try {
+  return await withDatabase({ settings, log, stop }, use, async (opened) => {
     const { database } = opened
     const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
       import('#plugins/host/plugin-host.ts'),
@@ -71,9 +70,7 @@ async function withRepositories(
       host.close()
       supervisor.close()
     }
-  } finally {
-    await opened.close()
-  }
+  })
 }
 
 /** The repository that a person means by its address, name or id. @throws CommandProblem when there is none, or more than one */

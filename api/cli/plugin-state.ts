@@ -1,6 +1,6 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { withDatabase } from '#api/cli/open-database.ts'
 import { choosePlugin, describePermissions, withPlugins } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
 import { listPlugins, listVersions, type VersionRow } from '#core/plugin/plugin-store.ts'
@@ -27,8 +27,7 @@ const list: Command = {
   wordsMax: 0,
   async run(input) {
     const { out } = input
-    const opened = await openCommandDatabase(input, 'look')
-    try {
+    return await withDatabase(input, 'look', async (opened) => {
       const plugins = await listPlugins<InstalledPlugin>(opened.database)
       for (const plugin of plugins) {
         const { key, version, state, stateReason, manifest } = plugin
@@ -38,9 +37,7 @@ const list: Command = {
       }
       if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
       return 0
-    } finally {
-      await opened.close()
-    }
+    })
   },
 }
 

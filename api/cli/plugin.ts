@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
-import { type DatabaseUse, openCommandDatabase } from '#api/cli/open-database.ts'
+import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { CarrelError } from '#core/errors.ts'
@@ -14,8 +14,7 @@ import type { Permissions } from '#plugins/manifest/permissions.ts'
 /** Opens what the commands need; a running server sees every change with its next call of the plugin. */
 export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
   const { settings, log, stop } = input
-  const opened = await openCommandDatabase({ settings, log, stop }, use)
-  try {
+  return await withDatabase({ settings, log, stop }, use, async (opened) => {
     const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
       import('#plugins/host/plugin-host.ts'),
       import('#plugins/isolate/supervisor.ts'),
@@ -39,9 +38,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
       host.close()
       supervisor.close()
     }
-  } finally {
-    await opened.close()
-  }
+  })
 }
 
 /** The plugin that a person means by its name, the short one of those that come with the server, or its id. @throws CommandProblem when there is none */

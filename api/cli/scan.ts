@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { chooseLibrary } from '#api/cli/library.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
-import { openCommandDatabase } from '#api/cli/open-database.ts'
+import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
 import { CarrelError } from '#core/errors.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
@@ -33,8 +33,7 @@ export const scan: Command = {
 async function run(input: CommandInput): Promise<number> {
   const { log, out } = input
   const mode = input.flag('deep') === 'true' ? 'deep' : 'normal'
-  const opened = await openCommandDatabase(input, 'change')
-  try {
+  return await withDatabase(input, 'change', async (opened) => {
     const all = await listLibraries(opened.database)
     const chosen =
       input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
@@ -58,9 +57,7 @@ async function run(input: CommandInput): Promise<number> {
     } finally {
       await work.close()
     }
-  } finally {
-    await opened.close()
-  }
+  })
 }
 
 async function waitUntilDone({ out, stop }: CommandInput, database: Parameters<typeof getLibraryProgress>[0]): Promise<number> {

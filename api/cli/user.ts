@@ -1,6 +1,6 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
-import { type DatabaseUse, type OpenedDatabase, openCommandDatabase } from '#api/cli/open-database.ts'
+import { type DatabaseUse, type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { askPassword } from '#api/cli/password-input.ts'
 import { typed } from '#api/cli/typed.ts'
 import type { Accounts } from '#core/account/accounts.ts'
@@ -30,17 +30,14 @@ export async function openCommandAccounts(input: CommandInput, opened: OpenedDat
 
 /** What is changed here a running server believes at most five seconds longer: so long it remembers who somebody is. */
 export async function withAccounts<T>(input: CommandInput, use: DatabaseUse, work: (accounts: Accounts) => Promise<T>): Promise<T> {
-  const opened = await openCommandDatabase(input, use)
-  try {
+  return await withDatabase(input, use, async (opened) => {
     const accounts = await openCommandAccounts(input, opened, use)
     try {
       return await work(accounts)
     } finally {
       await accounts.close()
     }
-  } finally {
-    await opened.close()
-  }
+  })
 }
 
 const PAGE = 500

@@ -5,11 +5,13 @@ import { createGzip, gzip } from 'node:zlib'
 import type { ErrorAnswer } from '#api/errors.ts'
 import { drained } from '#api/http/drained.ts'
 import { jsonChunks } from '#api/http/json-chunks.ts'
+import type { Refusal } from '#api/http/mount.ts'
 
-const compress = promisify(gzip)
+/** In the thread pool. */
+export const compress = promisify(gzip)
 
 /** Below this the packet is as long either way. */
-const GZIP_BYTES_MIN = 1024
+export const GZIP_BYTES_MIN = 1024
 
 /**
  * On every answer. Nothing we send may run scripts or be framed by others: books hold SVG and HTML made by strangers, which a browser
@@ -24,11 +26,13 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 /** Longer answers are sent while they are written, so that neither their length nor a client that reads slowly decides how much memory they take. */
 const HELD_BYTES_MAX = 1_048_576
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 /**
  * Sends a value as JSON, compressed when the client takes that and it is worth it. What fails before the first bytes are sent can still be answered;
  * later the connection is broken off, so that nobody takes half an answer for a whole one.
  */
-export async function sendJson(response: ServerResponse, status: number, value: unknown): Promise<void> {
+export async function sendJson(response: ServerResponse, status: number, value: unknown, mediaType = JSON_TYPE): Promise<void> {
   const chunks = jsonChunks(value)
   const held: Buffer[] = []
   let length = 0
@@ -42,7 +46,7 @@ export async function sendJson(response: ServerResponse, status: number, value: 
   }
   if (response.headersSent || response.destroyed) return
   if (!response.hasHeader('Cache-Control')) response.setHeader('Cache-Control', 'no-store')
-  response.setHeader('Content-Type', 'application/json; charset=utf-8')
+  response.setHeader('Content-Type', mediaType)
   appendVary(response, 'Accept-Encoding')
   const packed = length >= GZIP_BYTES_MIN && takesGzip(response.req.headers['accept-encoding'])
   if (packed) response.setHeader('Content-Encoding', 'gzip')
@@ -90,15 +94,16 @@ export function sendNothing(response: ServerResponse, status: 204 | 304): void {
   response.end()
 }
 
-/** Sends what `answerOf` made of an error. */
-export async function sendError(response: ServerResponse, answer: ErrorAnswer): Promise<void> {
+/** Sends what `answerOf` made of an error. @param refusal the same as a foreign protocol writes it */
+export async function sendError(response: ServerResponse, answer: ErrorAnswer, refusal: Refusal = answer): Promise<void> {
   if (answer.retryAfterSeconds !== undefined) response.setHeader('Retry-After', Math.max(1, Math.ceil(answer.retryAfterSeconds)))
   // What the answer would have been cached or attached as does not hold for its failure.
   for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link', 'Location'])
     response.removeHeader(name)
   // Only a refused range says how long the thing is.
   if (answer.status !== 416) response.removeHeader('Content-Range')
-  await sendJson(response, answer.status, answer.body)
+  for (const [name, value] of Object.entries(refusal.headers ?? {})) response.setHeader(name, value)
+  await sendJson(response, refusal.status, refusal.body, refusal.mediaType)
 }
 
 /** Adds a name to Vary and keeps those that stand there. */

@@ -7,6 +7,9 @@ import type { Accounts } from '#core/account/accounts.ts'
 import type { Caller } from '#core/account/caller.ts'
 
 export const AUTH_COOKIE = 'auth_token'
+/** The session of a reader app, for as long as that runs and for longer, and the header in which some send it. */
+export const APP_SESSION_COOKIES = { running: 'KOMGA-SESSION', remembered: 'komga-remember-me' } as const
+const APP_SESSION_HEADER = 'x-auth-token'
 /** Says that somebody has signed in with this device before; it lets nobody in. */
 export const DEVICE_COOKIE = 'carrel_device'
 /** As long as browsers keep a cookie at most. */
@@ -18,6 +21,10 @@ const KEY_START = 'carrel_'
 export interface Accepts {
   cookie: boolean
   basic: boolean
+  /** Of a reader app. */
+  session: boolean
+  /** An API key as the name of a user, which is all that some e-readers send. */
+  userHeader: boolean
 }
 
 export interface Authentication {
@@ -46,11 +53,25 @@ export function openAuthentication(callers: Accounts['callers']): Authentication
     new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) => settle(callers.ofApiKey(key), done)),
   )
   strategies.use(
+    'user-header',
+    new custom.Strategy((request, done) => {
+      const key = userHeaderOf(request)
+      if (key === null) done(null, false)
+      else settle(callers.ofApiKey(key), done)
+    }),
+  )
+  strategies.use(
     'cookie',
     new custom.Strategy((request, done) => {
       const token = cookieOf(request)
       if (token === null) done(null, false)
       else settle(callers.ofToken(token, 'cookie'), done)
+    }),
+  )
+  strategies.use(
+    'session',
+    new custom.Strategy((request, done) => {
+      settle(firstSession(callers, appSessionsOf(request)), done)
     }),
   )
   strategies.use(
@@ -67,9 +88,12 @@ export function openAuthentication(callers: Accounts['callers']): Authentication
 
   return {
     async findCaller(request, accepts, address) {
-      const names = ['bearer', 'api-key', ...(accepts.cookie ? ['cookie'] : []), ...(accepts.basic ? ['basic'] : [])]
+      const names = [
+        ...['bearer', 'api-key', ...(accepts.userHeader ? ['user-header'] : [])],
+        ...[...(accepts.cookie ? ['cookie'] : []), ...(accepts.session ? ['session'] : []), ...(accepts.basic ? ['basic'] : [])],
+      ]
       // Whoever sends a header means that one: a bad one is not saved by a cookie the browser added.
-      const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie') : names
+      const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie' && name !== 'session') : names
       addresses.set(request, address)
       return new Promise((resolve, reject) => {
         const done = (error: unknown, user: unknown) => {
@@ -82,9 +106,22 @@ export function openAuthentication(callers: Accounts['callers']): Authentication
   }
 }
 
+async function firstSession(callers: Accounts['callers'], tokens: readonly string[]): Promise<Caller | null> {
+  for (const token of tokens) {
+    const caller = await callers.ofAppSession(token)
+    if (caller !== null) return caller
+  }
+  return null
+}
+
 /** Whether the request shows any credential that this route would look at. */
 export function hasCredential(request: IncomingMessage, accepts: Accepts): boolean {
-  return hasHeaderCredential(request) || (accepts.cookie && cookieOf(request) !== null)
+  return (
+    hasHeaderCredential(request) ||
+    (accepts.cookie && cookieOf(request) !== null) ||
+    (accepts.session && appSessionsOf(request).length > 0) ||
+    (accepts.userHeader && userHeaderOf(request) !== null)
+  )
 }
 
 /** The API keys a request carries. There are two places for one, and when the first is no good the second is looked at. */
@@ -92,6 +129,25 @@ export function apiKeysOf(request: IncomingMessage): string[] {
   const bearer = bearerOf(request)
   const header = request.headers['x-api-key']
   return [...(bearer?.startsWith(KEY_START) ? [bearer] : []), ...(typeof header === 'string' && header !== '' ? [header] : [])]
+}
+
+/**
+ * The sessions of reader apps that a request shows, the first good one of which counts: in the header of its own, else in a cookie. A cookie comes along with
+ * what other sites make a browser send, where SameSite does not keep it back; of a change that another site asks for it is not looked at.
+ */
+export function appSessionsOf(request: IncomingMessage): string[] {
+  const header = request.headers[APP_SESSION_HEADER]
+  if (typeof header === 'string' && header !== '') return [header]
+  const site = request.headers['sec-fetch-site']
+  const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none'
+  if (isForeign && request.method !== 'GET' && request.method !== 'HEAD') return []
+  return Object.values(APP_SESSION_COOKIES).flatMap((name) => readCookie(request, name) ?? [])
+}
+
+/** What a request says as the name of its user in a header of its own, where an API key belongs; null where it says nothing. */
+export function userHeaderOf(request: IncomingMessage): string | null {
+  const header = request.headers['x-auth-user']
+  return typeof header === 'string' && header !== '' ? header : null
 }
 
 /** The password, or API key, of a request by HTTP Basic, or null. The strategy is not strict about the scheme, so neither is this. */

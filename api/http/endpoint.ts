@@ -1,5 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { EventsReply } from '#api/http/event-stream.ts'
+import type { Mount } from '#api/http/mount.ts'
+import type { ArchiveReply } from '#api/http/send-archive.ts'
 import type { Upload } from '#api/http/upload.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
@@ -15,6 +17,10 @@ export interface Allow {
   cookie?: boolean
   /** Also takes HTTP Basic, for e-readers that know nothing else (feeds, compatibility API). */
   basic?: boolean
+  /** Also takes the session of a reader app, which Basic or an API key has begun (compatibility API). */
+  session?: boolean
+  /** Also takes an API key in the header x-auth-user (e-reader sync). */
+  userHeader?: boolean
 }
 
 /** What every handler is given besides its own parameters. `services` is the composition root's bag, see api/services.ts. */
@@ -34,8 +40,12 @@ export interface Call<Services> {
   rawQuery: string
   /** What the client sent as the cookie of this name; null where it sent none. */
   cookie(name: string): string | null
+  /** A header of the request; null where it sent none. */
+  header(name: string): string | null
   /** Something was made: the answer has status 201, and its address where it can be had by itself. */
   created(location?: string): void
+  /** Of several media types that the route may answer with, the one of this answer; the first unless said. */
+  sendAs(mediaType: string): void
   /** Adds a header to the answer, such as Set-Cookie or Link. */
   setHeader(name: string, value: string): void
 }
@@ -52,11 +62,15 @@ export interface Endpoint<
 > {
   kind: 'endpoint'
   method: Method
-  /** Restify path, e.g. `/api/v1/books/:bookId`. */
+  /** Restify path, e.g. `/api/v1/books/:bookId`. A last part `:name*` takes all that is left, slashes included. */
   path: string
+  /** Further paths at which it answers, with the same parameters. */
+  alsoAt?: readonly string[]
   summary: string
   tag: string
   allow: Allow
+  /** The foreign protocol that it belongs to; where that is not open, neither is the route. */
+  mount?: Mount<Services>
   /** Success status: 200 unless said. 204 sends nothing. */
   status?: 200 | 201 | 202 | 204
   /** Answers 201 where it makes something (`call.created`), 200 where that was there already. */
@@ -68,26 +82,35 @@ export interface Endpoint<
   body?: B
   /** No body means the same as an empty object. Else a forgotten body is refused, for it would change what its sender did not mean. */
   bodyOptional?: true
+  /** Further names by which clients call members of the body, each with the member that it stands for. Where both are sent, the member counts. */
+  bodyAliases?: Readonly<Record<string, string>>
   /** Largest request body in bytes; 1 MB unless said. */
   bodyBytesMax?: number
   /** Takes a form with one file in it instead of JSON: `run` is given it as `upload`. The body is at most `bodyBytesMax`. */
-  upload?: { /** What the file is, for OpenAPI. */ description: string }
+  upload?: { /** What the file is, for OpenAPI. */ description: string /** What is said to whoever sends no form. */; otherwise?: string }
   /** Schema of the success body, for OpenAPI and for the contract tests. */
   reply?: R
+  /** Kinds of JSON that the success body may be sent as; `application/json` unless said. */
+  mediaTypes?: readonly [string, ...string[]]
+  /** Answers 204 where there is nothing to tell. */
+  mayBeEmpty?: true
   run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>
 }
 
 /** What a stream route answers with. The sender in api/http/send.ts does ranges, conditional requests and HEAD; events are sent as they come. */
 export type StreamReply =
   | EventsReply
+  | ArchiveReply
   | {
       kind: 'bytes'
       bytes: Uint8Array
       /** The same, compressed once and for all, for clients that take it. */
       gzipped?: Uint8Array
+      /** Text made for this one answer: it is compressed for clients that take that, where it is worth it. */
+      compress?: true
       mediaType: string
-      /** 200 unless said: of a page that tells a person in a browser what went wrong. */
-      status?: 200 | 400
+      /** 200 unless said: 400 of a page that tells a person in a browser what went wrong. */
+      status?: 200 | 206 | 400
       /** Strong ETag without quotes. */
       etag?: string
       lastModified?: Date
@@ -98,10 +121,20 @@ export type StreamReply =
       /** Bytes that cost something to have: `make` is not called when the client's copy is still good. */
       kind: 'made'
       make: () => Promise<{ bytes: Uint8Array; mediaType: string }>
+      /** The same as gzip, where that costs less than the plain bytes; for clients that take it and want the whole. */
+      makeGzipped?: () => Promise<{ bytes: Uint8Array; mediaType: string }>
+      /** A part of it may be asked for, which is cut out of the whole. */
+      takesRanges?: true
       /** Strong ETag without quotes. */
       etag: string
       cacheControl: string
       headers?: Record<string, string>
+    }
+  | {
+      /** What is asked for is elsewhere. */
+      kind: 'redirect'
+      /** Path of this server. */
+      location: string
     }
   | {
       kind: 'file'
@@ -121,15 +154,21 @@ export interface Stream<Services, P extends TSchema | undefined = undefined, Q e
   kind: 'stream'
   method: 'GET'
   path: string
+  /** As of an endpoint. */
+  alsoAt?: readonly string[]
   summary: string
   tag: string
   allow: Allow
+  /** As of an endpoint. */
+  mount?: Mount<Services>
   params?: P
   query?: Q
   /** Takes query parameters that it does not name, and leaves them alone: services and reader apps add their own. */
   takesAnyQuery?: true
-  /** Media types it may answer with, for OpenAPI. */
+  /** Media types it may answer with, for OpenAPI; none where it redirects. */
   mediaTypes: string[]
+  /** It only leads elsewhere. */
+  redirects?: true
   run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>
 }
 

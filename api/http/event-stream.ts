@@ -7,7 +7,7 @@ export interface ServerEvent {
   id: string
   /** What the client listens for; `message` unless said. */
   event?: string
-  /** Sent as JSON. */
+  /** Sent as JSON; null only says where the client is, which it notes without telling anybody. */
   data: unknown
 }
 
@@ -21,14 +21,18 @@ export interface EventsReply {
    * @throws what should be told as a refusal, before anything was sent
    */
   follow: (from: { lastEventId: string | null; signal: AbortSignal }) => AsyncIterable<ServerEvent>
+  /** How an event goes over the wire; {@link formatEvent} unless said. */
+  format?: (event: ServerEvent) => string
 }
 
 /** Proxies hang up on what is silent for a minute, and so does the server after two. */
-const BEAT_MS = 15_000
+export const BEAT_MS = 15_000
 /** A token may end, a role may change: nobody is let in for longer than that. The client comes back by itself and misses nothing. */
 const LIFE_MS_MAX = 15 * 60_000
 /** Before a client comes back. */
 const RETRY_MS = 3_000
+/** A client that takes nothing for so long, while there is something for it, is dropped: what it could not take it is told when it comes back. */
+const STALLED_MS = 30_000
 /** Ours are far shorter. */
 const LAST_ID = /^[\x21-\x7e]{1,64}$/
 
@@ -41,9 +45,10 @@ export async function sendEvents(
   response: ServerResponse,
   reply: EventsReply,
   closing: AbortSignal,
-  { beatMs = BEAT_MS, lifeMsMax = LIFE_MS_MAX }: { beatMs?: number; lifeMsMax?: number } = {},
+  { beatMs = BEAT_MS, lifeMsMax = LIFE_MS_MAX, stalledMs = STALLED_MS }: { beatMs?: number; lifeMsMax?: number; stalledMs?: number } = {},
 ): Promise<void> {
   const { method, headers } = response.req
+  const { format = formatEvent } = reply
   const ended = new AbortController()
   const end = () => ended.abort()
   const given = headers['last-event-id']
@@ -55,6 +60,7 @@ export async function sendEvents(
   response.setHeader('X-Accel-Buffering', 'no')
   response.writeHead(200)
   if (method === 'HEAD') {
+    end()
     response.end()
     return
   }
@@ -71,7 +77,7 @@ export async function sendEvents(
     if (!ended.signal.aborted) {
       for await (const event of events) {
         if (ended.signal.aborted) break
-        if (!response.write(formatEvent(event))) await drained(response, ended.signal)
+        if (!response.write(format(event))) await drainedOrDropped(response, ended.signal, stalledMs)
       }
     }
     response.end()
@@ -84,6 +90,28 @@ export async function sendEvents(
   }
 }
 
+async function drainedOrDropped(response: ServerResponse, ended: AbortSignal, stalledMs: number): Promise<void> {
+  const timer = setTimeout(() => response.destroy(), stalledMs)
+  await drained(response, ended)
+  clearTimeout(timer)
+}
+
+/** The same event goes to thousands. */
+const written = new WeakMap<object, string>()
+
+function writeJson(data: unknown): string {
+  if (typeof data !== 'object' || data === null) return JSON.stringify(data)
+  let text = written.get(data)
+  if (text === undefined) {
+    text = JSON.stringify(data)
+    written.set(data, text)
+  }
+  return text
+}
+
 /** An event as it goes over the wire; JSON has no line breaks, so one line of data is enough. */
 export const formatEvent = ({ id, event, data }: ServerEvent): string =>
-  `id: ${id}\n${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
+  data === null ? `id: ${id}\n\n` : `id: ${id}\n${event === undefined ? '' : `event: ${event}\n`}data: ${writeJson(data)}\n\n`
+
+/** For clients that read every block as one line of data and nothing else: the id stands in a block of its own after it. */
+export const formatBareEvent = ({ id, data }: ServerEvent): string => `${data === null ? '' : `data: ${writeJson(data)}\n\n`}id: ${id}\n\n`

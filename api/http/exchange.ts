@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Request, Response } from 'restify'
 import type { Route } from '#api/http/endpoint.ts'
+import type { Mount } from '#api/http/mount.ts'
 import type { Caller } from '#core/account/caller.ts'
 
 /** One request with its answer, and what is known of it so far. */
@@ -15,6 +16,8 @@ export interface Exchange<Services> {
   /** Normalised path of the request, and its raw query without the question mark. */
   path: string
   rawQuery: string
+  /** The foreign protocol that answers at this address; null for our own. */
+  mount: Mount<Services> | null
   /** Null until a route was found. */
   route: Route<Services> | null
   caller: Caller | null

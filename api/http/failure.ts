@@ -5,12 +5,16 @@ import type { Exchange } from '#api/http/exchange.ts'
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 
+/** The challenges of a 401 (RFC 7617, RFC 6750). */
+export const BASIC = 'Basic realm="Carrel", charset="UTF-8"'
+const BEARER = 'Bearer realm="Carrel"'
+
 /**
  * Ends an exchange that failed: with an answer, or where one has begun by hanging up, which is all that still says "incomplete". What is
  * not a refusal has a line in the log. Never throws, whatever was thrown: it may be no error at all, or throw when it is looked at.
  */
 export async function answerFailure(exchange: Exchange<never>, error: unknown, log: Log): Promise<void> {
-  const { request, response, id, route } = exchange
+  const { request, response, id, route, mount } = exchange
   const answer = answerOf(error, id)
   writeLine(exchange, error, answer, log)
   try {
@@ -18,12 +22,13 @@ export async function answerFailure(exchange: Exchange<never>, error: unknown, l
       response.destroy()
       return
     }
-    if (answer.status === 401) {
-      response.setHeader('WWW-Authenticate', route?.allow.basic ? 'Basic realm="Carrel", charset="UTF-8"' : 'Bearer realm="Carrel"')
-    }
+    const dialect = mount?.dialect
+    if (answer.status === 401) response.setHeader('WWW-Authenticate', dialect?.challenge ?? (route?.allow.basic ? BASIC : BEARER))
     discardBody(request)
     // Details of a refusal that are not JSON must not cost the answer.
-    await sendError(response, answer).catch(() => sendError(response, internalAnswer(id)))
+    const say = (said: ErrorAnswer) =>
+      sendError(response, said, dialect && said.status !== 429 ? dialect.refusalOf(said, exchange) : undefined)
+    await say(answer).catch(() => say(internalAnswer(id)))
   } catch (failure) {
     response.destroy()
     writeLine(exchange, failure, internalAnswer(id), log)

@@ -1,4 +1,4 @@
-import { type Accepts, type Authentication, apiKeysOf, basicPasswordOf, hasCredential } from '#api/http/authentication.ts'
+import { type Accepts, type Authentication, apiKeysOf, basicPasswordOf, hasCredential, userHeaderOf } from '#api/http/authentication.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { type Allowance, type Client, isExempt, type RateLimiter } from '#api/http/rate-limit.ts'
 import type { Accounts } from '#core/account/accounts.ts'
@@ -29,7 +29,8 @@ export function openGate(parts: { limiter: RateLimiter | null; authentication: A
    */
   function isGuess({ request }: Exchange<never>, accepts: Accepts): boolean {
     const password = accepts.basic ? basicPasswordOf(request) : null
-    return [...apiKeysOf(request), ...(password === null ? [] : [password])].some((key) => !callers.knowsApiKey(key))
+    const name = accepts.userHeader ? userHeaderOf(request) : null
+    return [...apiKeysOf(request), ...[password, name].filter((key) => key !== null)].some((key) => !callers.knowsApiKey(key))
   }
 
   function refuse(exchange: Exchange<never>, allowance: Allowance): never {
@@ -46,7 +47,8 @@ export function openGate(parts: { limiter: RateLimiter | null; authentication: A
         if (limiter) setHeaders(exchange, limiter.peek(anonymous(exchange.address)))
         return
       }
-      const accepts: Accepts = { cookie: route?.allow.cookie ?? false, basic: route?.allow.basic ?? false }
+      const { cookie = false, basic = false, session = false, userHeader = false } = route?.allow ?? {}
+      const accepts: Accepts = { cookie, basic, session, userHeader }
       let stranger = anonymous(exchange.address)
       if (hasCredential(request, accepts)) {
         if (isGuess(exchange, accepts)) {

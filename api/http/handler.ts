@@ -2,8 +2,10 @@ import { appendVary, sendJson, sendNothing } from '#api/http/answer.ts'
 import { readCookie } from '#api/http/authentication.ts'
 import { discardBody } from '#api/http/body.ts'
 import type { Allow, Call, Route } from '#api/http/endpoint.ts'
+import { type EventsReply, sendEvents } from '#api/http/event-stream.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { compileInput, type InputOptions, type ReadInput } from '#api/http/input.ts'
+import { parameterReader } from '#api/http/route-path.ts'
 import { sendStream } from '#api/http/send.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { refuse } from '#core/errors.ts'
@@ -28,28 +30,38 @@ export function openHandlers<Services>(services: Services, options: InputOptions
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
       // At the first request: all of them at once are a quarter of a second of the start, and most are never asked.
       let readInput: ReadInput | null = null
-      const answer = async (exchange: Exchange<Services>, call: OpenCall<Services>): Promise<void> => {
+      const readPath = parameterReader(route.path)
+      // Answers what is left to send: streams that never end are no work that is under way, and none on whose behalf statements run.
+      const answer = async (exchange: Exchange<Services>, call: OpenCall<Services>): Promise<EventsReply | null> => {
         checkAllowed(route.allow, exchange)
         const { request, response } = exchange
         readInput ??= compileInput(route, options)
-        const input = await readInput(request, request.params, exchange.rawQuery)
+        const input = await readInput(request, readPath(request.params), exchange.rawQuery)
         discardBody(request)
         noteWork()
         if (route.kind === 'stream') {
           const reply = await route.run(call, input)
-          if (response.destroyed) return
+          if (response.destroyed) return null
           // A browser may keep it: what one of its users was shown must not be shown to the next, who may see less.
           if (route.allow.who !== 'public') for (const name of CREDENTIAL_HEADERS) appendVary(response, name)
-          await sendStream(response, reply, draining)
-          return
+          if (route.allow.session) appendVary(response, 'X-Auth-Token')
+          if (reply.kind === 'events') return reply
+          await sendStream(response, reply)
+          return null
         }
         const value = await route.run(call, input)
-        if (response.destroyed) return
+        if (response.destroyed) return null
         noteWork()
         if (value === undefined) sendNothing(response, 204)
-        else await sendJson(response, call.hasCreated ? 201 : (route.status ?? 200), value)
+        else await sendJson(response, call.hasCreated ? 201 : (route.status ?? 200), value, call.mediaType ?? route.mediaTypes?.[0])
+        return null
       }
-      return (exchange) => {
+      return async (exchange) => {
+        const events = await begin(exchange)
+        if (events) await sendEvents(exchange.response, events, draining)
+      }
+
+      function begin(exchange: Exchange<Services>): Promise<EventsReply | null> {
         const call = openCall(services, exchange, closing)
         const scope = { owner: exchange.caller?.userId ?? exchange.address, signal: () => call.signal }
         const name = `${route.method} ${route.path} ${exchange.id}`
@@ -75,6 +87,7 @@ function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange
 
 interface OpenCall<Services> extends Call<Services> {
   hasCreated: boolean
+  mediaType: string | undefined
 }
 
 function openCall<Services>(services: Services, exchange: Exchange<Services>, closing: AbortSignal): OpenCall<Services> {
@@ -89,6 +102,7 @@ function openCall<Services>(services: Services, exchange: Exchange<Services>, cl
     path,
     rawQuery,
     cookie: (name) => readCookie(response.req, name),
+    header: (name) => response.req.headers[name.toLowerCase()]?.toString() ?? null,
     // Made when first asked for: most calls are over before anybody could leave.
     get signal() {
       if (signal === undefined) {
@@ -100,6 +114,10 @@ function openCall<Services>(services: Services, exchange: Exchange<Services>, cl
       return signal
     },
     hasCreated: false,
+    mediaType: undefined,
+    sendAs(mediaType) {
+      this.mediaType = mediaType
+    },
     created(location) {
       this.hasCreated = true
       if (location !== undefined && !response.headersSent) response.setHeader('Location', location)

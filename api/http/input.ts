@@ -61,32 +61,45 @@ export interface InputOptions {
   bodyDeadlineMs: number
   /** Told of query parameters that no route names; without it they are refused. */
   onUnknownQuery: ((names: readonly string[]) => void) | null
+  /** Page 0 of a list that begins with 1 is its page 1, for clients that count so. */
+  takesPageZero?: boolean
 }
 
 /** Compiles the schemas of a route once. */
 export function compileInput(route: Route<never>, options: InputOptions): ReadInput {
   const params = route.params ? compileParameters(route.params, 'path') : null
-  const query = compileQuery(route, options.onUnknownQuery)
+  const query = compileQuery(route, options)
+  const spelled = route.mount?.dialect.readQuery ?? ((given: URLSearchParams) => given)
   const bodySchema: TSchema | undefined = route.kind === 'endpoint' ? route.body : undefined
-  const body = bodySchema ? compileBody(bodySchema, route.kind === 'endpoint' && route.bodyOptional === true) : null
+  const endpoint = route.kind === 'endpoint' ? route : null
+  const body = bodySchema ? compileBody(bodySchema, endpoint?.bodyOptional === true, endpoint?.bodyAliases) : null
   const bytesMax = (route.kind === 'endpoint' ? route.bodyBytesMax : undefined) ?? BODY_BYTES_MAX
 
-  const takesFile = route.kind === 'endpoint' && route.upload !== undefined
+  const file = route.kind === 'endpoint' ? route.upload : undefined
   const { bodyDeadlineMs: deadlineMs } = options
   const exact = new Set(exactMembers(bodySchema ?? {}))
   const asSent = new Map(membersAsSent(bodySchema ?? {}))
 
   return async (request, pathParams, rawQuery) => ({
     params: params?.(new URLSearchParams(pathParams)),
-    query: query(new URLSearchParams(rawQuery)),
+    query: query(spelled(new URLSearchParams(rawQuery))),
     body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact, asSent })),
-    upload: takesFile ? readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs })) : NO_UPLOAD,
+    upload: file
+      ? readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs }), file.otherwise)
+      : NO_UPLOAD,
   })
 }
 
 /** A misspelled parameter that is left out would answer another question than the one that was asked. */
-function compileQuery(route: Route<never>, onUnknown: InputOptions['onUnknownQuery']): (given: URLSearchParams) => unknown {
-  const read = route.query ? compileParameters(route.query, 'query') : () => undefined
+function compileQuery(
+  route: Route<never>,
+  { onUnknownQuery: onUnknown, takesPageZero = false }: Pick<InputOptions, 'onUnknownQuery' | 'takesPageZero'>,
+): (given: URLSearchParams) => unknown {
+  const check = route.query ? compileParameters(route.query, 'query') : () => undefined
+  const { page } = ((route.query as { properties?: Record<string, { minimum?: number }> } | undefined)?.properties ?? {}) as {
+    page?: { minimum?: number }
+  }
+  const read = takesPageZero && page?.minimum === 1 ? (given: URLSearchParams) => check(withoutPageZero(given)) : check
   if (route.takesAnyQuery || !route.path.startsWith('/api/v1/')) return read
   const known = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {})
   return (given) => {
@@ -98,6 +111,13 @@ function compileQuery(route: Route<never>, onUnknown: InputOptions['onUnknownQue
     onUnknown(unknown)
     return read(given)
   }
+}
+
+function withoutPageZero(given: URLSearchParams): URLSearchParams {
+  if (given.getAll('page').join() !== '0') return given
+  const first = new URLSearchParams(given)
+  first.set('page', '1')
+  return first
 }
 
 const faultOf = (name: string): Fault => ({ path: `/${shortened(name)}`, message: 'is not known here' })
@@ -123,11 +143,11 @@ function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: UR
   }
 }
 
-function compileBody(schema: TSchema, isOptional: boolean): (value: unknown) => unknown {
+function compileBody(schema: TSchema, isOptional: boolean, aliases?: Readonly<Record<string, string>>): (value: unknown) => unknown {
   const closed = closeObjects(schema)
   const validator = Compile(closed)
   return (given) => {
-    const value = given === undefined && isOptional ? {} : given
+    const value = given === undefined && isOptional ? {} : aliases ? withOwnNames(given, aliases) : given
     if (value === undefined) refuse('invalid_request', 'This request needs a JSON body; send it with Content-Type: application/json.')
     const excess = excessOf(closed, value)
     if (excess !== null) refuseFaults(excess.code, [{ path: excess.path, message: excess.message }])
@@ -136,6 +156,16 @@ function compileBody(schema: TSchema, isOptional: boolean): (value: unknown) => 
     const errors = validator.Errors(value)
     refuseFaults(isRule(errors) ? 'invalid_value' : 'invalid_request', findFaults(errors))
   }
+}
+
+/** A body whose members have the names of the schema. */
+function withOwnNames(given: unknown, aliases: Readonly<Record<string, string>>): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+  const members = Object.entries(given).flatMap(([name, member]) => {
+    const own = Object.hasOwn(aliases, name) ? (aliases[name] as string) : name
+    return own !== name && Object.hasOwn(given, own) ? [] : [[own, member]]
+  })
+  return Object.fromEntries(members)
 }
 
 function refuseFaults(code: 'invalid_value' | 'invalid_request', faults: readonly Fault[]): never {

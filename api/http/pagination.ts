@@ -49,16 +49,19 @@ export const Links = Type.Object(
   { title: 'Links' },
 )
 
-/** Schema of one page of `item` (spec 2.7). */
+/** Schema of one page of `item` (spec 2.7); it is named after it, where that has a name. */
 export const Paginated = <const T extends TSchema>(item: T) =>
-  Type.Object({
-    data: Type.Array(item),
-    links: Links,
-    page: Type.Integer({ minimum: 1 }),
-    pageSize: Type.Integer({ minimum: 1 }),
-    total: Type.Integer({ minimum: 0 }),
-    totalPages: Type.Integer({ minimum: 0 }),
-  })
+  Type.Object(
+    {
+      data: Type.Array(item),
+      links: Links,
+      page: Type.Integer({ minimum: 1 }),
+      pageSize: Type.Integer({ minimum: 1 }),
+      total: Type.Integer({ minimum: 0 }),
+      totalPages: Type.Integer({ minimum: 0 }),
+    },
+    'title' in item ? { title: `Paginated${item.title}` } : {},
+  )
 
 /** One page of items with its links. */
 export interface Page<T> {

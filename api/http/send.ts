@@ -1,11 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
-import { appendVary, sendNothing, takesGzip } from '#api/http/answer.ts'
+import { appendVary, compress, GZIP_BYTES_MIN, sendNothing, takesGzip } from '#api/http/answer.ts'
 import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
-import { sendEvents } from '#api/http/event-stream.ts'
+import type { EventsReply } from '#api/http/event-stream.ts'
+import { sendArchive } from '#api/http/send-archive.ts'
 import { CarrelError } from '#core/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
@@ -17,41 +18,73 @@ const CHUNK_BYTES = 262_144
 /**
  * Sends what a stream route answered: conditional requests, ranges of files, HEAD. Returns when everything is on its way or the
  * client has gone; either way the file is closed.
- * @param closing aborts when the server is about to close: what never ends by itself ends then
  * @throws not_found, unavailable (the file cannot be opened), precondition_failed, range_not_satisfiable
  */
-export async function sendStream(response: ServerResponse, reply: StreamReply, closing: AbortSignal): Promise<void> {
-  if (reply.kind === 'bytes') sendBytes(response, reply)
-  else if (reply.kind === 'events') await sendEvents(response, reply, closing)
+export async function sendStream(response: ServerResponse, reply: Exclude<StreamReply, EventsReply>): Promise<void> {
+  if (reply.kind === 'bytes') await sendBytes(response, reply)
+  else if (reply.kind === 'redirect') sendRedirect(response, reply.location)
   else if (reply.kind === 'made') await sendMade(response, reply)
-  else await sendFile(response, reply)
+  else if (reply.kind === 'archive') {
+    response.setHeader('Cache-Control', reply.cacheControl)
+    response.setHeader('Content-Disposition', attachment(reply.attachmentName))
+    await sendArchive(response, reply.files)
+  } else await sendFile(response, reply)
 }
 
 async function sendMade(response: ServerResponse, reply: Extract<StreamReply, { kind: 'made' }>): Promise<void> {
-  const { make, ...rest } = reply
+  const { make, makeGzipped, takesRanges = false, ...rest } = reply
+  const { headers, method } = response.req
+  const wantsPart = takesRanges && method === 'GET' && headers.range !== undefined
+  const makeEncoded = makeGzipped && !wantsPart && takesGzip(headers['accept-encoding']) ? makeGzipped : undefined
+  // A strong ETag names these very bytes (RFC 9110, 8.8.3).
+  const etag = makeEncoded ? `${reply.etag}-gzip` : reply.etag
   // No header is set before it is made: a refusal must not carry the ETag and the lifetime of a picture.
-  const made = checkConditions(response.req.headers, reply) === 'send' ? await make() : NOTHING_MADE
-  if (!response.destroyed) sendBytes(response, { ...rest, ...made, kind: 'bytes' })
+  const made = checkConditions(headers, { etag }) === 'send' ? await (makeEncoded ?? make)() : NOTHING_MADE
+  if (response.destroyed) return
+  if (makeGzipped) appendVary(response, 'Accept-Encoding')
+  const isPart = wantsPart && made !== NOTHING_MADE && allowsRange(headers, { etag })
+  const encoding: Record<string, string> = makeEncoded && made !== NOTHING_MADE ? { 'Content-Encoding': 'gzip' } : {}
+  const part = isPart ? readRange(headers.range, made.bytes.byteLength) : null
+  if (takesRanges) response.setHeader('Accept-Ranges', 'bytes')
+  if (part === 'unsatisfiable') {
+    response.setHeader('Content-Range', `bytes */${made.bytes.byteLength}`)
+    throw new CarrelError('range_not_satisfiable', `This has ${made.bytes.byteLength} bytes; the range lies outside.`)
+  }
+  if (part === null) return await sendBytes(response, { ...rest, ...made, etag, headers: { ...rest.headers, ...encoding }, kind: 'bytes' })
+  const range = { 'Content-Range': `bytes ${part.start}-${part.end}/${made.bytes.byteLength}` }
+  const bytes = made.bytes.subarray(part.start, part.end + 1)
+  await sendBytes(response, { ...rest, ...made, bytes, etag, status: 206, headers: { ...rest.headers, ...range }, kind: 'bytes' })
 }
 
 /** Never sent: the conditions end in a 304 or 412. */
 const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-stream' }
 
-function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): void {
-  const gzipped = takesGzip(response.req.headers['accept-encoding']) ? reply.gzipped : undefined
+function sendRedirect(response: ServerResponse, location: string): void {
+  response.setHeader('Location', location)
+  response.setHeader('Content-Length', 0)
+  response.writeHead(302)
+  response.end()
+}
+
+async function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): Promise<void> {
+  const packed = takesGzip(response.req.headers['accept-encoding']) && (reply.gzipped !== undefined || isWorthPacking(reply))
   // A strong ETag names these very bytes (RFC 9110, 8.8.3).
-  const validators = gzipped && reply.etag !== undefined ? { ...reply, etag: `${reply.etag}-gzip` } : reply
-  const bytes = gzipped ?? reply.bytes
-  if (reply.gzipped) appendVary(response, 'Accept-Encoding')
+  const validators = packed && reply.etag !== undefined ? { ...reply, etag: `${reply.etag}-gzip` } : reply
+  if (reply.gzipped || reply.compress) appendVary(response, 'Accept-Encoding')
   setValidators(response, reply.cacheControl, validators)
   if (endsByCondition(response, validators)) return
+  const bytes = packed ? (reply.gzipped ?? (await compress(reply.bytes))) : reply.bytes
+  if (response.destroyed) return
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
-  if (gzipped) response.setHeader('Content-Encoding', 'gzip')
+  if (packed) response.setHeader('Content-Encoding', 'gzip')
   response.setHeader('Content-Type', reply.mediaType)
   response.setHeader('Content-Length', bytes.byteLength)
   response.writeHead(reply.status ?? 200)
   response.end(bytes)
 }
+
+const isWorthPacking = ({ compress, bytes }: Extract<StreamReply, { kind: 'bytes' }>) =>
+  compress === true && bytes.byteLength >= GZIP_BYTES_MIN
 
 async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { kind: 'file' }>): Promise<void> {
   const file = await openFile(reply)

@@ -15,12 +15,15 @@ export interface Upload {
 
 /**
  * Reads the one file of a `multipart/form-data` body (RFC 7578); other fields are passed over. The bytes are views of `body`, not copies.
+ * @param otherwise what is said where it is no form
  * @throws unsupported_media_type, invalid_request (no form, no file or several)
  */
-export function readUpload(contentType: string | undefined, body: Buffer): Upload {
-  if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
-    refuse('unsupported_media_type', 'Send the file as a form: Content-Type multipart/form-data with one file in it.')
-  }
+export function readUpload(
+  contentType: string | undefined,
+  body: Buffer,
+  otherwise = 'Send the file as a form: Content-Type multipart/form-data with one file in it.',
+): Upload {
+  if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) refuse('unsupported_media_type', otherwise)
   const found = BOUNDARY.exec(contentType ?? '')
   const boundary = found?.[1] ?? found?.[2]
   if (boundary === undefined) refuse('invalid_request', 'The Content-Type names no boundary between the parts of the form.')

@@ -11,11 +11,11 @@ import {
   retryBook,
   retryBooks,
 } from '#core/book/request-analysis.ts'
-import { Nullable, OneOf, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Uuid } from '#core/schema.ts'
 
 const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
-const TaskStarted = Type.Object({ taskId: Uuid })
+const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
 const Enqueued = Type.Object(
   { message: Type.String(), tasksEnqueued: Type.Integer({ minimum: 0 }), taskId: Uuid },
   { title: 'Enqueued', description: 'The task ends when all of the books are done; cancelled, those that wait are not analysed.' },

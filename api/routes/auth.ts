@@ -7,9 +7,9 @@ import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { SignedIn } from '#core/account/sign-in.ts'
 import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
 import { refuse } from '#core/errors.ts'
-import { Secret } from '#core/schema.ts'
+import { Noun, Secret } from '#core/schema.ts'
 
-const Message = Type.Object({ message: Type.String() })
+const Message = Noun('Message')({ message: Type.String() })
 
 /** Hands the signed-in client its cookie beside the tokens, and answers what was given. */
 export function withCookie<T extends SignedIn>(call: Call<Services>, signedIn: T): T {
@@ -84,6 +84,6 @@ export const authRoutes: Route<Services>[] = [
 ]
 
 /** The caller of a route that only signed-in users reach. */
-export function signedInCaller(call: Call<Services>) {
+export function signedInCaller(call: Pick<Call<Services>, 'caller'>) {
   return call.caller ?? refuse('unauthorized')
 }

@@ -1,9 +1,11 @@
 import Type from 'typebox'
 import { endpoint, stream } from '#api/routes/route.ts'
+import { bookFile } from '#api/views/book-file.ts'
+import { pagePicture } from '#api/views/page-picture.ts'
+import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BookPage } from '#core/book/book.ts'
-import { BOOK_MEDIA_TYPES, findBookFile } from '#core/book/book-file.ts'
+import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
 import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/book/page-variant.ts'
-import { getBookThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
 
@@ -55,24 +57,8 @@ export const bookContentRoutes = [
       v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book: lets the answer be kept for good.' })),
     }),
     mediaTypes: PAGE_MEDIA_TYPES,
-    run: async (call, { params, query }) => {
-      const page = await call.services.pageReader.getPage({
-        caller: call.caller ?? refuse('unauthorized'),
-        ...params,
-        width: query.width,
-        format: readPageFormat(query.format),
-        // Handed on as it is: to look at it costs as much as a fifth of a page.
-        get signal() {
-          return call.signal
-        },
-      })
-      return {
-        kind: 'made',
-        make: () => page.read(),
-        etag: page.etag,
-        cacheControl: query.v === page.fileHash ? IMMUTABLE : CHECKED,
-      }
-    },
+    run: (call, { params, query: { width, format, v } }) =>
+      pagePicture(call, { ...params, width, format: readPageFormat(format) }, ({ fileHash }) => (v === fileHash ? IMMUTABLE : CHECKED)),
   }),
   stream({
     path: '/api/v1/books/:bookId/thumbnail',
@@ -80,11 +66,9 @@ export const bookContentRoutes = [
     tag: 'books',
     allow: { who: 'books-read', cookie: true },
     params: BookId,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: async (call, { params }) => {
-      const cover = await getBookThumbnail(call.services, call.caller ?? refuse('unauthorized'), params.bookId)
-      return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED }
-    },
+    run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
   }),
   stream({
     path: '/api/v1/books/:bookId/file',
@@ -93,18 +77,6 @@ export const bookContentRoutes = [
     allow: { who: 'books-read', cookie: true },
     params: BookId,
     mediaTypes: BOOK_MEDIA_TYPES,
-    run: async (call, { params }) => {
-      const file = await findBookFile(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
-      return {
-        kind: 'file',
-        path: file.path,
-        inside: file.libraryPath,
-        mediaType: file.mediaType,
-        etag: file.etag,
-        // Asked again each time: a resumed download must learn that the file has changed.
-        cacheControl: 'private, no-cache',
-        attachmentName: file.fileName,
-      }
-    },
+    run: (call, { params }) => bookFile(call.services, call.caller ?? refuse('unauthorized'), params.bookId),
   }),
 ]

@@ -14,7 +14,7 @@ import {
 } from '#core/book/metadata-shape.ts'
 import { queueAnalyses } from '#core/book/queue-analyses.ts'
 import { refuse } from '#core/errors.ts'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { LENIENT, Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 /** A page of a large list; each book is a row locked until all are written. */
 const BULK_BOOKS_MAX = 500
@@ -24,7 +24,7 @@ const BODY_BYTES_MAX = 512 * 1024
 const BookId = Type.Object({ bookId: Uuid })
 const bookIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX, description: 'All of them are changed, or none.' })
 
-const BulkOutcome = Type.Object({
+const BulkOutcome = Noun('BulkMetadataOutcome')({
   message: Type.String(),
   updatedCount: Type.Integer({ minimum: 0 }),
   items: Type.Array(
@@ -58,7 +58,7 @@ export const bookMetadataRoutes = [
     summary: 'Lock or unlock fields of many books',
     tag: 'books',
     allow: { who: 'books-write' },
-    body: Type.Object({ bookIds, ...BookLocksPatch.properties }, { additionalProperties: false }),
+    body: Type.Object({ bookIds, ...BookLocksPatch.properties }, LENIENT),
     reply: BulkOutcome,
     run: async (call, { body }) => {
       const { bookIds, ...locks } = body
@@ -84,8 +84,10 @@ export const bookMetadataRoutes = [
         for (const { id, libraryId } of await listUnknownTitles(database, [params.bookId]))
           await queueAnalyses(call.services.tasks, libraryId, [id], { deep: true })
       }
-      const { title, number, updatedAt } = await getBook(database, caller, params.bookId)
-      return { id: params.bookId, title, number, updatedAt }
+      const { title, updatedAt } = await getBook(database, caller, params.bookId)
+      // The record has whole numbers alone; whoever enters 2.5 shall see that it was taken.
+      const { values } = await getHeldBook(database, caller, params.bookId)
+      return { id: params.bookId, title, number: values.number === undefined ? null : Number(values.number), updatedAt }
     },
   }),
   endpoint({

@@ -8,7 +8,7 @@ import { AdjacentBooks, BookErrorType, BooksWithErrors } from '#core/book/book.t
 import { listBooksWithErrors } from '#core/book/book-error-query.ts'
 import { type BookFilter, checkLibrary, findAdjacentBooks, getBook, listBooks, readBookSort } from '#core/book/book-query.ts'
 import { type FullBook as FullBookValue, fullBooks, getHeldBook } from '#core/book/metadata-query.ts'
-import { fullBookMetadataOf } from '#core/book/metadata-shape.ts'
+import { bookDetailMetadataOf } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
@@ -122,7 +122,7 @@ export const bookRoutes = [
       const book = await getBook(services.database, caller, params.bookId)
       if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
       const held = await getHeldBook(services.database, caller, params.bookId)
-      return { book: shownBook(services, book), metadata: { id: book.id, bookId: book.id, ...fullBookMetadataOf(held) } }
+      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book.id, held) }
     },
   }),
   endpoint({

@@ -5,7 +5,7 @@ import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
 import type { Services } from '#api/services.ts'
-import { getSeriesThumbnail } from '#core/cover/shown-cover.ts'
+import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
 import { getSeries, readSeriesSort } from '#core/series/series-query.ts'
@@ -154,17 +154,13 @@ export const collectionRoutes = [
     tag,
     allow: { ...read, cookie: true },
     params,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: async (call, { params }) => {
+    run: async (call, { params, query }) => {
       const caller = signedInCaller(call)
       const list = { offset: 0, limit: 1, sort: null, shelf: await getShelf(call, params.collectionId) }
       const { items } = await listCollectionSeries(call.services.database, caller, list)
-      const cover = await getSeriesThumbnail(
-        call.services,
-        caller,
-        items[0]?.id ?? refuse('not_found', 'Nothing stands on this collection.'),
-      )
-      return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: 'private, max-age=600' }
+      return await seriesThumbnail(call, items[0]?.id ?? refuse('not_found', 'Nothing stands on this collection.'), query)
     },
   }),
   endpoint({

@@ -15,13 +15,13 @@ import {
   uploadCover,
 } from '#core/cover/choose-cover.ts'
 import { BookCover, COVER_BYTES_MAX, type CoverOwner, SeriesCover } from '#core/cover/cover.ts'
-import { Uuid } from '#core/schema.ts'
+import { Noun, Uuid } from '#core/schema.ts'
 
 const BookId = Type.Object({ bookId: Uuid })
 const BookCoverId = Type.Object({ bookId: Uuid, coverId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
 const SeriesCoverId = Type.Object({ seriesId: Uuid, coverId: Uuid })
-const SeriesCovers = Type.Object({ covers: Type.Array(SeriesCover) })
+const SeriesCovers = Noun('SeriesCovers')({ covers: Type.Array(SeriesCover) })
 /** A form is a little more than the file in it. */
 const bodyBytesMax = COVER_BYTES_MAX + 65_536
 const upload = { description: 'JPEG, PNG, WebP, AVIF or GIF, 20 MB at most.' }

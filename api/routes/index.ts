@@ -1,5 +1,24 @@
+import { eventRoutes } from '#api/events/event-routes.ts'
 import type { Route } from '#api/http/endpoint.ts'
+import { komgaRoutes } from '#api/komga/routes.ts'
+import { koreaderRoutes } from '#api/koreader/routes.ts'
+import { opdsRoutes } from '#api/opds/routes.ts'
 import { openApiRoute } from '#api/openapi.ts'
+import { ownPasswordRoutes } from '#api/rest/account/own-password.ts'
+import { polledListRoutes } from '#api/rest/account/polled-lists.ts'
+import { preferenceRoutes } from '#api/rest/account/preferences.ts'
+import { registrationRoutes } from '#api/rest/account/registration.ts'
+import { filesystemRoutes } from '#api/rest/admin/filesystem.ts'
+import { metricsRoutes } from '#api/rest/admin/metrics.ts'
+import { setupSettingRoutes } from '#api/rest/admin/setup-settings.ts'
+import { taskAdminRoutes } from '#api/rest/admin/tasks.ts'
+import { upkeepRoutes } from '#api/rest/admin/upkeep.ts'
+import { bookTaxonomyRoutes } from '#api/rest/catalog/book-taxonomy.ts'
+import { duplicateRoutes } from '#api/rest/catalog/duplicates.ts'
+import { scanPreviewRoutes } from '#api/rest/catalog/scan-preview.ts'
+import { seriesDownloadRoutes } from '#api/rest/catalog/series-download.ts'
+import { seriesUpkeepRoutes } from '#api/rest/catalog/series-upkeep.ts'
+import { thumbnailRoutes } from '#api/rest/catalog/thumbnails.ts'
 import { analysisRoutes } from '#api/routes/analyses.ts'
 import { apiKeyRoutes } from '#api/routes/api-keys.ts'
 import { authRoutes } from '#api/routes/auth.ts'
@@ -9,6 +28,7 @@ import { bookRoutes } from '#api/routes/books.ts'
 import { bundledPluginRoutes } from '#api/routes/bundled-plugins.ts'
 import { collectionRoutes } from '#api/routes/collections.ts'
 import { coverRoutes } from '#api/routes/covers.ts'
+import { docsRoutes } from '#api/routes/docs.ts'
 import { exportRoutes } from '#api/routes/exports.ts'
 import { healthRoutes } from '#api/routes/health.ts'
 import { infoRoutes } from '#api/routes/info.ts'
@@ -22,6 +42,7 @@ import { pluginWatchRoutes } from '#api/routes/plugin-watch.ts'
 import { pluginRoutes } from '#api/routes/plugins.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
 import { readListRoutes } from '#api/routes/read-lists.ts'
+import { readingRoutes } from '#api/routes/reading.ts'
 import { readingListRoutes } from '#api/routes/reading-lists.ts'
 import { recommendationRoutes } from '#api/routes/recommendations.ts'
 import { seriesRoutes } from '#api/routes/series.ts'
@@ -45,29 +66,46 @@ export const routes: readonly Route<Services>[] = [
   ...infoRoutes,
   ...serverMetricsRoutes,
   ...setupRoutes,
+  ...setupSettingRoutes,
   ...authRoutes,
+  ...registrationRoutes,
+  ...ownPasswordRoutes,
+  ...preferenceRoutes,
+  ...polledListRoutes,
   ...userRoutes,
   ...apiKeyRoutes,
   ...libraryRoutes,
+  ...filesystemRoutes,
+  ...scanPreviewRoutes,
   ...bookRoutes,
   ...bookMetadataRoutes,
   ...bookContentRoutes,
+  ...readingRoutes,
   ...seriesRoutes,
   ...seriesMetadataRoutes,
   ...seriesFactRoutes,
   ...seriesTitleRoutes,
+  ...seriesDownloadRoutes,
+  ...seriesUpkeepRoutes,
   ...taxonomyRoutes,
+  ...bookTaxonomyRoutes,
+  ...duplicateRoutes,
   ...progressRoutes,
   ...readingListRoutes,
+  ...eventRoutes,
   ...taskRoutes,
+  ...taskAdminRoutes,
   ...analysisRoutes,
   ...coverRoutes,
+  ...thumbnailRoutes,
   ...collectionRoutes,
   ...readListRoutes,
   ...sharingTagRoutes,
   ...exportRoutes,
   ...templateRoutes,
   ...settingRoutes,
+  ...upkeepRoutes,
+  ...metricsRoutes,
   ...pluginRoutes,
   ...bundledPluginRoutes,
   ...pluginActionRoutes,
@@ -78,5 +116,9 @@ export const routes: readonly Route<Services>[] = [
   ...libraryJobRoutes,
   ...userPluginRoutes,
   ...recommendationRoutes,
+  ...opdsRoutes,
+  ...docsRoutes,
+  ...komgaRoutes,
+  ...koreaderRoutes,
   openApiRoute(() => routes),
 ]

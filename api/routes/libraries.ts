@@ -9,10 +9,10 @@ import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/libra
 import { getLibrary, listLibraries } from '#core/library/library-query.ts'
 import { purgeDeletedOf, requestAnalysis } from '#core/library/library-work.ts'
 import { ScanStatus } from '#core/library/scans.ts'
-import { OneOf, Uuid } from '#core/schema.ts'
+import { Noun, OneOf, Uuid } from '#core/schema.ts'
 
 const params = Type.Object({ libraryId: Uuid })
-const TaskStarted = Type.Object({ taskId: Uuid })
+const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
 const tag = 'libraries'
 
 export const libraryRoutes = [

@@ -2,18 +2,18 @@ import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import { failureMembers } from '#api/routes/shown-plugins.ts'
 import type { Services } from '#api/services.ts'
+import { searchResultView } from '#api/views/search-results.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listVisibleBookIds } from '#core/book/metadata-query.ts'
 import { refuse } from '#core/errors.ts'
 import { getLibrary } from '#core/library/library-query.ts'
 import type { Application } from '#core/match/application-store.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/match/proposal.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { failureOf, type PluginFailure } from '#plugins/host/plugin-calls.ts'
 import { methodsOf } from '#plugins/manifest/manifest.ts'
-import type { SearchResult } from '#plugins/match/choose.ts'
 import type { Target } from '#plugins/match/matching.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -22,7 +22,7 @@ const BULK_MAX = 100
 const FIELDS_MAX = 60
 const ExternalId = Type.String({ minLength: 1, maxLength: 200 })
 
-const Preview = Type.Object({
+const Preview = Noun('MetadataPreview')({
   pluginId: Uuid,
   pluginName: Type.String(),
   externalId: Type.String(),
@@ -49,13 +49,13 @@ const outcome = {
   ...failureMembers,
   applicationId: Nullable(Uuid, { description: 'To undo it by; null where nothing was changed.' }),
 }
-const ApplyReply = Type.Object({
+const ApplyReply = Noun('MetadataApplied')({
   ...outcome,
   dryRunReport: Nullable(
     Type.Object({ changes: Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() })) }),
   ),
 })
-const AutoMatchReply = Type.Object({
+const AutoMatchReply = Noun('AutoMatchOutcome')({
   ...outcome,
   externalUrl: Nullable(Type.String()),
   confidence: Nullable(Type.Number({ minimum: 0, maximum: 1 })),
@@ -72,8 +72,8 @@ const AutoMatchReply = Type.Object({
     }),
   ),
 })
-const Enqueued = Type.Object({ success: Type.Boolean(), message: Type.String(), tasksEnqueued: Count, taskIds: Type.Array(Uuid) })
-const ApplicationRecord = Type.Object({
+const Enqueued = Noun('TasksEnqueued')({ success: Type.Boolean(), message: Type.String(), tasksEnqueued: Count, taskIds: Type.Array(Uuid) })
+const ApplicationRecord = Noun('MetadataApplication')({
   id: Uuid,
   pluginId: Nullable(Uuid),
   pluginKey: Type.String({ description: 'Its own identifier.' }),
@@ -85,15 +85,6 @@ const ApplicationRecord = Type.Object({
   undoneAt: Nullable(Timestamp),
 })
 
-const shownResult = (result: SearchResult) => ({
-  externalId: result.externalId,
-  title: result.title,
-  alternateTitles: result.alternateTitles ?? [],
-  year: result.year ?? null,
-  coverUrl: result.coverUrl ?? null,
-  relevanceScore: result.relevance ?? null,
-  preview: result.preview ?? null,
-})
 const shownApplication = (
   { id, pluginId, pluginKey, externalId, appliedBy, changes, createdAt, undoneAt }: Application,
   plugins: readonly InstalledPlugin[],
@@ -225,7 +216,7 @@ const routesOf = (kind: Target['kind']) => {
       tag,
       allow,
       params,
-      body: Type.Object({
+      body: Noun('MetadataToApply')({
         ...From.properties,
         fields: Type.Optional(
           Nullable(Type.Array(Type.String({ maxLength: 60 }), { maxItems: FIELDS_MAX, description: 'All where it is null.' })),
@@ -274,7 +265,7 @@ const routesOf = (kind: Target['kind']) => {
           ...{ success, message, applicationId, externalUrl, confidence, skippedReason: skipped },
           ...shownFailure(failure),
           ...appliedOf(matched.fields),
-          matchedResult: matched.match ? shownResult(matched.match) : null,
+          matchedResult: matched.match ? searchResultView(matched.match) : null,
         }
       },
     }),

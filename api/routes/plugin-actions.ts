@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import { failureMembers, scopesOf } from '#api/routes/shown-plugins.ts'
+import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { failureOf, hasFailed } from '#plugins/host/plugin-calls.ts'
@@ -8,6 +9,8 @@ import { failureOf, hasFailed } from '#plugins/host/plugin-calls.ts'
 const tag = 'plugins'
 const PluginId = Type.Object({ pluginId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
+/** Places of a page where plugins may offer something; none offers anything yet for many books at once, nor for a scan. */
+const SCOPES = ['series:detail', 'series:bulk', 'book:detail', 'book:bulk', 'library:detail', 'library:scan'] as const
 /** Results of a search where nobody says how many. */
 const SEARCH_LIMIT = 20
 
@@ -18,7 +21,7 @@ export const pluginActionRoutes = [
     summary: 'What the plugins that run can be asked to do',
     tag,
     allow: { who: 'user' },
-    query: Type.Object({ scope: OneOf(['series:detail', 'series:bulk', 'library:detail', 'book:detail']), libraryId: Type.Optional(Uuid) }),
+    query: Type.Object({ scope: OneOf(SCOPES), libraryId: Type.Optional(Uuid) }),
     reply: Type.Object({
       scope: Type.String(),
       actions: Type.Array(
@@ -86,14 +89,17 @@ export const pluginActionRoutes = [
       }
       const { action, contentType, params: input = {} } = body.action.metadata
       const method = `metadata.${contentType}.${action}`
-      if (action === 'search' && typeof input['limit'] !== 'number') input['limit'] = SEARCH_LIMIT
+      if (action === 'search' && typeof input['limit'] !== 'number') {
+        const { matching } = await services.plugins.get(params.pluginId)
+        input['limit'] = matching.searchResultsLimit ?? SEARCH_LIMIT
+      }
       const begun = performance.now()
       const attempt = await services.plugins.attempt({ pluginId: params.pluginId, method, input, userId: null })
       if (!hasFailed(attempt))
         return {
           success: true,
           latencyMs: Math.round(attempt.wallMs),
-          result: attempt.result,
+          result: action === 'search' ? searchAnswerView(attempt.result) : attempt.result,
           callId: attempt.callId,
           code: null,
           error: null,

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/repository/available.ts'
 import { fingerprintOf, type IndexVersion, PermissionSummary } from '#plugins/repository/index-file.ts'
 import type { Repository } from '#plugins/repository/repositories.ts'
@@ -51,7 +51,7 @@ const shown = ({ publicKey, expiresAt, fetchedAt, createdAt, ...rest }: Reposito
   createdAt: createdAt.toISOString(),
 })
 
-const AvailableVersion = Type.Object({
+const AvailableVersion = Noun('OfferedPluginVersion')({
   version: Type.String(),
   installable: Type.Boolean(),
   hindrance: Nullable(Type.Object({ code: OneOf(['plugin_api', 'server', 'yanked', 'revoked']), message: Type.String() }), {

@@ -7,7 +7,7 @@ import type { Services } from '#api/services.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
 import { countFailures, listFailures, listPluginFacts } from '#core/plugin/plugin-store.ts'
-import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/journal/lines.ts'
@@ -69,7 +69,7 @@ const call = {
   inputLength: Type.Integer({ minimum: 0, description: 'Characters of JSON.' }),
   resultLength: Count,
   hostCalls: Type.Record(Type.String(), Count),
-  fetches: Type.Array(Type.Object({ host: Type.String(), outcome: Type.String(), bytes: Count, cached: Type.Boolean() })),
+  fetches: Type.Array(Noun('PluginFetch')({ host: Type.String(), outcome: Type.String(), bytes: Count, cached: Type.Boolean() })),
   isInputCut: Type.Boolean({ description: 'Something of the input is hidden or left out, so that the call cannot be repeated exactly.' }),
 }
 const CallSummary = Type.Object(call, { title: 'PluginCallSummary' })

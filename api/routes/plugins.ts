@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
-import { Granted, MATCHING, Plugin, showPlugin, showPlugins } from '#api/routes/shown-plugins.ts'
+import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, showPlugin, showPlugins } from '#api/routes/shown-plugins.ts'
 import type { Services } from '#api/services.ts'
 import { BOOK_LOCKS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
 import type { Matching } from '#core/plugin/plugin-store.ts'
-import { FreeObject, Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_LOCKS } from '#core/series/metadata.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
@@ -26,7 +27,7 @@ const Count = Type.Integer({ minimum: 0 })
 const FORM_BYTES = 64 * 1024
 const bodyBytesMax = PACKAGE_BYTES_MAX + FORM_BYTES
 
-const Status = Type.Object({
+const Status = Noun('PluginStatus')({
   plugin: Plugin,
   message: Type.String(),
   healthCheckPerformed: Type.Boolean(),
@@ -63,6 +64,33 @@ async function checkMatching(services: Services, given: Matching): Promise<void>
   if ('error' in outline) wrong('/searchQueryTemplate', `is no template: ${outline.error.message}`)
 }
 
+/** Members of a plugin that its package and the consent to it settle. Clients send them along: what they say otherwise is left alone, and named in the answer. */
+const Words = Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 })
+const Line = Type.String({ maxLength: 10_000 })
+const SETTLED = {
+  permissions: Nullable(Words, { description: 'What it may do is agreed to by consent; see leftAlone.' }),
+  scopes: Nullable(Words, { description: 'Where it can be asked is said by its manifest; see leftAlone.' }),
+  ...{ displayName: Nullable(Line), description: Nullable(Line), command: Nullable(Line), args: Nullable(Words), env: FreeJson },
+  ...{ workingDirectory: Nullable(Line), credentialDelivery: Nullable(Line), rateLimitRequestsPerMinute: Nullable(Count) },
+}
+const EditedPlugin = Type.Object(
+  {
+    ...Plugin.properties,
+    leftAlone: Type.Array(Type.String(), {
+      description:
+        'Members of the request that say something else than the plugin has, and that nobody changes here: its package and the consent to it do.',
+    }),
+  },
+  { title: 'EditedPlugin' },
+)
+
+/** What a request says that stays otherwise. Null and what is empty ask for nothing. */
+function leftAloneOf(body: Readonly<Record<string, unknown>>, shown: Readonly<Record<string, unknown>>): string[] {
+  const isNothing = (value: unknown) => value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
+  const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value)
+  return Object.keys(SETTLED).filter((name) => !isNothing(body[name]) && !isDeepStrictEqual(sorted(body[name]), sorted(shown[name])))
+}
+
 const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof Matching)[]
 
 export const pluginRoutes = [
@@ -85,7 +113,11 @@ export const pluginRoutes = [
     tag,
     allow,
     status: 201,
-    upload: { description: 'A .plugin package, 10 MB at most.' },
+    upload: {
+      description: 'A .plugin package, 10 MB at most.',
+      otherwise:
+        'A plugin is installed from its package: send the .plugin file as a form (multipart/form-data with one file in it), or install it from a repository by POST /api/v1/admin/plugin-repositories/{repositoryId}/install. Then agree to what it asks for. Commands with arguments are not run here.',
+    },
     bodyBytesMax,
     reply: Type.Object({
       plugin: Plugin,
@@ -145,19 +177,25 @@ export const pluginRoutes = [
             'Where these credentials are to go, as credentialsHost of the plugin says; 409 where they would go elsewhere by now.',
         }),
         ...MATCHING,
+        internalConfig: Nullable(Type.Partial(INTERNAL_CONFIG)),
+        ...SETTLED,
       }),
     ),
-    reply: Plugin,
+    reply: EditedPlugin,
     run: async ({ services }, { params, body }) => {
-      const { config, privateHosts, credentials, credentialsHost } = body
-      const given: Matching = Object.fromEntries(MATCHING_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])))
+      const { config, privateHosts, credentials, credentialsHost, internalConfig } = body
+      const given: Matching = {
+        ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))),
+        ...(internalConfig !== undefined && { searchResultsLimit: internalConfig?.searchResultsLimit ?? null }),
+      }
       await checkMatching(services, given)
       const plugin = await services.plugins.edit(params.pluginId, {
         ...{ config, privateHosts, credentialsHost },
         credentials: credentials === null ? {} : credentials,
         ...(Object.keys(given).length > 0 && { matchingMembers: given }),
       })
-      return await showPlugin(services, plugin)
+      const shown = await showPlugin(services, plugin)
+      return { ...shown, leftAlone: leftAloneOf(body, shown) }
     },
   }),
   endpoint({

@@ -4,12 +4,13 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { ReadProgress } from '#core/book/book.ts'
 import { refuse } from '#core/errors.ts'
-import { refuseMember } from '#core/metadata/patch-rules.ts'
-import { placeOf, progressOf } from '#core/progress/progress.ts'
+import { progressOf } from '#core/progress/progress.ts'
 import { getReading, listBookIds, listProgress } from '#core/progress/progress-query.ts'
-import { completeBooks, forgetProgress, saveProgress, saveWantToRead } from '#core/progress/progress-store.ts'
-import { Progression, placeOfLocator, progressionOf } from '#core/progress/progression.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
+import { completeBooks, forgetProgress, saveWantToRead } from '#core/progress/progress-store.ts'
+import { Progression } from '#core/progress/progression.ts'
+import { getProgression, recordPage, recordProgression } from '#core/reading/places.ts'
+import { PROGRESSION_TYPE } from '#core/reading/web-publication.ts'
+import { Noun, Nullable, Uuid } from '#core/schema.ts'
 import { getSeries } from '#core/series/series-query.ts'
 
 const BookId = Type.Object({ bookId: Uuid })
@@ -18,7 +19,7 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 const bookIds = Type.Array(Uuid, { minItems: 1, maxItems: 500 })
 /** Series hold some twenty books each, often more. */
 const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 })
-const Marked = Type.Object({ count: Type.Integer({ minimum: 0, description: 'Books that changed.' }), message: Type.String() })
+const Marked = Noun('MarkedRead')({ count: Type.Integer({ minimum: 0, description: 'Books that changed.' }), message: Type.String() })
 const PAGE_MAX = 2_147_483_647
 
 interface MarkAsk {
@@ -82,15 +83,8 @@ export const progressRoutes = [
       { additionalProperties: false },
     ),
     reply: ReadProgress,
-    run: async (call, { params, body }) => {
-      const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
-      const { bookId, extent } = await getReading(database, caller, params.bookId)
-      if (extent.analyzed && extent.pageCount > 0 && body.currentPage > extent.pageCount)
-        refuseMember('/currentPage', `is ${body.currentPage}, but the book has ${extent.pageCount} pages`)
-      const row = await saveProgress(database, { userId: caller.userId, bookId, place: placeOf(extent, body) })
-      return progressOf(row ?? refuse('conflict'))
-    },
+    run: async (call, { params, body }) =>
+      progressOf(await recordPage(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, body)),
   }),
   endpoint({
     method: 'DELETE',
@@ -113,10 +107,10 @@ export const progressRoutes = [
     allow: { who: 'books-read' },
     params: BookId,
     reply: Progression,
-    run: async (call, { params }) => {
-      const reading = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
-      return progressionOf(reading) ?? refuse('not_found', 'You have not begun to read this book.')
-    },
+    mediaTypes: [PROGRESSION_TYPE],
+    mayBeEmpty: true,
+    run: async (call, { params }) =>
+      (await getProgression(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params })) ?? undefined,
   }),
   endpoint({
     method: 'PUT',
@@ -128,13 +122,7 @@ export const progressRoutes = [
     body: Progression,
     status: 204,
     run: async (call, { params, body }) => {
-      const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
-      const { bookId, extent } = await getReading(database, caller, params.bookId)
-      const place = placeOfLocator(extent, body.locator)
-      const { modified, ...locator } = body
-      if (!(await saveProgress(database, { userId: caller.userId, bookId, place, locator, at: modified })))
-        refuse('conflict', 'Another device was further on at a later time; get the progression from here first.')
+      await recordProgression(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, body)
       return undefined
     },
   }),

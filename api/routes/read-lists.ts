@@ -5,8 +5,8 @@ import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
 import type { Services } from '#api/services.ts'
+import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getBook, readBookSort } from '#core/book/book-query.ts'
-import { getBookThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
 import { importReadingList, READING_LIST_BYTES_MAX } from '#core/shelf/import-reading-list.ts'
@@ -170,13 +170,13 @@ export const readListRoutes = [
     tag,
     allow: { ...read, cookie: true },
     params,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: async (call, { params }) => {
+    run: async (call, { params, query }) => {
       const caller = signedInCaller(call)
       const list = { offset: 0, limit: 1, sort: null, shelf: await getShelf(call, params.readListId) }
       const { items } = await listReadListBooks(call.services.database, caller, list)
-      const cover = await getBookThumbnail(call.services, caller, items[0]?.id ?? refuse('not_found', 'Nothing stands on this read list.'))
-      return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: 'private, max-age=600' }
+      return await bookThumbnail(call, items[0]?.id ?? refuse('not_found', 'Nothing stands on this read list.'), query)
     },
   }),
   endpoint({

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
+import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { getHeldBook } from '#core/book/metadata-query.ts'
 import { refuse } from '#core/errors.ts'
@@ -10,7 +11,7 @@ import { lockRecords, touchRecords } from '#core/metadata/holding-store.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
 import { listIdNames } from '#core/plugin/id-name-query.ts'
-import { described, Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { described, Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import {
   averageRating,
   deleteFact,
@@ -18,6 +19,7 @@ import {
   type Facts,
   listFacts,
   listUserRatings,
+  memberOfFacts,
   saveFact,
   saveUserRating,
   updateFact,
@@ -34,12 +36,14 @@ const KeySource = described(
 )
 const Line = Type.String({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
+/** What clients call these members too. */
+const ALIASES = { sourceName: 'source', source_name: 'source', external_id: 'externalId' }
 /** There are fewer services. */
 const FACTS_MAX = 200
 
 const SeriesId = Type.Object({ seriesId: Uuid })
 const BookId = Type.Object({ bookId: Uuid })
-const Rating = Type.Object({
+const Rating = Noun('SeriesRating')({
   id: Uuid,
   seriesId: Uuid,
   rating: Type.Integer({ minimum: 1, maximum: 100 }),
@@ -147,7 +151,8 @@ function routesOf(kind: Kind) {
   const record = owner === 'series' ? 'series' : 'book'
   const write = owner === 'series' ? ('series-write' as const) : ('books-write' as const)
   const read = owner === 'series' ? ('series-read' as const) : ('books-read' as const)
-  const shown = ({ ownerId: _, ...fact }: Record<string, unknown>) => fact
+  const shown = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
+  const isOfService = 'source' in kind.body
   return [
     endpoint({
       method: 'GET',
@@ -159,7 +164,8 @@ function routesOf(kind: Kind) {
       reply: Type.Object({ [kind.list]: Type.Array(shape) }),
       run: async (call, { params }) => {
         const id = await ownerOf(call, params)
-        return { [kind.list]: (await listFacts<Record<string, unknown>>(call.services.database, facts, [id])).map(shown) }
+        const entries = await listFacts<Record<string, unknown>>(call.services.database, facts, [id])
+        return { [kind.list]: entries.map((entry) => shown(call.services, entry)) }
       },
     }),
     endpoint({
@@ -169,7 +175,12 @@ function routesOf(kind: Kind) {
       tag: owner,
       allow: { who: write },
       params: ownerParams,
-      body: Type.Object(kind.body, { additionalProperties: false }),
+      body: Type.Object(kind.body, {
+        additionalProperties: false,
+        title: `New${(shape as { title?: string }).title}`,
+        ...(isOfService && { description: 'Takes `sourceName` and `source_name` for `source`, and `external_id` for `externalId`, too.' }),
+      }),
+      ...(isOfService && { bodyAliases: ALIASES }),
       reply: shape,
       mayCreate: true,
       run: async (call, { params, body }) => {
@@ -187,10 +198,10 @@ function routesOf(kind: Kind) {
           const isNew = !all.some(({ source }) => source !== undefined && source === row.source)
           if (isNew && all.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
           const saved = await saveFact<Record<string, unknown>>(trx, facts, row)
-          await touchRecords(trx, record, [id])
+          await touchRecords(trx, record, [id], [memberOfFacts(facts)])
           // No address: they have none of their own, only the list has.
           if (isNew) call.created()
-          return saved
+          return withSourceName(call.services, saved)
         })
       },
     }),
@@ -208,7 +219,7 @@ function routesOf(kind: Kind) {
         return await call.services.database.transaction(async (trx) => {
           if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: await keptAs(trx, one) } : { id: one })))
             refuse('not_found', `There is no ${one} among the ${kind.what}.`)
-          await touchRecords(trx, record, [id])
+          await touchRecords(trx, record, [id], [memberOfFacts(facts)])
           return undefined
         })
       },
@@ -232,7 +243,7 @@ export const seriesFactRoutes = [
       const where = { id: params.titleId, ownerId }
       return await call.services.database.transaction(async (trx) => {
         const updated = await updateFact(trx, 'series_alternate_titles', where, body)
-        await touchRecords(trx, 'series', [ownerId])
+        await touchRecords(trx, 'series', [ownerId], ['alternateTitles'])
         return (updated ?? refuse('not_found')) as never
       })
     },

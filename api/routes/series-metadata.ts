@@ -1,11 +1,12 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
+import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { refreshFolderTitles } from '#core/library/reprocess-titles.ts'
 import { readHoldings } from '#core/metadata/holding-store.ts'
-import { Timestamp, Uuid } from '#core/schema.ts'
+import { LENIENT, Noun, Timestamp, Uuid } from '#core/schema.ts'
 import { lockSeries, patchSeries, replaceSeries, resetSeries } from '#core/series/edit-metadata.ts'
 import { checkSeries, fullSeriesMetadata, getHeldSeries } from '#core/series/metadata-query.ts'
 import {
@@ -25,7 +26,7 @@ const BODY_BYTES_MAX = 512 * 1024
 
 const SeriesId = Type.Object({ seriesId: Uuid })
 const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX, description: 'All of them are changed, or none.' })
-const BulkOutcome = Type.Object({
+const BulkOutcome = Noun('BulkMetadataOutcome')({
   message: Type.String(),
   updatedCount: Type.Integer({ minimum: 0 }),
   items: Type.Array(
@@ -51,7 +52,7 @@ async function full({ services, caller }: { services: Services; caller: Caller |
   const id = await checkSeries(services.database, asker, seriesId)
   const found = (await fullSeriesMetadata(services.database, asker, [id])).get(id) ?? refuse('not_found')
   const held = sources ? (await readHoldings(services.database, 'series', [id])).get(id) : undefined
-  return { ...found, ...(held && { sources: held.sources }) } as never
+  return { ...withSourceNames(services, found), ...(held && { sources: held.sources }) } as never
 }
 
 export const seriesMetadataRoutes = [
@@ -78,7 +79,7 @@ export const seriesMetadataRoutes = [
     summary: 'Lock or unlock fields of many series',
     tag: 'series',
     allow: { who: 'series-write' },
-    body: Type.Object({ seriesIds, ...SeriesLocksPatch.properties }, { additionalProperties: false }),
+    body: Type.Object({ seriesIds, ...SeriesLocksPatch.properties }, LENIENT),
     reply: BulkOutcome,
     run: async (call, { body }) => {
       const { seriesIds, ...locks } = body

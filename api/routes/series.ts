@@ -5,9 +5,10 @@ import { endpoint, stream } from '#api/routes/route.ts'
 import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
 import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
 import type { Services } from '#api/services.ts'
+import { withSourceNames } from '#api/views/legacy-names.ts'
+import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { checkLibrary, listSeriesBooks, readBookSort, SERIES_BOOKS_MAX } from '#core/book/book-query.ts'
-import { getSeriesThumbnail } from '#core/cover/shown-cover.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/schema.ts'
@@ -59,7 +60,7 @@ const SeriesListRequest = Type.Object(
     condition: Type.Optional(Nullable(FreeObject())),
     fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'SeriesFilter' },
 )
 
 function readFilter(body: Static<typeof SeriesListRequest>, caller: Caller): SeriesFilter {
@@ -161,7 +162,7 @@ export const seriesRoutes = [
       const series = await getSeries(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)
       if (!query.full) return series
       const [full] = await fullSeries(call.services.database, call.caller ?? refuse('unauthorized'), [series])
-      return (full ?? series) as Series
+      return withSourceNames(call.services, full ?? series) as Series
     },
   }),
   endpoint({
@@ -191,10 +192,8 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read', cookie: true },
     params: SeriesId,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: async (call, { params }) => {
-      const cover = await getSeriesThumbnail(call.services, call.caller ?? refuse('unauthorized'), params.seriesId)
-      return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: 'private, max-age=600' }
-    },
+    run: (call, { params, query }) => seriesThumbnail(call, params.seriesId, query),
   }),
 ]

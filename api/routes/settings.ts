@@ -19,6 +19,7 @@ const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1_000 })))
 /** More than there are settings. */
 const UPDATES_MAX = 100
 const HISTORY_MAX = 500
+const SWITCH = /^(true|false)$/
 
 type Call = { caller: Caller | null; services: Services; address: string }
 
@@ -34,6 +35,9 @@ export async function changeChosen(
     const wrong = (message: string): never => refuse('invalid_value', `The setting ${key} ${message}.`, { details: [{ path, message }] })
     if (value.length > setting.lengthMax) wrong(`has ${value.length} characters; ${setting.lengthMax} are allowed`)
     if (setting.kind === 'text' && value.trim() === '') wrong('must not be empty')
+    if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
+    const problem = setting.check?.(value.trim())
+    if (problem) wrong(problem)
     if (setting.kind !== 'template') continue
     const outline = await ground.templates.read(value)
     if ('error' in outline) {
@@ -43,7 +47,7 @@ export async function changeChosen(
   }
   const kept = changes.map((one) => ({
     ...one,
-    value: getChosenSetting(one.key).kind === 'text' ? (one.value?.trim() ?? null) : one.value,
+    value: getChosenSetting(one.key).kind === 'template' ? one.value : (one.value?.trim() ?? null),
   }))
   return await changeSettings(ground.database, kept, { userId: ground.userId, reason: reason ?? null, address: ground.address })
 }

@@ -3,8 +3,9 @@ import type { Route } from '#api/http/endpoint.ts'
 import { withCookie } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
-import { SignedIn } from '#core/account/sign-in.ts'
+import { Welcomed } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
+import { isSwitchedOn } from '#core/setting/chosen-setting-store.ts'
 
 export const setupRoutes: Route<Services>[] = [
   endpoint({
@@ -16,7 +17,8 @@ export const setupRoutes: Route<Services>[] = [
     reply: Type.Object({ setupRequired: Type.Boolean(), hasUsers: Type.Boolean(), registrationEnabled: Type.Boolean() }),
     run: async ({ services }) => {
       const setupRequired = await services.accounts.needsSetup()
-      return { setupRequired, hasUsers: !setupRequired, registrationEnabled: false }
+      const registrationEnabled = await isSwitchedOn(services.database, 'auth.registration_enabled')
+      return { setupRequired, hasUsers: !setupRequired, registrationEnabled }
     },
   }),
   endpoint({
@@ -26,7 +28,7 @@ export const setupRoutes: Route<Services>[] = [
     tag: 'setup',
     allow: { who: 'public' },
     body: Type.Object({ username: Username, email: Email, password: Password }),
-    reply: Type.Object({ ...SignedIn.properties, message: Type.String() }),
+    reply: Welcomed,
     run: async (call, { body }) => {
       const signedIn = await call.services.accounts.initialize(body)
       return withCookie(call, { ...signedIn, message: `Carrel is set up; you are signed in as ${body.username}.` })

@@ -4,14 +4,14 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/book/book.ts'
 import { fullBooks } from '#core/book/metadata-query.ts'
-import { FullBookMetadata } from '#core/book/metadata-shape.ts'
+import { BookDetailMetadata, FullBookMetadata } from '#core/book/metadata-shape.ts'
 import { refuse } from '#core/errors.ts'
 import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { SORT_LENGTH_MAX } from '#core/sort.ts'
 
 /** A genre or a tag. */
-export const NamedShape = Type.Object({
+export const NamedShape = Noun('GenreOrTag')({
   id: Uuid,
   name: Type.String(),
   createdAt: Timestamp,
@@ -19,7 +19,7 @@ export const NamedShape = Type.Object({
 })
 
 /** A book with everything that is known of it (spec 2.2). */
-export const FullBook = Type.Object({
+export const FullBook = Noun('FullBook')({
   ...Book.properties,
   genres: Type.Array(NamedShape),
   tags: Type.Array(NamedShape),
@@ -27,10 +27,10 @@ export const FullBook = Type.Object({
 })
 
 /** A book as a list shows it: short, or with `full=true` full. */
-export const ShownBook = Type.Union([Book, FullBook])
+export const ShownBook = Type.Union([Book, FullBook], { title: 'ListedBook' })
 
-/** A book beside its metadata, with the people of each role as a string and as a list. The metadata has no id but the book's. */
-export const BookDetail = Type.Object({ book: Book, metadata: Type.Object({ id: Uuid, bookId: Uuid, ...FullBookMetadata.properties }) })
+/** A book beside its metadata, with the people of each role as a string and as a list. */
+export const BookDetail = Noun('BookDetail')({ book: Book, metadata: BookDetailMetadata })
 
 /** Whether books shall come with all that is known of them. */
 export const FULL = Type.Optional(Type.Boolean({ description: 'Each with its metadata, genres and tags.' }))

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { HEALTH } from '#api/routes/shown-plugins.ts'
-import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { MethodMetrics } from '#plugins/journal/metrics.ts'
 import type { PluginMetrics } from '#plugins/journal/plugin-journal.ts'
@@ -8,7 +8,7 @@ import type { PluginMetrics } from '#plugins/journal/plugin-journal.ts'
 const Count = Type.Integer({ minimum: 0 })
 const Milliseconds = Type.Number({ minimum: 0 })
 const Counts = Type.Record(Type.String(), Count)
-const Percentiles = Nullable(Type.Object({ p50: Milliseconds, p95: Milliseconds, p99: Milliseconds, max: Milliseconds }), {
+const Percentiles = Nullable(Noun('Percentiles')({ p50: Milliseconds, p95: Milliseconds, p99: Milliseconds, max: Milliseconds }), {
   description: 'Milliseconds, of the last 512 calls.',
 })
 

@@ -1,10 +1,11 @@
 import Type from 'typebox'
 import type { Services } from '#api/services.ts'
+import { withConfigFields } from '#api/views/config-fields.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
 import { listPluginFacts, type PluginFacts } from '#core/plugin/plugin-store.ts'
-import { described, FreeJson, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
-import { authOf, destinationOf } from '#plugins/host/credentials.ts'
+import { described, FreeJson, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { destinationOf } from '#plugins/host/plugin-auth.ts'
 import { type Manifest, methodsOf } from '#plugins/manifest/manifest.ts'
 import { permissionsOf } from '#plugins/manifest/permissions.ts'
 
@@ -45,6 +46,16 @@ export const Granted = Type.Object(
 
 export const HEALTH = ['unknown', 'healthy', 'degraded', 'quarantined', 'revoked', 'disabled'] as const
 
+/** The host asks one plugin as often as its manifest and the services allow, and starts no program. */
+const NO_PROGRAM = { command: '' as const, args: [], env: {}, workingDirectory: null, rateLimitRequestsPerMinute: null }
+
+/** What a call to a plugin has where its caller does not say. */
+export const INTERNAL_CONFIG = Type.Object({
+  searchResultsLimit: Nullable(Type.Integer({ minimum: 1, maximum: 100 }), {
+    description: 'Results of a search by hand; 20 where it is null.',
+  }),
+})
+
 /** How the metadata of a plugin is used. */
 export const MATCHING = {
   libraryIds: Type.Array(Uuid, { maxItems: 1_000, description: 'Libraries that it is used for; all where none is named.' }),
@@ -65,7 +76,7 @@ export const MATCHING = {
   priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Of several that offer a field, the lowest number is asked first.' }),
 }
 
-const Capabilities = Type.Object({
+const Capabilities = Noun('PluginCapabilities')({
   metadataProvider: Type.Array(OneOf(['series', 'book'])),
   externalIdSource: Nullable(Type.String(), {
     description: '`idSource` of the manifest; identifiers have the key `plugin:` and this, or the id of the plugin where it is null.',
@@ -73,6 +84,10 @@ const Capabilities = Type.Object({
   userReadSync: Type.Boolean(),
   userRecommendationProvider: Type.Boolean(),
   releaseSource: Type.Boolean(),
+})
+
+const ConfigSchema = Type.Unknown({
+  description: 'A JSON Schema, and beside it `fields`: its members as a list, with key, label, type, required, description and default.',
 })
 
 const ShownManifest = Type.Object(
@@ -88,8 +103,8 @@ const ShownManifest = Type.Object(
     capabilities: Capabilities,
     contentTypes: Type.Array(Type.String()),
     searchUriTemplate: Text,
-    configSchema: Nullable(Type.Unknown({ description: 'A JSON Schema.' })),
-    userConfigSchema: Nullable(Type.Unknown({ description: 'A JSON Schema.' })),
+    configSchema: Nullable(ConfigSchema),
+    userConfigSchema: Nullable(ConfigSchema),
     requiredCredentials: Type.Array(
       Type.Object({
         key: Type.String(),
@@ -108,8 +123,8 @@ const ShownManifest = Type.Object(
 )
 
 /**
- * A plugin as administrators see it. Plugins run in isolates, so there is no command with arguments and environment here, as the interface of
- * earlier servers has; instead there are what a plugin asks for, what it was granted, and the hash of what was agreed to.
+ * A plugin as administrators see it. Plugins run in isolates, so the command with arguments and environment, which the interface of earlier servers has,
+ * is an empty one; instead there are what a plugin asks for, what it was granted, and the hash of what was agreed to.
  */
 export const Plugin = Type.Object(
   {
@@ -140,6 +155,12 @@ export const Plugin = Type.Object(
       Type.String({ description: 'Where they are sent, such as https://api.example.org; null where nowhere, or nobody has entered it.' }),
     ),
     credentialDelivery: OneOf(['host']),
+    command: OneOf(['']),
+    args: Type.Array(Type.String(), { maxItems: 0 }),
+    env: Type.Object({}),
+    workingDirectory: Type.Null(),
+    rateLimitRequestsPerMinute: Type.Null(),
+    internalConfig: INTERNAL_CONFIG,
     userCount: Count,
     ...MATCHING,
     manifest: ShownManifest,
@@ -147,7 +168,7 @@ export const Plugin = Type.Object(
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
-  { title: 'Plugin', description: 'Runs in an isolate: there is neither a command nor an environment.' },
+  { title: 'Plugin', description: 'Runs in an isolate: the command is an empty one, and so is its environment.' },
 )
 
 const CREDENTIALS = {
@@ -190,8 +211,8 @@ export function shownManifest(manifest: Manifest) {
     capabilities: shown,
     contentTypes: shown.metadataProvider,
     searchUriTemplate: capabilities.webLinks?.search ?? null,
-    configSchema: manifest.config ?? null,
-    userConfigSchema: manifest.userConfig ?? null,
+    configSchema: withConfigFields(manifest.config),
+    userConfigSchema: withConfigFields(manifest.userConfig),
     requiredCredentials: CREDENTIALS[auth?.type ?? 'none'].map((field) => ({
       ...field,
       required: field.key !== 'clientSecret',
@@ -249,8 +270,10 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     config: plugin.config,
     privateHosts: plugin.privateHosts,
     hasCredentials: facts.hasCredentials,
-    credentialsHost: destinationOf(authOf(plugin)),
+    credentialsHost: destinationOf(services.plugins.authOf(plugin)),
     credentialDelivery: 'host' as const,
+    ...NO_PROGRAM,
+    internalConfig: { searchResultsLimit: matching.searchResultsLimit ?? null },
     userCount: facts.userCount,
     libraryIds: matching.libraryIds ?? [],
     metadataTargets: matching.metadataTargets ?? null,

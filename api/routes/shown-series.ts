@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
 import type { Services } from '#api/services.ts'
+import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
@@ -10,7 +11,7 @@ import { Series } from '#core/series/series.ts'
 import { SORT_LENGTH_MAX } from '#core/sort.ts'
 
 /** A series as a list shows it: short, or with `full=true` full. */
-export const ShownSeries = Type.Union([Series, FullSeries])
+export const ShownSeries = Type.Union([Series, FullSeries], { title: 'ListedSeries' })
 
 /** Whether series shall come with all that is known of them. */
 export const FULL_SERIES = Type.Optional(
@@ -35,5 +36,8 @@ export function shownSeries(
   if (!full) return series
   const asker = caller ?? refuse('unauthorized')
   // The shape of the full ones is made from the list of fields, which the compiler does not follow.
-  return listInParts(series, FULL_AT_ONCE, async (part) => (await fullSeries(services.database, asker, part)) as never[])
+  return listInParts(series, FULL_AT_ONCE, async (part) => {
+    const known = await fullSeries(services.database, asker, part)
+    return known.map((full) => withSourceNames(services, full)) as never[]
+  })
 }

@@ -3,14 +3,14 @@ import type { Call } from '#api/http/endpoint.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
-import { OneOf, Uuid } from '#core/schema.ts'
+import { Noun, OneOf, Uuid } from '#core/schema.ts'
 import { cancelTask, retryTask } from '#core/task/change-task.ts'
 import { countTasks, getTask, listTasks, TASK_STATUSES, TaskRecord, TaskStats } from '#core/task/task-query.ts'
 
 /** Finished analyses come by the thousand; nobody reads more at once. */
 const LIMIT_MAX = 1_000
 const LIMIT_DEFAULT = 50
-const Message = Type.Object({ message: Type.String() })
+const Message = Noun('Message')({ message: Type.String() })
 const params = Type.Object({ taskId: Uuid })
 const tag = 'tasks'
 

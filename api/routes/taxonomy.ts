@@ -6,7 +6,7 @@ import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { changeBookNames } from '#core/book/edit-metadata.ts'
 import { refuse } from '#core/errors.ts'
-import { Uuid } from '#core/schema.ts'
+import { Noun, Uuid } from '#core/schema.ts'
 import { changeSeriesNames, setSeriesNames } from '#core/series/edit-metadata.ts'
 import { checkSeries } from '#core/series/metadata-query.ts'
 import { NAMES_MAX, readNames } from '#core/taxonomy/name.ts'
@@ -17,7 +17,7 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 /** As it is typed, with blanks that nobody counts; a name of its own has fewer characters. */
 const GivenName = Type.String({ maxLength: 1_000 })
 const names = Type.Array(GivenName, { maxItems: NAMES_MAX })
-const Changed = Type.Object({ message: Type.String(), updatedCount: Type.Integer({ minimum: 0 }) })
+const Changed = Noun('BulkOutcome')({ message: Type.String(), updatedCount: Type.Integer({ minimum: 0 }) })
 const BULK_MAX = { books: 500, series: 100 }
 
 type Call = { caller: Caller | null; services: Services }

@@ -5,11 +5,12 @@ import { endpoint, stream } from '#api/routes/route.ts'
 import { shownCapabilities } from '#api/routes/shown-plugins.ts'
 import { signInPage } from '#api/routes/shown-sign-in.ts'
 import type { Services } from '#api/services.ts'
+import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
 import { refuse } from '#core/errors.ts'
 import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
 import { FreeObject, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
-import { authOf, destinationOf } from '#plugins/host/credentials.ts'
+import { destinationOf } from '#plugins/host/plugin-auth.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { SignInError, signInCookieName } from '#plugins/reader/sign-in.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/reader/user-plugins.ts'
@@ -33,16 +34,7 @@ const Capabilities = Type.Object({
 const Settings = Type.Object(
   {
     description: Text,
-    fields: Type.Array(
-      Type.Object({
-        key: Type.String(),
-        label: Type.String(),
-        type: Type.String(),
-        required: Type.Boolean(),
-        description: Text,
-        default: Type.Optional(Type.Unknown()),
-      }),
-    ),
+    fields: Type.Array(ConfigField),
     schema: Type.Unknown({ description: 'The same as a JSON Schema.' }),
   },
   { title: 'UserConfigSchema' },
@@ -97,31 +89,11 @@ const capabilitiesOf = (manifest: Manifest) => {
 }
 const credentialTypeOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
 
-interface Member {
-  type: string
-  title?: string
-  description?: string
-  default?: unknown
-}
-
 /** What a form needs, from the schema of a manifest, which was checked when it was installed. */
 function settingsOf({ userConfig }: Manifest) {
   if (userConfig === undefined) return null
-  const {
-    description,
-    properties,
-    required = [],
-  } = userConfig as {
-    description?: string
-    properties: Record<string, Member>
-    required?: string[]
-  }
-  const fields = Object.entries(properties).map(([key, member]) => ({
-    ...{ key, label: member.title ?? key, type: member.type, required: required.includes(key) },
-    description: member.description ?? null,
-    ...(member.default !== undefined && { default: member.default }),
-  }))
-  return { description: description ?? null, fields, schema: userConfig }
+  const schema = userConfig as ConfigSchemaShape
+  return { description: schema.description ?? null, fields: configFields(schema), schema: userConfig }
 }
 
 function shown({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
@@ -142,7 +114,7 @@ function shown({ services }: Call<Services>, { own, plugin, authStatus, signInRe
     requiresOauth: credentialTypeOf(manifest) === 'oauth2',
     oauthConfigured: signInReady,
     credentialType: credentialTypeOf(manifest),
-    credentialsHost: credentialTypeOf(manifest) === null ? null : destinationOf(authOf(plugin)),
+    credentialsHost: credentialTypeOf(manifest) === null ? null : destinationOf(services.plugins.authOf(plugin)),
     externalUsername: own.externalUsername,
     externalAvatarUrl: null,
     userSetupInstructions: manifest.description ?? null,

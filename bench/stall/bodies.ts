@@ -49,6 +49,16 @@ function listConditions(kind: 'books' | 'series', ids: Planted): Record<string, 
   }
 }
 
+/** As {@link listConditions}, as Komga writes them. */
+const komgaConditions = () => {
+  const leaf = (index: number) => ({ [index % 2 ? 'title' : 'tag']: { operator: 'contains', value: fill(500, `${index} `) } })
+  return {
+    'largest body': { condition: { anyOf: many(LEAVES, leaf) }, fullTextSearch: fill(500) },
+    'deepest condition': { condition: nested(many(LEAVES, leaf)) },
+    'everything that is there': { condition: { title: { operator: 'isNot', value: 'none' } } },
+  }
+}
+
 /** Rules of a condition: as many and as deep as they may be, and one that is met. */
 function rules(mode: 'any' | 'all', value: string): object {
   const rule = (index: number) => ({
@@ -129,10 +139,38 @@ const first = (ids: string[], count: number) => ids.slice(0, count)
  */
 export const BODIES: Record<string, (ids: Planted) => Record<string, unknown>> = {
   'POST /api/v1/auth/login': () => ({ 'a user': ADMIN, nobody: { username: fill(100), password: fill(100) } }),
+  'POST /api/v1/auth/register': () => {
+    const { permissions: _, ...wanted } = account()
+    return { 'largest body': wanted }
+  },
+  'PUT /api/v1/user/password': () => ({ 'largest body': { currentPassword: fill(1_000), newPassword: 'short' } }),
+  'PUT /api/v1/user/preferences': () => ({
+    'largest body': { preferences: Object.fromEntries(many(14, (index) => [`page${index}`, fill(50_000)])) },
+    'many values': { preferences: Object.fromEntries(many(150, (index) => [`key${index}`, { fit: 'width', names: NAMES.slice(0, 20) }])) },
+  }),
+  'PUT /api/v1/user/preferences/:key': () => ({ 'largest body': { value: fill(50_000) } }),
+  'PATCH /api/v1/setup/settings': () => ({
+    'largest body': {
+      settings: { 'application.name': fill(100), 'display.custom_metadata_template': template() },
+      skipConfiguration: false,
+    },
+  }),
   'POST /api/v1/users': () => ({ 'largest body': { ...account(), role: 'admin' } }),
   'PATCH /api/v1/users/:userId': () => ({ 'largest body': { ...account(), role: 'reader', isActive: true, revokeApiKeys: true } }),
   'POST /api/v1/api-keys': () => ({ 'largest body': { name: fill(200), permissions: [...PERMISSIONS], expiresAt: null } }),
   'PATCH /api/v1/api-keys/:apiKeyId': () => ({ 'largest body': { name: fill(200), permissions: [...PERMISSIONS], isActive: true } }),
+  'POST /api/v1/libraries/preview-scan': () => ({
+    'largest body': {
+      path: mkdtempSync(join(tmpdir(), 'carrel-bench-stall-preview-')),
+      seriesStrategy: 'series_volume',
+      seriesConfig: { text: fill(60_000) },
+    },
+  }),
+  'POST /api/v1/tasks': (ids) => ({
+    'largest body': {
+      taskType: { type: 'generate_thumbnails', bookIds: ids.bookIds.slice(0, 500), seriesIds: ids.seriesIds.slice(0, 100), force: true },
+    },
+  }),
   'POST /api/v1/libraries': () => {
     const path = join(mkdtempSync(join(tmpdir(), 'carrel-bench-stall-library-')), 'books')
     mkdirSync(path)
@@ -144,6 +182,21 @@ export const BODIES: Record<string, (ids: Planted) => Record<string, unknown>> =
   'POST /api/v1/books/list': (ids) => listConditions('books', ids),
   'POST /api/v1/series/list': (ids) => listConditions('series', ids),
   'POST /api/v1/series/list/alphabetical-groups': (ids) => listConditions('series', ids),
+  'POST /:prefix/api/v1/books/list': komgaConditions,
+  'POST /:prefix/api/v1/series/list': komgaConditions,
+  'POST /:prefix/api/v1/series/list/alphabetical-groups': komgaConditions,
+  'POST /:prefix/api/v1/users/me/api-keys': () => ({ 'largest body': { comment: fill(200) } }),
+  'PATCH /:prefix/api/v1/books/:bookId/read-progress': () => ({ 'largest body': { page: 1 } }),
+  'PUT /:prefix/api/v2/series/:seriesId/read-progress/tachiyomi': () => ({ 'largest body': { lastBookNumberSortRead: 1_000_000 } }),
+  'PUT /:prefix/api/v1/readlists/:readListId/read-progress/tachiyomi': () => ({ 'largest body': { lastBookRead: 10_000 } }),
+  'POST /:prefix/api/v1/collections': ({ seriesIds }) => ({ 'largest body': { name: fill(200, randomUUID()), seriesIds } }),
+  'POST /:prefix/api/v1/readlists': ({ bookIds }) => ({
+    'largest body': { name: fill(200, randomUUID()), summary: fill(10_000), bookIds },
+  }),
+  'PATCH /:prefix/api/v1/collections/:collectionId': ({ seriesIds }) => ({ 'largest body': { name: fill(200, randomUUID()), seriesIds } }),
+  'PATCH /:prefix/api/v1/readlists/:readListId': ({ bookIds }) => ({
+    'largest body': { name: fill(200, randomUUID()), summary: fill(10_000), bookIds },
+  }),
   'POST /api/v1/series/search': () => ({ 'largest body': { query: fill(500), full: true } }),
   'POST /api/v1/series/bulk/tags': ({ seriesIds }) => bulk({ seriesIds: seriesIds.slice(1, 101) }),
   'POST /api/v1/series/bulk/genres': ({ seriesIds }) => bulk({ seriesIds: seriesIds.slice(1, 101) }),

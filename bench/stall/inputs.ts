@@ -35,7 +35,7 @@ export function inputsOf(route: Route<Services>, ids: Planted): Input[] | { unkn
   const known = knownOf(route, ids)
   const missing = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name).filter((name) => known[name] === undefined)
   if (missing.length > 0) return { unknown: `no value for ${missing.join(', ')}` }
-  const path = route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(known[name])))
+  const path = route.path.replace(/:(\w+)\*?/g, (_, name: string) => encodeURIComponent(String(known[name])))
   const query = queryOf(route, known)
   const reason = REFUSALS[key]
   const prepare = PREPARATIONS[key]
@@ -108,6 +108,10 @@ function namedOf(route: string, ids: Planted): Known {
     name: /bundled/.test(route) ? 'open-library' : /plugin-storage/.test(route) ? 'org.example.large' : undefined,
     externalId: /recommendations/.test(route) ? ids.recommendedId : /metadata\/(preview|apply)/.test(route) ? 'largest' : 'x',
     page: /books\/errors/.test(route) ? 0 : 1,
+    // Page streaming counts from 0.
+    pageNumber: / \/opds\//.test(route) ? 0 : 1,
+    // A word that every title has.
+    query: / \/opds\//.test(route) ? 'vital' : 'largest',
     // It is found to be damaged, or without pages, anew.
     bookId: /\/(retry|analyze-unanalyzed)$/.test(route) ? ids.brokenBookId : ids.bookIds[0],
     key: /PUT|reset|history/.test(route) ? 'display.custom_metadata_template' : 'application.name',
@@ -117,14 +121,17 @@ function namedOf(route: string, ids: Planted): Known {
 function knownOf(route: Route<Services>, ids: Planted): Known {
   const isLock = /\/locks$/.test(route.path)
   return {
-    ...{ pageNumber: 1, source: 'mal', page: 1, pageSize: 500, full: true, format: 'webp', width: 2000, currentPage: 1, query: 'largest' },
+    prefix: 'komga',
+    ...{ source: 'mal', page: 1, pageSize: 500, full: true, format: 'webp', width: 2000, currentPage: 1 },
     // As many as there may be.
     ...(isLock ? {} : { tags: NAMES, genres: NAMES, add: NAMES, remove: NAMES, ...VALID }),
     ...{ collectionId: ids.collectionId, readListId: ids.readListId, libraryId: ids.libraryId, seriesId: ids.seriesIds[0] },
     ...{ pluginId: ids.pluginId, userId: ids.userId, apiKeyId: ids.apiKeyId, jobId: ids.jobId, exportId: ids.exportId },
     ...{ taskId: ids.taskId, titleId: ids.titleId, repositoryId: ids.repositoryId, callId: ids.callId },
+    ...{ resourcePath: 'OPS/c1.xhtml', document: 'a'.repeat(32) },
     // Prepared before each run.
     applicationId: randomUUID(),
+    duplicateId: randomUUID(),
     ...{ bookIds: ids.bookIds, seriesIds: ids.seriesIds },
     ...namedOf(`${route.method} ${route.path}`, ids),
   }
@@ -136,7 +143,7 @@ function queryOf(route: Route<Services>, known: Known): string {
   for (const [name, shape] of Object.entries(properties)) {
     // A filter makes an answer smaller, unless it takes everything.
     if (
-      /^(libraryId|seriesId|bookId|userId|sort|search|q|cursor|errorType|status|level|after|offset|taskType|category|type|role|sharingTag\w*)$/.test(
+      /^(libraryId|seriesId|bookId|userId|readStatus|genre|publisher|sort|search|q|cursor|errorType|status|level|after|offset|taskType|category|type|role|path|sharingTag\w*)$/.test(
         name,
       ) &&
       !/required/.test(JSON.stringify(route.query))

@@ -70,6 +70,7 @@ async function plantPlugin(server: RunningServer) {
 
 /** A reader with as many grants as there are tags, and a series with as many tags as it may have. */
 async function plantAccounts(server: RunningServer, seriesId: string) {
+  await send(server, 'PUT', '/api/v1/admin/settings/compatibilityApi.enabled', { value: 'true' })
   const id = async (path: string, body: unknown) => (await server.post<{ id: string }>(path, body)).id
   const userId = await id('/api/v1/users', { username: 'Grace', email: 'grace@example.org', password: 'Correct-horse-2' })
   const sharingTagIds: string[] = []

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { DOCS_FILES } from '#api/docs/files.ts'
 import { jsonOf, type Sent, send } from '#bench/stall/input.ts'
 import type { Planted } from '#bench/stall/plants.ts'
 import { awaitIdle } from '#bench/stall/tasks.ts'
@@ -9,13 +10,23 @@ type Prepare = (server: RunningServer, ids: Planted) => Promise<Partial<Sent> | 
 
 const NO_CONNECTION = 'there is nothing outside to ask'
 const NOT_OFFERED = 'the plugin has no such thing'
+const CLOSED = 'e-readers are let in by a setting'
 
 /** Routes that nothing can be taken by here, and why. */
 export const REFUSALS: Record<string, string> = {
   'POST /api/v1/tasks/:taskId/retry': 'the task may end before it is cancelled',
   'POST /api/v1/tasks/:taskId/cancel': 'the task may end before it is cancelled',
+  'POST /api/v1/duplicates/scan': 'the one before may still run',
+  'DELETE /api/v1/duplicates/:duplicateId': 'every file is another one here',
   'POST /api/v1/auth/login (nobody)': 'nobody has this name',
+  'GET /api/v1/books/:bookId/resource/:resourcePath*': 'a comic has no files of its own',
+  'POST /koreader/users/create': CLOSED,
+  'GET /koreader/users/auth': CLOSED,
+  'PUT /koreader/syncs/progress': CLOSED,
+  'GET /koreader/syncs/progress/:document': CLOSED,
   'POST /api/v1/setup/initialize': 'the server has its administrator',
+  'POST /api/v1/auth/register': 'nobody has switched that on',
+  'PUT /api/v1/user/password': 'a right one ends the session that asks, and wrong ones hold up the sign-in',
   'GET /api/v1/user/plugins/oauth/callback': NO_CONNECTION,
   'POST /api/v1/user/plugins/:pluginId/oauth/start': NOT_OFFERED,
   'POST /api/v1/user/plugins/:pluginId/credentials': NOT_OFFERED,
@@ -55,7 +66,7 @@ const applied =
     return { path: `${path}/applications/${last?.id ?? randomUUID()}/undo` }
   }
 
-/** One of the names that a series has. */
+/** One of the names that a series or book has. */
 async function ofSeries(server: RunningServer, path: string): Promise<Partial<Sent>> {
   const found = Object.values(await server.get<object>(path)).find(Array.isArray) ?? []
   return { path: `${path}/${found[0]?.id ?? randomUUID()}` }
@@ -66,11 +77,26 @@ const named =
   (path: string, body: Record<string, unknown>): Prepare =>
   async () => ({ path, ...jsonOf({ ...body, name: `${randomUUID()} ${'Élan vital '.repeat(5)}`.trim() }) })
 
+/** The pages of the documentation are there only while they are switched on. */
+const openDocs: Prepare = async (server) => {
+  await send(server, 'PUT', '/api/v1/admin/settings/apiDocs.enabled', { value: 'true' })
+  return undefined
+}
+
+/** Something of its own to take away. */
+const ofApp = async (server: RunningServer, list: string, own: string): Promise<Partial<Sent>> => {
+  const { id } = await server.post<{ id: string }>(own, { name: randomUUID() })
+  return { path: `${list}/${id}` }
+}
+
 export const PREPARATIONS: Record<string, Prepare> = {
+  ...Object.fromEntries(DOCS_FILES.map(({ name }) => [`GET /api/docs${name === '' ? '' : `/${name}`}`, openDocs])),
   'POST /api/v1/auth/refresh': async (server) => {
     const { refreshToken } = await server.post<{ refreshToken: string }>('/api/v1/auth/login', ADMIN)
     return jsonOf({ refreshToken })
   },
+  'GET /api/v1/user/preferences/:key': async (server) =>
+    void (await send(server, 'PUT', '/api/v1/user/preferences/application.name', { value: 'x'.repeat(60_000) })) as undefined,
   'POST /api/v1/series/:seriesId/alternate-titles': async (server, { seriesIds, titleId }) => {
     const path = `/api/v1/series/${seriesIds[0]}/alternate-titles`
     const titles = Object.values((await server.get<object>(path)) ?? {}).find(Array.isArray) ?? []
@@ -85,6 +111,15 @@ export const PREPARATIONS: Record<string, Prepare> = {
     await send(server, 'PUT', `/api/v1/series/${seriesIds[0]}/genres`, { genres: [] })
     return jsonOf({ name: 'x'.repeat(100) })
   },
+  ...Object.fromEntries(
+    ['genres', 'tags'].map((names): [string, Prepare] => [
+      `POST /api/v1/books/:bookId/${names}`,
+      async (server, { bookIds }) => {
+        await send(server, 'PUT', `/api/v1/books/${bookIds[0]}/${names}`, { [names]: [] })
+        return jsonOf({ name: 'x'.repeat(100) })
+      },
+    ]),
+  ),
   'POST /api/v1/series/:seriesId/sharing-tags': async (server, { seriesIds, sharingTagIds }) =>
     void (await send(server, 'PUT', `/api/v1/series/${seriesIds[0]}/sharing-tags`, { sharingTagIds: sharingTagIds.slice(1) })) as undefined,
   'POST /api/v1/tasks/:taskId/cancel': async (server, ids) => ({ path: `/api/v1/tasks/${await startTask(server, ids)}/cancel` }),
@@ -100,6 +135,22 @@ export const PREPARATIONS: Record<string, Prepare> = {
     named(`/api/v1/read-lists/${ids.readListId}`, { summary: 'x'.repeat(4_000) })(server, ids),
   'DELETE /api/v1/series/:seriesId/genres/:genreId': (server, { seriesIds }) => ofSeries(server, `/api/v1/series/${seriesIds[0]}/genres`),
   'DELETE /api/v1/series/:seriesId/tags/:tagId': (server, { seriesIds }) => ofSeries(server, `/api/v1/series/${seriesIds[0]}/tags`),
+  'DELETE /:prefix/api/v1/collections/:collectionId': (server) => ofApp(server, '/komga/api/v1/collections', '/api/v1/collections'),
+  'DELETE /:prefix/api/v1/readlists/:readListId': (server) => ofApp(server, '/komga/api/v1/readlists', '/api/v1/read-lists'),
+  'DELETE /:prefix/api/v1/users/me/api-keys/:apiKeyId': (server) => ofApp(server, '/komga/api/v1/users/me/api-keys', '/api/v1/api-keys'),
+  ...Object.fromEntries(
+    [
+      ['genres', 'genreId'],
+      ['tags', 'tagId'],
+    ].map(([names, id]): [string, Prepare] => [
+      `DELETE /api/v1/books/:bookId/${names}/:${id}`,
+      async (server, { bookIds }) => {
+        const path = `/api/v1/books/${bookIds[0]}/${names}`
+        await send(server, 'POST', path, { name: 'To be taken away' })
+        return await ofSeries(server, path)
+      },
+    ]),
+  ),
   'DELETE /api/v1/user/want-to-read/:seriesId': async (server, { seriesIds }) =>
     void (await send(server, 'PUT', `/api/v1/user/want-to-read/${seriesIds[0]}`)) as undefined,
   'POST /api/v1/books/:bookId/metadata/applications/:applicationId/undo': applied('books'),

@@ -1,12 +1,15 @@
 import type { Knex } from 'knex'
 import type { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { listApiKeys } from '#core/account/api-key-store.ts'
+import { openAppSessions } from '#core/account/app-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type Callers, openCallers } from '#core/account/callers.ts'
+import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
 import { createFirstAdmin, createUser, editUser, removeUser } from '#core/account/edit-user.ts'
-import { openKnownDevices } from '#core/account/known-devices.ts'
+import { openKnownDevices, type Shown } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
+import { openRegistrationLimit } from '#core/account/registration.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { type LoginProof, openSignIn, type SignedIn } from '#core/account/sign-in.ts'
 import { openTokens } from '#core/account/token.ts'
@@ -24,7 +27,7 @@ const KEEP_ENDED_MS = 86_400_000
 
 /** Users, sessions and API keys. Everything that changes them also makes this process forget what it remembered of them. */
 export interface Accounts {
-  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'knowsApiKey'>
+  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey'>
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn>
@@ -38,6 +41,14 @@ export interface Accounts {
   initialize(wanted: NewUser): Promise<SignedIn>
   /** Makes the first administrator unless there is a user. @returns whether it did. @throws invalid_value */
   ensureFirstAdmin(wanted: { username: string; password: string; email?: string }): Promise<boolean>
+
+  /**
+   * Makes a reader who asked for it themselves, and signs them in. Whether that is allowed is for the caller of this to know.
+   * @throws rate_limit_exceeded, conflict (name or address taken; nobody has set Carrel up yet), invalid_value
+   */
+  register(wanted: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
+  /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
+  changePassword(by: Caller, change: PasswordChange, shown: Shown): Promise<EditedUser>
 
   listUsers(window: { filter: UserFilter; offset: number; limit: number }): Promise<{ total: number; users: User[] }>
   /** @throws not_found */
@@ -81,7 +92,9 @@ export function openAccounts(options: {
   const tokens = openTokens({ key: options.tokenKey, lifetimeSeconds: options.settings.accessTokenSeconds })
   const throttle = openLoginThrottle()
   const devices = openKnownDevices({ database: reserved, key: options.tokenKey })
-  const callers = openCallers({ database: reserved, tokens, throttle, devices })
+  const registrations = openRegistrationLimit()
+  const appSessions = openAppSessions({ database: reserved, key: options.tokenKey, rememberedDays: options.settings.refreshTokenDays })
+  const callers = openCallers({ database: reserved, tokens, throttle, devices, appSessions })
   const { accessTokenSeconds, refreshTokenDays } = settings
   const signIn = openSignIn({ database: reserved, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
 
@@ -123,6 +136,13 @@ export function openAccounts(options: {
       const address = email ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
       return (await createFirstAdmin(database, { username, password, email: address })) !== null
     },
+
+    async register({ username, email, password }, address) {
+      if (!(await hasUsers(database))) refuse('conflict', 'Carrel has not been set up yet; make its first administrator first.')
+      registrations.count(address)
+      return signIn.begin(await createUser(database, { username, email, password, role: 'reader' }, null))
+    },
+    changePassword: (by, change, shown) => changing(changePassword({ database, throttle, devices }, by.userId, change, shown)),
 
     listUsers: (window) => listUsers(database, window),
     async getUser(id) {

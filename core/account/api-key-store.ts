@@ -3,6 +3,7 @@ import type { ApiKey } from '#core/account/api-key.ts'
 import type { Permission } from '#core/account/permission.ts'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
+import { announceAccess } from '#core/events/event-store.ts'
 
 const COLUMNS = [
   'id',
@@ -147,16 +148,22 @@ export async function updateApiKey(
       },
       COLUMNS,
     )
+  if (row && Object.keys(change).some((member) => member !== 'name')) await announceAccess(database, [row.user_id])
   return row ? readApiKey(row) : null
 }
 
 export async function deleteApiKey(database: Knex, id: string): Promise<void> {
-  await database('api_keys').where({ id }).delete()
+  const gone = await database('api_keys').where({ id }).delete(['user_id'])
+  await announceAccess(
+    database,
+    gone.map(({ user_id }) => user_id),
+  )
 }
 
 /** Switches all keys of a user off. */
 export async function revokeApiKeysOfUser(database: Knex, userId: string): Promise<void> {
   await database('api_keys').where({ user_id: userId, is_active: true }).update({ is_active: false, updated_at: new Date() })
+  await announceAccess(database, [userId])
 }
 
 /** How many keys of a user are switched on and have not expired. */

@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { PERMISSIONS } from '#core/account/permission.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
 /** 64 bits find the row without ever colliding in practice; they are no secret. */
 const PREFIX_BYTES = 8
@@ -36,7 +36,7 @@ const Name = Type.String({ minLength: 1, maxLength: 200 })
 /** Permissions as people write them; `findPermission` reads every spelling. */
 const Wanted = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
 
-export const NewApiKey = Type.Object({
+export const NewApiKey = Noun('NewApiKey')({
   name: Name,
   permissions: Type.Optional(Nullable(Wanted)),
   expiresAt: Type.Optional(Nullable(Timestamp)),
@@ -44,7 +44,7 @@ export const NewApiKey = Type.Object({
 export type NewApiKey = Static<typeof NewApiKey>
 
 /** Null clears `expiresAt`; elsewhere it keeps. */
-export const ApiKeyEdit = Type.Object({
+export const ApiKeyEdit = Noun('ApiKeyEdit')({
   name: Type.Optional(Nullable(Name)),
   permissions: Type.Optional(Nullable(Wanted)),
   isActive: Type.Optional(Nullable(Type.Boolean())),

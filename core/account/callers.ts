@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
-import { findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
+import { type ApiKey, findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
+import type { AppSession, AppSessions, SessionGround } from '#core/account/app-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { KnownDevices, Shown } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
@@ -31,6 +32,10 @@ export interface Callers {
    * @throws rate_limit_exceeded, unavailable
    */
   ofBasic(proof: { username: string; password: string; address: string; device?: string | null }): Promise<Caller | null>
+  /** @param token of a session that {@link beginAppSession} began */
+  ofAppSession(token: string): Promise<Caller | null>
+  /** The session of a reader app for a caller who has just shown a password or an API key; null for every other, and where that counts no more. */
+  beginAppSession(caller: Caller, options: { remembered: boolean }): Promise<AppSession | null>
   /** Whether a key that begins like this one was good before, so that whoever shows it is hardly guessing. Asks nobody. */
   knowsApiKey(key: string): boolean
   /** Call after anything about users, sessions or keys has changed: nothing remembered is believed any more. */
@@ -45,8 +50,16 @@ interface BasicProof {
   user: User
 }
 
-export function openCallers(parts: { database: Knex; tokens: Tokens; throttle: LoginThrottle; devices: KnownDevices }): Callers {
-  const { database, tokens, throttle, devices } = parts
+export function openCallers(parts: {
+  database: Knex
+  tokens: Tokens
+  throttle: LoginThrottle
+  devices: KnownDevices
+  appSessions: AppSessions
+}): Callers {
+  const { database, tokens, throttle, devices, appSessions } = parts
+  // What each caller has just shown: nobody but this file needs to know it.
+  const grounds = new WeakMap<Caller, SessionGround>()
   const sessions = openFreshCache<User>({
     max: REMEMBERED_MAX,
     freshMs: FRESH_MS,
@@ -76,12 +89,12 @@ export function openCallers(parts: { database: Knex; tokens: Tokens; throttle: L
     if (proof === null) goodKeys.delete(prefix)
     if (proof === null || !isApiKey(key, proof.keyHash)) return null
     const { user } = proof
-    if (!proof.key.isActive || !user.isActive) return null
-    if (proof.key.expiresAt !== null && Date.parse(proof.key.expiresAt) <= Date.now()) return null
+    if (!isGood(proof.key) || !user.isActive) return null
     goodKeys.set(prefix, true)
     if (uses.size < USES_MAX || uses.has(proof.key.id)) uses.set(proof.key.id, new Date())
-    const own = permissionsOf(user)
-    return callerOf(user, new Set(proof.key.permissions.filter((permission) => own.has(permission))), via)
+    const caller = callerOf(user, narrowed(user, proof.key), via)
+    grounds.set(caller, { userId: user.id, passwordHash: null, apiKeyId: proof.key.id })
+    return caller
   }
 
   async function checkBasic(username: string, password: string, shown: Shown): Promise<BasicProof | null> {
@@ -132,7 +145,22 @@ export function openCallers(parts: { database: Knex; tokens: Tokens; throttle: L
         else if (begun === generation) basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
       }
       if (proof === null || !proof.user.isActive) return null
-      return callerOf(proof.user, permissionsOf(proof.user), 'basic')
+      const caller = callerOf(proof.user, permissionsOf(proof.user), 'basic')
+      grounds.set(caller, { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null })
+      return caller
+    },
+
+    async ofAppSession(token) {
+      const found = await appSessions.find(token)
+      if (found === null || !found.user.isActive) return null
+      const { user, key, sessionId } = found
+      if (key !== null && !isGood(key)) return null
+      return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'cookie'), sessionId }
+    },
+
+    async beginAppSession(caller, { remembered }) {
+      const ground = grounds.get(caller)
+      return ground === undefined ? null : await appSessions.begin(ground, remembered)
     },
 
     knowsApiKey(key) {
@@ -145,6 +173,7 @@ export function openCallers(parts: { database: Knex; tokens: Tokens; throttle: L
       sessions.clear()
       keys.clear()
       basics.clear()
+      appSessions.forget()
     },
 
     async recordUses() {
@@ -153,6 +182,15 @@ export function openCallers(parts: { database: Knex; tokens: Tokens; throttle: L
       await recordApiKeyUses(database, batch)
     },
   }
+}
+
+/** Whether a key is switched on and has not expired. */
+const isGood = ({ isActive, expiresAt }: ApiKey): boolean => isActive && (expiresAt === null || Date.parse(expiresAt) > Date.now())
+
+/** What a user may do by a key. */
+function narrowed(user: User, key: ApiKey): ReadonlySet<Permission> {
+  const own = permissionsOf(user)
+  return new Set(key.permissions.filter((permission) => own.has(permission)))
 }
 
 function callerOf(user: User, permissions: ReadonlySet<Permission>, via: Caller['via']): Caller {

@@ -53,10 +53,17 @@ export async function createFirstAdmin(database: Knex, wanted: NewUser): Promise
  * Changes a user. A new password or a disabled account ends all sessions of that user; with `revokeApiKeys` their API keys end too.
  * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator)
  */
-export async function editUser(database: Knex, id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser> {
+export async function editUser(
+  database: Knex,
+  id: string,
+  edit: UserEdit & { /** Refuses where the password is another one by now. */ passwordHashBefore?: string },
+  by: Caller | null,
+): Promise<EditedUser> {
   const permissions = edit.permissions === undefined ? undefined : readPermissions(edit.permissions ?? [])
   const passwordHash = edit.password ? await hashPassword(edit.password) : undefined
-  const decide = (current: User) => {
+  const decide = (current: User, hash: string) => {
+    if (edit.passwordHashBefore !== undefined && edit.passwordHashBefore !== hash)
+      refuse('conflict', 'The password was changed meanwhile; sign in again.')
     const change: Partial<UserFields> = {
       ...(edit.username && { username: edit.username }),
       ...(edit.email && { email: edit.email }),

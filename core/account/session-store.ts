@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
+import { announceAccess } from '#core/events/event-store.ts'
 
 /**
  * Makes a session with its first refresh token.
@@ -57,6 +58,7 @@ export async function rotateRefreshToken(
     if (!session || session.revoked_at !== null || session.expires_at <= now || token.expires_at <= now) return { outcome: 'refused' }
     if (token.used_at !== null) {
       await transaction('sessions').where({ id: sessionId }).update({ revoked_at: now })
+      await announceAccess(transaction, [session.user_id])
       return { outcome: 'reused', sessionId, userId: session.user_id }
     }
     const user = readUser(await transaction('users').first('*').where({ id: session.user_id }))
@@ -69,11 +71,16 @@ export async function rotateRefreshToken(
 }
 
 export async function revokeSession(database: Knex, sessionId: string): Promise<void> {
-  await database('sessions').where({ id: sessionId }).whereNull('revoked_at').update({ revoked_at: new Date() })
+  const ended = await database('sessions').where({ id: sessionId }).whereNull('revoked_at').update({ revoked_at: new Date() }, ['user_id'])
+  await announceAccess(
+    database,
+    ended.map(({ user_id }) => user_id),
+  )
 }
 
 export async function revokeSessionsOfUser(database: Knex, userId: string): Promise<void> {
   await database('sessions').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: new Date() })
+  await announceAccess(database, [userId])
 }
 
 /** Forgets sessions that ended and refresh tokens that expired. @returns how many sessions */

@@ -6,8 +6,11 @@ import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
 import { findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { announceAccess, announceSeries } from '#core/events/event-store.ts'
 
 const UNIQUE_VIOLATION = '23505'
+/** What is told to have changed of a series. */
+const SHARING = ['sharingTags']
 
 interface TagRow {
   id: string
@@ -63,8 +66,12 @@ export async function editSharingTag(database: Knex, caller: Caller, tagId: stri
 
 /** Removes the tag from every series and every user. @throws not_found */
 export async function removeSharingTag(database: Knex, tagId: string): Promise<void> {
-  const removed = await database('sharing_tags').where('id', tagId).delete()
-  if (removed === 0) refuseUnknown([tagId])
+  await database.transaction(async (trx) => {
+    const userIds = await trx('user_sharing_grants').where('sharing_tag_id', tagId).pluck('user_id')
+    const removed = await trx('sharing_tags').where('id', tagId).delete()
+    if (removed === 0) refuseUnknown([tagId])
+    await announceAccess(trx, userIds)
+  })
 }
 
 /** The tags of a series by name. @throws not_found also for a series that the caller may not see */
@@ -88,6 +95,7 @@ export async function setSeriesTags(
       .whereRaw('sharing_tag_id <> ALL(?::uuid[])', [[...tagIds]])
       .delete()
     await insertTags(trx, seriesId, tagIds)
+    await announceSeries(trx, [seriesId], SHARING)
     return await readSeriesTags(trx, seriesId)
   })
 }
@@ -102,8 +110,16 @@ export async function addSeriesTag(
     await checkSeries(trx, caller, series.seriesId)
     await checkTags(trx, [series.tagId])
     await insertTags(trx, series.seriesId, [series.tagId])
+    await announceSeries(trx, [series.seriesId], SHARING)
     return await readSeriesTags(trx, series.seriesId)
   })
+}
+
+/** Takes all sharing tags from many series. */
+export async function clearSeriesTags(trx: Knex, seriesIds: readonly string[]): Promise<void> {
+  await trx('series_sharing_tags')
+    .whereRaw('series_id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
+    .delete()
 }
 
 /** @throws not_found also when the series does not carry the tag */
@@ -111,6 +127,7 @@ export async function removeSeriesTag(database: Knex, caller: Caller, series: { 
   await checkSeries(database, caller, series.seriesId)
   const removed = await database('series_sharing_tags').where({ series_id: series.seriesId, sharing_tag_id: series.tagId }).delete()
   if (removed === 0) refuse('not_found', `The series does not carry the sharing tag ${series.tagId}.`)
+  await announceSeries(database, [series.seriesId], SHARING)
 }
 
 /** @throws not_found for an unknown user */
@@ -127,6 +144,7 @@ export async function setGrant(database: Knex, caller: Caller, userId: string, g
     .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
     .onConflict(['user_id', 'sharing_tag_id'])
     .merge(['access_mode'])
+  await announceAccess(database, [userId])
   const grants = await listSharingGrants(database, userId)
   return grants.find(({ sharingTagId }) => sharingTagId === grant.sharingTagId) ?? refuseUnknown([grant.sharingTagId])
 }
@@ -136,6 +154,7 @@ export async function removeGrant(database: Knex, caller: Caller, userId: string
   await checkRule(database, caller, userId)
   const removed = await database('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
   if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
+  await announceAccess(database, [userId])
 }
 
 function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder {

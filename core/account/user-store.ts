@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Permission, Role } from '#core/account/permission.ts'
 import type { SharingGrant, User } from '#core/account/user.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { announceAccess } from '#core/events/event-store.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
 
 const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const
@@ -67,6 +68,11 @@ export async function findUser(database: Knex, id: string): Promise<User | null>
     .first(...COLUMNS)
     .where({ id })
   return row ? readUser(row) : null
+}
+
+export async function findUserWithHash(database: Knex, id: string): Promise<UserWithHash | null> {
+  const row = await database('users').first('*').where({ id })
+  return row ? { user: readUser(row), passwordHash: row.password_hash } : null
 }
 
 /** Finds by user name or e-mail address, ignoring case. */
@@ -162,18 +168,18 @@ export async function insertFirstUser(database: Knex, fields: UserFields): Promi
 export async function updateUser<T>(
   database: Knex,
   id: string,
-  decide: (current: User) => Partial<UserFields>,
+  decide: (current: User, passwordHash: string) => Partial<UserFields>,
   follow: (transaction: Knex.Transaction, after: User) => Promise<T>,
 ): Promise<T> {
   return database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
-    const row = await transaction<UserRow>('users')
-      .first(...COLUMNS)
+    const row = await transaction<UserRow & { password_hash: string }>('users')
+      .first(...COLUMNS, 'password_hash')
       .where({ id })
       .forUpdate()
     if (!row) refuse('not_found', 'There is no such user.')
     const before = readUser(row)
-    const change = decide(before)
+    const change = decide(before, row.password_hash)
     const loses = (change.role !== undefined && change.role !== 'admin') || change.isActive === false
     if (loses) keepOneAdmin(admins, id)
     if (Object.keys(change).length === 0) return follow(transaction, before)
@@ -181,6 +187,7 @@ export async function updateUser<T>(
       .where({ id })
       .update({ ...toRow(change), updated_at: new Date() }, COLUMNS)
       .catch(refuseTaken)
+    await announceAccess(transaction, [id])
     return follow(transaction, readUser(changed as UserRow))
   })
 }
@@ -197,6 +204,7 @@ export async function deleteUser(database: Knex, id: string, check: (current: Us
     check(readUser(row))
     keepOneAdmin(admins, id)
     await transaction('users').where({ id }).delete()
+    await announceAccess(transaction, [id])
   })
 }
 

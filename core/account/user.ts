@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
-import { Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/schema.ts'
 
 /**
  * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP
@@ -75,7 +75,7 @@ export const UserInfo = Type.Object(
 export type UserInfo = Static<typeof UserInfo>
 
 /** Members that a person sets when making a user. */
-export const NewUser = Type.Object({
+export const NewUser = Noun('NewUser')({
   username: Username,
   email: Email,
   password: Password,
@@ -85,7 +85,7 @@ export const NewUser = Type.Object({
 export type NewUser = Static<typeof NewUser>
 
 /** Members that a person may change. Null keeps, except for `permissions`, where it takes all of them away. */
-export const UserEdit = Type.Object({
+export const UserEdit = Noun('UserEdit')({
   username: Type.Optional(Nullable(Username)),
   email: Type.Optional(Nullable(Email)),
   password: Type.Optional(Nullable(Password)),

@@ -6,19 +6,30 @@ import type { Caller } from '#core/account/caller.ts'
  * Deny wins over allow; a user with any allow grant sees only series that carry an allowed tag; without grants a user sees all.
  * @param seriesId the column that holds the series id, such as `series.id` or `books.series_id`
  */
-export function visibleTo(caller: Pick<Caller, 'userId'>, seriesId: string): (query: Knex.QueryBuilder) => void {
+export const visibleTo = (caller: Pick<Caller, 'userId'>, seriesId: string): ((query: Knex.QueryBuilder) => void) =>
+  visible({ sql: '?', binding: caller.userId }, seriesId, 'series_sharing_tags')
+
+/**
+ * The same for users that the query names. @param userId the column that holds the user id
+ * @param tags the table or expression (`series_id`, `sharing_tag_id`) that says which tags series carry
+ */
+export const visibleToUser = (userId: string, seriesId: string, tags: string): ((query: Knex.QueryBuilder) => void) =>
+  visible({ sql: '??', binding: userId }, seriesId, tags)
+
+function visible(user: { sql: '?' | '??'; binding: string }, seriesId: string, tags: string): (query: Knex.QueryBuilder) => void {
+  const { sql, binding } = user
   return (query) => {
     query
       .whereRaw(
-        `NOT EXISTS (SELECT 1 FROM user_sharing_grants g JOIN series_sharing_tags t USING (sharing_tag_id)
-           WHERE g.user_id = ? AND g.access_mode = 'deny' AND t.series_id = ??)`,
-        [caller.userId, seriesId],
+        `NOT EXISTS (SELECT 1 FROM user_sharing_grants g JOIN ?? t USING (sharing_tag_id)
+           WHERE g.user_id = ${sql} AND g.access_mode = 'deny' AND t.series_id = ??)`,
+        [tags, binding, seriesId],
       )
       .whereRaw(
-        `(NOT EXISTS (SELECT 1 FROM user_sharing_grants g WHERE g.user_id = ? AND g.access_mode = 'allow')
-          OR EXISTS (SELECT 1 FROM user_sharing_grants g JOIN series_sharing_tags t USING (sharing_tag_id)
-            WHERE g.user_id = ? AND g.access_mode = 'allow' AND t.series_id = ??))`,
-        [caller.userId, caller.userId, seriesId],
+        `(NOT EXISTS (SELECT 1 FROM user_sharing_grants g WHERE g.user_id = ${sql} AND g.access_mode = 'allow')
+          OR EXISTS (SELECT 1 FROM user_sharing_grants g JOIN ?? t USING (sharing_tag_id)
+            WHERE g.user_id = ${sql} AND g.access_mode = 'allow' AND t.series_id = ??))`,
+        [binding, tags, binding, seriesId],
       )
   }
 }

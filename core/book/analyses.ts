@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Analyse } from '#core/book/analysis.ts'
 import { awaitAnalyses } from '#core/book/await-analyses.ts'
 import { analyzeBook } from '#core/book/record-analysis.ts'
+import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import { analyzeLibrary } from '#core/library/analyze-library.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
@@ -14,15 +15,17 @@ const AWAITED_MAX = 100
 export function openAnalyses(parts: {
   database: Knex
   tasks: TaskQueue
+  /** Nobody is told where it is missing. */
+  announcer?: Announcer
   analyse: Analyse
   log: Log
   settings: Pick<Settings, 'dataFolder' | 'workers'>
 }): void {
-  const { database, tasks, analyse, log, settings } = parts
+  const { database, tasks, announcer = silentAnnouncer, analyse, log, settings } = parts
   const { dataFolder, workers } = settings
   // More than there are threads: while some books are in them, others are looked up or written, which is mostly waiting for the disk.
   const concurrency = workers * 2 + 4
-  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder }))
+  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder, announcer }))
   // They only wait: one that did not begin could not cancel its parts either.
   tasks.handle('analyze_books', { concurrency: AWAITED_MAX }, awaitAnalyses({ database, tasks }))
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))

@@ -109,6 +109,15 @@ export interface Analysis {
 /** Analyses one file off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
 export type Analyse = (request: AnalysisRequest, options?: { signal?: AbortSignal }) => Promise<Analysis>
 
+/** The cover that an analysis would find in a file, and why it is none or another one than one would think. */
+export interface CoverOutcome {
+  cover: Cover | null
+  problem: Problem | null
+}
+
+/** Draws the cover of one file off the main thread and learns nothing else of it. Never rejects for a bad file; rejects with AbortError when aborted. */
+export type DrawBookCover = (request: LibraryFile, options?: { signal?: AbortSignal }) => Promise<CoverOutcome>
+
 /** Bytes of one page as the file holds them, or as rendered. */
 export interface PageImage {
   bytes: Uint8Array

@@ -7,14 +7,14 @@ import { findReadableBook } from '#core/book/page-query.ts'
 import { refuse } from '#core/errors.ts'
 
 /** Registered names; browsers hand them to the right reader. */
-const MEDIA_TYPE: Record<BookFormat, string> = {
+export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {
   cbz: 'application/vnd.comicbook+zip',
   cbr: 'application/vnd.comicbook-rar',
   epub: 'application/epub+zip',
   pdf: 'application/pdf',
 }
 
-export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE)
+export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE_OF_FORMAT)
 
 /** Where the cover of a book is kept: two digits of its id spread the files over 256 folders. */
 export function coverPath(dataFolder: string, bookId: string): string {
@@ -39,26 +39,24 @@ export async function findBookFile(
     path: book.path,
     libraryPath: book.libraryPath,
     fileName: book.fileName,
-    mediaType: MEDIA_TYPE[book.format],
+    mediaType: MEDIA_TYPE_OF_FORMAT[book.format],
     etag: hashed ?? `${facts.size}-${facts.mtimeNs}`,
   }
 }
 
-/** The cover of a book as a JPEG file. @throws not_found when the book is hidden or unknown or has no cover */
+/** The cover of a book as a JPEG file; or, in a sentence, why it has none. @throws not_found when the book is hidden or unknown */
 export async function findCover(
   database: Knex,
   caller: Caller,
   cover: { bookId: string; dataFolder: string },
-): Promise<{ path: string; etag: string }> {
+): Promise<{ path: string; etag: string } | { missing: string }> {
   const book = await findReadableBook(database, caller, cover.bookId)
   if (!book) refuse('not_found', `There is no book ${cover.bookId}, or you may not see it.`)
   const path = coverPath(cover.dataFolder, book.id)
-  if (book.coverHash === null) {
-    refuse(
-      'not_found',
-      book.state === 'pending' ? `The cover of "${book.fileName}" has not been made yet.` : `"${book.fileName}" has no cover.`,
-    )
-  }
-  if (!(await stat(path).catch(() => null))) refuse('not_found', `The cover of "${book.fileName}" is lost; a deep scan makes it again.`)
+  if (book.coverHash === null)
+    return {
+      missing: book.state === 'pending' ? `The cover of "${book.fileName}" has not been made yet.` : `"${book.fileName}" has no cover.`,
+    }
+  if (!(await stat(path).catch(() => null))) return { missing: `The cover of "${book.fileName}" is lost; a deep scan makes it again.` }
   return { path, etag: book.coverHash }
 }

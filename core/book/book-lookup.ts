@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findReadableBook, type ReadableBook } from '#core/book/page-query.ts'
+import { findFatalMessage, findReadableBook, type ReadableBook } from '#core/book/page-query.ts'
+import { refuse } from '#core/errors.ts'
 import { openFreshCache } from '#core/fresh-cache.ts'
 
 /**
@@ -15,6 +16,8 @@ const REMEMBERED_MAX = 10_000
 export interface BookLookup {
   /** The book when the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null>
+  /** @throws not_found (no such book, or hidden), not_analyzed */
+  getAnalysed(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
   /** The very next question is asked anew. */
   forget(): void
 }
@@ -31,8 +34,19 @@ export function openBookLookup(database: Knex, options: { freshMs?: number | und
       return await findReadableBook(database, { userId }, bookId)
     },
   })
+  const find = (caller: Caller, bookId: string) => books.get(`${caller.userId} ${bookId.toLowerCase()}`)
   return {
-    find: (caller, bookId) => books.get(`${caller.userId} ${bookId.toLowerCase()}`),
+    find,
+    async getAnalysed({ caller, bookId }) {
+      const book = await find(caller, bookId)
+      if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+      if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
+      if (book.state === 'failed') {
+        const message = await findFatalMessage(database, book.id)
+        refuse('not_analyzed', `"${book.fileName}" could not be analysed${message ? `: ${message}` : '.'}`)
+      }
+      return book
+    },
     forget: () => books.clear(),
   }
 }

@@ -4,7 +4,7 @@ import { shownFilePath } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/book/book.ts'
-import { type OrderTerm, pageOfIds } from '#core/database/id-page-query.ts'
+import { type IdPage, type OrderTerm, pageOfIds, SHUFFLED } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 import type { Fragment } from '#core/filter/filter-query.ts'
 import { type ProgressRow, progressOf } from '#core/progress/progress.ts'
@@ -53,7 +53,7 @@ const READING_TERMS = [
 ]
 export const READING_ORDER = READING_TERMS.join(', ')
 
-type BookSortField = 'title' | 'series' | 'created' | 'released' | 'number' | 'size' | 'file' | 'pages' | 'read'
+type BookSortField = 'title' | 'series' | 'created' | 'updated' | 'released' | 'number' | 'size' | 'file' | 'pages' | 'read' | 'shuffled'
 
 /** Accepted spellings of the sort fields. */
 const BOOK_SORT_NAMES: Record<string, BookSortField> = {
@@ -77,12 +77,14 @@ const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => OrderTerm
   // The series' own id keeps two series of one name apart; inside a series the reading order never turns round.
   series: (d) => [`${SERIES_TITLE} ${d}`, `series.id ${d}`, ...READING_TERMS],
   created: (d) => [`books.created_at ${d}`, `books.id ${d}`],
+  updated: (d) => [`books.updated_at ${d}`, `books.id ${d}`],
   released: (d) => [...['year', 'month', 'day'].map((part) => `book_metadata.${part} ${d} NULLS LAST`), `books.id ${d}`],
   number: (d) => [`books.number ${d} NULLS LAST`, `books.id ${d}`],
   size: (d) => [`books.file_size ${d}`, `books.id ${d}`],
   file: (d) => [`books.file_name COLLATE carrel_natural ${d}`, `books.id ${d}`],
   pages: (d) => [`books.page_count ${d}`, `books.id ${d}`],
   read: (d) => [`read_progress.updated_at ${d} NULLS LAST`, `books.id ${d}`],
+  shuffled: (d) => [`${SHUFFLED('books.id')} ${d}`, `books.id ${d}`],
 }
 
 /** What a sort field needs besides the books themselves. */
@@ -128,28 +130,32 @@ export interface BookFilter {
   search?: string | null | undefined
 }
 
-/**
- * One page of the books the caller may see, and how many there are.
- * @param list.sort null: the best match first when words are looked for, else by title
- */
-export async function listBooks(
-  database: Knex,
-  caller: Caller,
-  list: { filter: BookFilter; sort: BookSort | null; offset: number; limit: number },
-): Promise<{ items: Book[]; total: number }> {
+interface BookList {
+  filter: BookFilter
+  /** Null: the best match first when words are looked for, else by title. */
+  sort: BookSort | null
+  offset: number
+  limit: number
+}
+
+/** One page of the books the caller may see, and how many there are. */
+export async function listBooks(database: Knex, caller: Caller, list: BookList): Promise<{ items: Book[]; total: number }> {
+  return await pageOfBooks(database, caller, bookPage(database, caller, list))
+}
+
+/** As {@link listBooks}, the ids alone. */
+export async function listIdsOfBooks(database: Knex, caller: Caller, list: BookList): Promise<IdPage> {
+  return await pageOfIds(database, bookPage(database, caller, list))
+}
+
+function bookPage(database: Knex, caller: Caller, list: BookList): Parameters<typeof pageOfIds>[1] {
   const { filter } = list
   const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(filter, caller)).select('books.id')
   const sort = list.sort ?? DEFAULT_SORT
   joinForSort(matching, sort.field, caller)
   const terms = termsOf(sort)
   const order = list.sort === null && filter.search ? rankedOrder('book', filter.search, terms) : { terms }
-  return await pageOfBooks(database, caller, {
-    matching,
-    counting: hitsOf(database, caller, filter),
-    order,
-    offset: list.offset,
-    limit: list.limit,
-  })
+  return { matching, counting: hitsOf(database, caller, filter), order, offset: list.offset, limit: list.limit }
 }
 
 /** As many rows as the filter lets through, of the documents alone where they know all that it asks. */

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Analysis, BookErrorType, Page, Problem } from '#core/book/analysis.ts'
 import type { Suspicion } from '#core/book/suspect.ts'
+import { announce, announceSeries, announceSeriesGone, bookEvent } from '#core/events/event-store.ts'
 
 /** What analysis needs to know of a book before it opens the file. */
 export interface BookToAnalyse {
@@ -98,6 +99,15 @@ export async function takePlace(trx: Knex.Transaction, found: BookToAnalyse, twi
   await trx('scanned_folders')
     .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
     .delete()
+  await announce(trx, [
+    { event: bookEvent('book_deleted', { ...fresh, library_id: found.library_id }) },
+    {
+      event: {
+        ...bookEvent('book_updated', { id: old.id, series_id: fresh.series_id, library_id: found.library_id }),
+        fields: ['filePath', 'seriesId', 'deleted'],
+      },
+    },
+  ])
   return { oldId: old.series_id, newId: fresh.series_id }
 }
 
@@ -129,8 +139,13 @@ export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, i
 /** The old series takes the folder and the books of the new one, whose row goes; what it is called is for the caller to say. */
 export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
   await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
-  await trx('series').where('id', fresh.id).delete()
+  const [moved] = await trx('series').where('id', old.id).select('library_id')
+  await announceSeriesGone(trx, { libraryId: moved.library_id, ids: [fresh.id] }, async () => {
+    await trx('series').where('id', fresh.id).delete()
+    return [fresh.id]
+  })
   await trx('series').where('id', old.id).update({ path: fresh.path, updated_at: trx.fn.now() })
+  await announceSeries(trx, [old.id], ['path', 'books'])
 }
 
 /** Has whoever else changes the series of a book wait until the transaction ends. */
@@ -167,6 +182,8 @@ export interface Recorded {
   seriesId: string
   /** Whether books of its series have said something that the series does not know yet. */
   seedDue: boolean
+  /** Members of the book that are not what they were, its metadata excepted. */
+  changed: string[]
 }
 
 /** Writes an analysis in one statement: everything or nothing. Null when the book is gone. */
@@ -194,7 +211,14 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
        ON CONFLICT (book_id, error_type) DO UPDATE
          SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
      )
-     SELECT s.id AS "seriesId", s.seed_due AS "seedDue" FROM updated JOIN series s ON s.id = updated.series_id`,
+     -- The row of the book as it was: a statement sees nothing of what it writes.
+     SELECT s.id AS "seriesId", s.seed_due AS "seedDue", array_remove(ARRAY[
+       CASE WHEN b.state <> :state THEN 'analyzed' END, CASE WHEN b.page_count <> :pageCount THEN 'pageCount' END,
+       CASE WHEN b.file_hash IS DISTINCT FROM coalesce(CAST(:sha256 AS text), b.file_hash) THEN 'fileHash' END,
+       CASE WHEN b.file_format <> coalesce(CAST(:format AS text), b.file_format) THEN 'fileFormat' END,
+       CASE WHEN NOT :keepCover AND b.cover_hash IS DISTINCT FROM :coverHash THEN 'cover' END,
+       CASE WHEN b.deleted_at IS NOT NULL THEN 'deleted' END], NULL) AS changed
+     FROM updated JOIN series s ON s.id = updated.series_id JOIN books b ON b.id = updated.id`,
     {
       bookId: book.bookId,
       bytes: book.bytes,

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { FILE_PATH_NOTE } from '#core/account/shown-path.ts'
 import { BOOK_ERROR_TYPES, BOOK_FORMATS } from '#core/book/analysis.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { READING_DIRECTIONS } from '#core/series/metadata.ts'
 
 const INT32 = { minimum: -2147483648, maximum: 2147483647 }
@@ -11,7 +11,7 @@ const Int32 = Type.Integer(INT32)
 const Count = Type.Integer({ minimum: 0 })
 
 /** What the current user has read of a book. */
-export const ReadProgress = Type.Object({
+export const ReadProgress = Noun('ReadProgress')({
   id: Uuid,
   userId: Uuid,
   bookId: Uuid,
@@ -24,7 +24,7 @@ export const ReadProgress = Type.Object({
 })
 
 /** A book as lists and records show it (spec 2.1). */
-export const Book = Type.Object({
+export const Book = Noun('Book')({
   id: Uuid,
   libraryId: Uuid,
   libraryName: Type.String(),
@@ -56,7 +56,7 @@ export const Book = Type.Object({
 export type Book = Static<typeof Book>
 
 /** One page of a book, as clients list them. */
-export const BookPage = Type.Object({
+export const BookPage = Noun('BookPage')({
   id: Uuid,
   bookId: Uuid,
   pageNumber: Type.Integer({ minimum: 1 }),
@@ -69,12 +69,12 @@ export const BookPage = Type.Object({
 export type BookPage = Static<typeof BookPage>
 
 /** Neighbours of a book in its series; null at the ends. */
-export const AdjacentBooks = Type.Object({ prev: Nullable(Book), next: Nullable(Book) })
+export const AdjacentBooks = Noun('AdjacentBooks')({ prev: Nullable(Book), next: Nullable(Book) })
 export type AdjacentBooks = Static<typeof AdjacentBooks>
 
 export const BookErrorType = OneOf(BOOK_ERROR_TYPES)
 
-export const BookError = Type.Object({
+export const BookError = Noun('BookError')({
   errorType: BookErrorType,
   message: Type.String(),
   details: Type.Optional(Type.Unknown()),
@@ -83,7 +83,7 @@ export const BookError = Type.Object({
 export type BookError = Static<typeof BookError>
 
 /** Books that carry errors, in one group per error type (spec 2.6). */
-export const BooksWithErrors = Type.Object({
+export const BooksWithErrors = Noun('BooksWithErrors')({
   errorCounts: Type.Record(Type.String(), Count),
   groups: Type.Array(
     Type.Object({

@@ -3,14 +3,14 @@ import type { Caller } from '#core/account/caller.ts'
 import { listFileTitles } from '#core/book/embedded-store.ts'
 import { readFileName } from '#core/book/file-name.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
-import { listVisibleBookIds } from '#core/book/metadata-query.ts'
+import { checkBook, listVisibleBookIds } from '#core/book/metadata-query.ts'
 import { embeddedTitle } from '#core/book/title.ts'
 import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { touchRecords } from '#core/metadata/holding-store.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
-import { addNames, checkRoom, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
+import { addNames, checkRoom, hasNames, listOtherNames, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
 
@@ -62,7 +62,7 @@ export async function replaceBook(
 export async function lockBooks(
   database: Knex,
   caller: Caller,
-  change: { bookIds: readonly string[]; locks: Readonly<Record<string, boolean | null | undefined>> },
+  change: { bookIds: readonly string[]; locks: Readonly<Record<string, unknown>> },
 ): Promise<RecordOutcome[]> {
   return await editLocks(database, {
     ...booksOf(caller, change.bookIds),
@@ -86,6 +86,12 @@ const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
   listVisible: (trx: Knex, ids: readonly string[]) => listVisibleBookIds(trx, caller, ids),
 })
 
+interface NamesChange {
+  taxonomy: Taxonomy
+  add: readonly string[]
+  remove: readonly string[]
+}
+
 /**
  * Adds and removes genres or tags of many books; answers how many changed. Genres are locked with the field `genre`, for a person has spoken; tags have no
  * lock, and machines leave those that a person has given or taken away.
@@ -93,19 +99,43 @@ const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
 export async function changeBookNames(
   database: Knex,
   caller: Caller,
-  change: { bookIds: readonly string[]; taxonomy: Taxonomy; add: readonly string[]; remove: readonly string[] },
+  change: NamesChange & { bookIds: readonly string[] },
 ): Promise<number> {
-  return await database.transaction(async (trx) => {
-    const done = await editLocks(trx, {
-      ...booksOf(caller, change.bookIds),
-      change: (locks) => new Set(change.taxonomy === 'genre' ? [...locks, 'genre'] : locks),
-    })
-    const of = { taxonomy: change.taxonomy, bearer: 'book' as const, bearerIds: done.map(({ id }) => id) }
-    const removed = await removeNames(trx, { ...of, names: change.remove, giver: 'user' })
-    if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
-    const added = await addNames(trx, { ...of, names: change.add, giver: 'user' })
-    const changed = new Set([...removed, ...added])
-    await touchRecords(trx, 'book', [...changed])
-    return changed.size
+  return await database.transaction(async (trx) => await changeNames(trx, await lockNames(trx, caller, change), change))
+}
+
+/** Makes these the genres or tags of a book, and no others. @throws not_found, invalid_value */
+export async function setBookNames(
+  database: Knex,
+  caller: Caller,
+  change: { bookId: string; taxonomy: Taxonomy; names: readonly string[] },
+): Promise<void> {
+  const { taxonomy, names } = change
+  // A form sends back what it was shown: nobody has said anything of it.
+  const bookId = await checkBook(database, caller, change.bookId)
+  if (await hasNames(database, { taxonomy, bearer: 'book', bearerId: bookId, names })) return
+  await database.transaction(async (trx) => {
+    const bookIds = await lockNames(trx, caller, { bookIds: [bookId], taxonomy })
+    const remove = await listOtherNames(trx, { taxonomy, bearer: 'book', bearerId: bookIds[0] as string, names })
+    await changeNames(trx, bookIds, { taxonomy, add: names, remove })
   })
+}
+
+/** Locks the books for a change of their names, and their genres against machines; answers the ids as the database writes them. */
+async function lockNames(trx: Knex, caller: Caller, of: { bookIds: readonly string[]; taxonomy: Taxonomy }): Promise<string[]> {
+  const done = await editLocks(trx, {
+    ...booksOf(caller, of.bookIds),
+    change: (locks) => new Set(of.taxonomy === 'genre' ? [...locks, 'genre'] : locks),
+  })
+  return done.map(({ id }) => id)
+}
+
+async function changeNames(trx: Knex, bookIds: readonly string[], { taxonomy, add, remove }: NamesChange): Promise<number> {
+  const of = { taxonomy, bearer: 'book' as const, bearerIds: bookIds }
+  const removed = await removeNames(trx, { ...of, names: remove, giver: 'user' })
+  if (add.length > 0) await checkRoom(trx, { ...of, names: add })
+  const added = await addNames(trx, { ...of, names: add, giver: 'user' })
+  const changed = new Set([...removed, ...added])
+  await touchRecords(trx, 'book', [...changed], [`${taxonomy}s`])
+  return changed.size
 }

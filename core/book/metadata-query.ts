@@ -16,6 +16,12 @@ export async function listVisibleBookIds(database: Knex, caller: Caller, ids: re
   return new Set(rows)
 }
 
+/** The id as the database writes it. @throws not_found for a hidden or unknown book */
+export async function checkBook(database: Knex, caller: Caller, bookId: string): Promise<string> {
+  const [id] = await listVisibleBookIds(database, caller, [bookId])
+  return id ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+}
+
 /** What is held of one book. @throws not_found */
 export async function getHeldBook(database: Knex, caller: Caller, id: string): Promise<Held> {
   const bookId = id.toLowerCase()

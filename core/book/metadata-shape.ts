@@ -4,7 +4,7 @@ import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
 const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
 
@@ -19,7 +19,7 @@ const optionals = (list: readonly Field[]) =>
   >
 
 /** Body of PATCH and PUT: absent members stay (PATCH) or are cleared (PUT), null clears, a value is set and locked. */
-export const BookMetadataPatch = Type.Object(optionals(patchable), { additionalProperties: false })
+export const BookMetadataPatch = Type.Object(optionals(patchable), { additionalProperties: false, title: 'BookMetadataPatch' })
 
 /** Body of `PATCH /books/{bookId}`: what stands in the book's record. */
 export const BookPatch = Type.Object(
@@ -29,23 +29,26 @@ export const BookPatch = Type.Object(
       Type.Optional(Nullable(schema, { description: name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about })),
     ]),
   ) as Record<string, TSchema>,
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'BookPatch' },
 )
 
 const lockNames = BOOK_LOCKS.map(bookLockName)
 
 /** All 38 locks (spec 2.4). */
-export const BookLocks = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
+export const BookLocks = Noun('BookMetadataLocks')(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
 
 /** Any of the locks; the others stay. */
 export const BookLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
-  additionalProperties: false,
+  ...LENIENT,
+  description:
+    'Takes `summary` for `summaryLock`, and `authors` or `authorsJson` for `authorsJsonLock`, too. What is no lock is left alone.',
+  title: 'BookMetadataLocksPatch',
 })
 
 const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
 
 /** Metadata of a book by itself (BookMetadataResponse of spec 2.3). */
-export const BookMetadata = Type.Object({
+export const BookMetadata = Noun('BookMetadata')({
   bookId: Uuid,
   ...optionals(patchable),
   locks: BookLocks,
@@ -65,7 +68,7 @@ const ROLE_LISTS: Readonly<Record<string, AuthorRole>> = {
 }
 
 /** Metadata inside a full book (spec 2.3). */
-export const FullBookMetadata = Type.Object({
+export const FullBookMetadata = Noun('FullBookMetadata')({
   ...optionals(patchable),
   ...(Object.fromEntries(Object.keys(ROLE_LISTS).map((name) => [name, Type.Array(Type.String())])) as Record<string, TSchema>),
   title: Type.Optional(Nullable(Type.String())),
@@ -78,6 +81,10 @@ export const FullBookMetadata = Type.Object({
 })
 
 export type FullBookMetadata = Static<typeof FullBookMetadata>
+
+/** Metadata beside a book by itself: as inside a full one, with the ids that name its book, and with authors among the writers. */
+export const BookDetailMetadata = Type.Object({ id: Uuid, bookId: Uuid, ...FullBookMetadata.properties })
+export type BookDetailMetadata = Static<typeof BookDetailMetadata>
 
 export type BookMetadataAnswer = { bookId: string; locks: Record<string, boolean>; updatedAt: string } & Record<string, unknown>
 
@@ -122,6 +129,13 @@ export function fullBookMetadataOf(held: Held): FullBookMetadata {
     createdAt: held.createdAt,
     updatedAt: held.updatedAt,
   }
+}
+
+/** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
+export function bookDetailMetadataOf(bookId: string, held: Held): BookDetailMetadata {
+  const authors = (held.values.authors ?? []) as Author[]
+  const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
+  return { ...fullBookMetadataOf(held), ...{ id: bookId, bookId, writers: [...new Set(writers)] } }
 }
 
 /** The first instant of the day, month or year a book came out; null when the year is unknown or the day does not exist. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/book/single-flight.ts'
@@ -36,8 +37,32 @@ export interface PageCache {
   ): Promise<Uint8Array | R | null>
   /** Bytes on disk. */
   size(): number
+  /** What lies in it, counted. */
+  count(): Promise<PageCacheCount>
+  /**
+   * Removes what was not used for so long, 0 for all of it; readers find the rest meanwhile, and what they miss is made anew.
+   * @param run.progress of the things that were looked at
+   */
+  drop(unusedMs: number, run?: { signal?: AbortSignal; progress?: (current: number, total: number) => void }): Promise<DroppedPages>
   /** Stops what runs and waits for the disk. */
   close(): Promise<void>
+}
+
+export interface PageCacheCount {
+  folder: string
+  /** Whether it may hold anything. */
+  isEnabled: boolean
+  files: number
+  bytes: number
+  /** Files that pages were made from: books, equal ones counted once. */
+  books: number
+  /** Since the longest unused was used; null when there is nothing. */
+  oldestMs: number | null
+}
+
+export interface DroppedPages {
+  files: number
+  bytes: number
 }
 
 /** One thing that comes and goes as a whole: a picture file, or the folder of an extracted book with what is in it. */
@@ -59,6 +84,10 @@ const TOUCH_EVERY_MS = 3_600_000
 const EXTRACTED = 'pages'
 const MANIFEST = 'manifest.json'
 const TEMPORARY = 'temporary'
+/** Looked at in one go: a full cache has a hundred thousand things, and others are served meanwhile. */
+const LOOK_STEP = 2_000
+/** Removals under way at a time: each is a call of the system. */
+const DROP_STEP = 200
 /** Each attempt fails only when another neighbour goes at that very moment. */
 const PLACE_ATTEMPTS_MAX = 5
 
@@ -204,6 +233,43 @@ export async function openPageCache(options: { folder: string; bytesMax: number;
 
     size: () => entries.calculatedSize,
 
+    async count() {
+      const books = new Set<string>()
+      let files = 0
+      let oldest: number | null = null
+      for (const [index, key] of [...entries.keys()].entries()) {
+        if (index % LOOK_STEP === 0) await yieldTurn()
+        const entry = entries.peek(key)
+        if (!entry) continue
+        books.add(dirname(key))
+        files += filesOf(entry)
+        oldest = Math.min(oldest ?? entry.usedAt, entry.usedAt)
+      }
+      const oldestMs = oldest === null ? null : Math.max(0, Date.now() - oldest)
+      return { folder, isEnabled: options.bytesMax > 0, files, bytes: entries.calculatedSize, books: books.size, oldestMs }
+    },
+
+    async drop(unusedMs, { signal, progress } = {}) {
+      const dropped = { files: 0, bytes: 0 }
+      const keys = [...entries.keys()]
+      for (const [index, key] of keys.entries()) {
+        if (index % DROP_STEP === 0) {
+          // So many removals at a time, and not all at once.
+          await Promise.all(removals.values())
+          signal?.throwIfAborted()
+          progress?.(index, keys.length)
+        }
+        const entry = entries.peek(key)
+        if (!entry || Date.now() - entry.usedAt < unusedMs) continue
+        dropped.files += filesOf(entry)
+        dropped.bytes += entry.bytes
+        entries.delete(key)
+      }
+      await Promise.all(removals.values())
+      progress?.(keys.length, keys.length)
+      return dropped
+    },
+
     async close() {
       await flights.close()
       await Promise.all(removals.values())
@@ -235,6 +301,8 @@ function readTrailer(file: Buffer | null): StoredPicture | null {
   if (trailer.readUInt32BE(4) !== crc32(bytes)) return null
   return { bytes, mediaType: trailer.toString('latin1', 16).split('\0', 1)[0] as string }
 }
+
+const filesOf = ({ files }: Entry) => files?.filter((file) => file !== null).length ?? 1
 
 const totalBytes = (files: readonly Extracted[]) => files.reduce((sum, file) => sum + (file?.bytes ?? 0), 0)
 

@@ -18,6 +18,8 @@ export interface ReadableBook {
   fileHash: string | null
   state: 'pending' | 'analyzed' | 'failed'
   pageSource: PageSource
+  /** Pages, or positions of a text. */
+  pageCount: number
   coverHash: string | null
   /** Changes whenever the page list may have: it names one analysis of one content. */
   version: string
@@ -34,6 +36,7 @@ interface ReadableRow {
   file_hash: string | null
   state: ReadableBook['state']
   page_source: PageSource
+  page_count: number
   cover_hash: string | null
   analyzed: string | null
 }
@@ -41,7 +44,7 @@ interface ReadableRow {
 /** The book when the caller may see it, else null. Asked for nearly every page, so it is a look-up by key and a prepared statement. */
 export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
   const [row] = (await database('books')
-    .select('books.id', 'path', 'file_name', 'file_format', 'file_size', 'file_hash', 'state', 'page_source', 'cover_hash')
+    .select('books.id', 'path', 'file_name', 'file_format', 'file_size', 'file_hash', 'state', 'page_source', 'page_count', 'cover_hash')
     .select(
       database.raw(
         '(SELECT path FROM libraries WHERE id = books.library_id) AS library_path, file_mtime_ns::text AS file_mtime_ns, extract(epoch FROM analyzed_at)::text AS analyzed',
@@ -66,6 +69,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     fileHash: row.file_hash,
     state: row.state,
     pageSource: row.page_source,
+    pageCount: row.page_count,
     coverHash: row.cover_hash,
     version: `${row.file_hash} ${row.analyzed}`,
   }

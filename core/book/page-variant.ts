@@ -33,12 +33,13 @@ export function readPageFormat(text: string | undefined): PageFormat | undefined
   return format ?? refuse('invalid_request', `Pages are not offered as "${text}". Known formats: ${PAGE_FORMATS.join(', ')}.`)
 }
 
-/** What to do for a page of this kind so that it fits what was asked, and never enlarges. */
+/** What to do for a page of this kind so that it fits what was asked, and never enlarges. @param asked.keeps media types that need no other format */
 export function chooseVariant(
   page: { mediaType: string; width: number | null; height: number | null },
-  asked: { isPdf: boolean; width?: number | undefined; format?: PageFormat | undefined },
+  asked: { isPdf: boolean; width?: number | undefined; format?: PageFormat | undefined; keeps?: readonly string[] | undefined },
 ): PageVariant {
-  const { width, format } = asked
+  const { width } = asked
+  const format = asked.keeps?.includes(page.mediaType) && !asked.isPdf ? undefined : asked.format
   if (asked.isPdf) {
     const longestSide = longestSideOf(page, width)
     const rendered: PageVariant = { kind: 'rendered', name: `render${RENDERING}-${longestSide}`, longestSide }

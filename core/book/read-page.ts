@@ -17,8 +17,8 @@ import type {
 import { type BookPage, fileHashOf, formatOfMediaType, pageIdsOf } from '#core/book/book.ts'
 import { openBookLookup } from '#core/book/book-lookup.ts'
 import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/book/file-faults.ts'
-import { openPageCache } from '#core/book/page-cache.ts'
-import { findFatalMessage, findPages, type ReadableBook } from '#core/book/page-query.ts'
+import { openPageCache, type PageCache } from '#core/book/page-cache.ts'
+import { findPages, type ReadableBook } from '#core/book/page-query.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/book/page-variant.ts'
 import { pictureTypeOf } from '#core/book/picture-type.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
@@ -33,6 +33,8 @@ export interface PageAsk {
   width?: number | undefined
   /** One of PAGE_FORMATS; without it the page stays as the file holds it, where it can. */
   format?: PageFormat | undefined
+  /** Media types of pages that stay in their own format, whatever `format` says. */
+  keeps?: readonly string[] | undefined
   /** Looked at only where work can be given up on the way. */
   readonly signal: AbortSignal
 }
@@ -59,6 +61,8 @@ export interface PageReader {
   getPage(ask: PageAsk): Promise<FoundPage>
   /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed, conflict */
   listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]>
+  /** Where rendered, resized and extracted pages are kept. */
+  cache: Pick<PageCache, 'count' | 'drop'>
   /** Stops what runs. */
   close(): Promise<void>
 }
@@ -96,21 +100,9 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     sizeCalculation: ({ pages }) => (pages.length + 1) * PAGE_MEMORY_BYTES,
   })
 
-  /** The book, seen with rights that are a fifth of a second old at most: see `openBookLookup`. */
-  async function getAnalysedBook(ask: { caller: Caller; bookId: string }): Promise<ReadableBook> {
-    const book = await lookup.find(ask.caller, ask.bookId)
-    if (!book) refuse('not_found', `There is no book ${ask.bookId}, or you may not see it.`)
-    if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
-    if (book.state === 'failed') {
-      const message = await findFatalMessage(database, book.id)
-      refuse('not_analyzed', `"${book.fileName}" could not be analysed${message ? `: ${message}` : '.'}`)
-    }
-    return book
-  }
-
   /** The book and the pages of the same analysis: with the pages of one and the ETag of another a wrong picture would be kept for good. */
   async function getPagedBook(ask: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
-    const book = await getAnalysedBook(ask)
+    const book = await lookup.getAnalysed(ask)
     const known = pageLists.get(book.id)
     if (known?.version === book.version) return { book, pages: known.pages }
     const found = (await findPages(database, book.id)) ?? { version: book.version, pages: [] }
@@ -118,7 +110,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     if (found.version === book.version) return { book, pages: found.pages }
     // It was analysed again after it was looked up.
     lookup.forget()
-    const present = await getAnalysedBook(ask)
+    const present = await lookup.getAnalysed(ask)
     if (found.version === present.version) return { book: present, pages: found.pages }
     refuse('conflict', `"${present.fileName}" is just being analysed again; try again in a moment.`)
   }
@@ -207,7 +199,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
       const { book, pages } = await getPagedBook(ask)
       const page = pages[ask.pageNumber - 1]
       if (!page) refuseAbsent(book, { pageNumber: ask.pageNumber, count: pages.length })
-      const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format })
+      const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format, keeps: ask.keeps })
       const fileHash = fileHashOf(book)
       return {
         etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`,
@@ -236,6 +228,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
       return listed
     },
 
+    cache,
     close: () => cache.close(),
   }
 }

@@ -23,6 +23,9 @@ import { recordEmbedded, saysSomething } from '#core/book/record-embedded.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/book/suspect.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/book/suspect-store.ts'
 import { chooseTitle } from '#core/book/title.ts'
+import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
+import type { NewAnnouncement } from '#core/events/event.ts'
+import { bookEvent, coverEvent } from '#core/events/event-store.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { openSharedLock } from '#core/foundation/shared-lock.ts'
 import type { Log } from '#core/log.ts'
@@ -42,6 +45,7 @@ interface Parts {
   /** Absolute. */
   dataFolder: string
   log: Log
+  announcer: Announcer
 }
 
 /** Size and time by which a file is known. */
@@ -54,7 +58,8 @@ interface Facts {
  * The handler of `analyze_book`: analyses one file and writes what came out. A bad file is a result, never a failed task; only a disk that does
  * not deliver at the moment fails a try. A file that is suspected of having stopped the server or a thread is analysed with nothing beside it.
  */
-export function analyzeBook(parts: Parts): TaskHandler {
+export function analyzeBook(given: Omit<Parts, 'announcer'> & { announcer?: Announcer }): TaskHandler {
+  const parts: Parts = { announcer: silentAnnouncer, ...given }
   const lock = openSharedLock()
   return async (run) => {
     for (let alone = false; ; ) {
@@ -93,6 +98,7 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
   if (book.suspicion && refused) {
     // Its series is not brought up to date here: what stopped the server may have been done with the file's data, not with the file.
     await recordRefused(database, book.id, describeRefusal(book.suspicion))
+    parts.announcer.soon(newsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
     return 'done'
   }
   const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSame(before, known)
@@ -215,12 +221,31 @@ async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<vo
   if (problem && isKnownContent(book, facts, known)) {
     // The file is the one that was analysed: what is known of it is worth more than what could not be learned now.
     await recordUnreadable(database, { bookId: book.id, mtimeNs: unread ? markUnread(facts.mtimeNs) : facts.mtimeNs, problem })
+    parts.announcer.soon(newsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
   } else {
-    const due = (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, unread }))
+    const { due, news } =
+      (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, unread }))
+    // After the commit.
+    parts.announcer.soon(news)
     for (const seriesId of due) await seedSettled(database, seriesId)
   }
   // After the row, so that a scan which notes the folder in between still finds the mark there.
   if (unread || !isSame(facts, known)) await forgetFolder(database, book)
+}
+
+/** What an analysis leaves behind. */
+interface Written {
+  /** Series that are to be seeded when they are settled. */
+  due: string[]
+  /** To be announced after the commit. */
+  news: NewAnnouncement[]
+}
+
+function newsOf(book: BookToAnalyse, bookId: string, { seriesId, changed }: Pick<Recorded, 'seriesId' | 'changed'>): NewAnnouncement[] {
+  if (changed.length === 0) return []
+  const place = { id: bookId, series_id: seriesId, library_id: book.library_id }
+  const news: NewAnnouncement[] = [{ event: { ...bookEvent('book_updated', place), fields: changed } }]
+  return changed.includes('cover') ? [...news, coverEvent('book', place)] : news
 }
 
 /** The same file would need as much time or memory the next time: trying at every scan would only cost them again. */
@@ -230,11 +255,8 @@ const hasReachedLimit = ({ details = {} }: Problem) => 'deadlineMs' in details |
 const isKnownContent = (book: BookToAnalyse, facts: Facts, known: Facts) =>
   book.file_hash !== null && book.state !== 'pending' && isSame(facts, known)
 
-/**
- * When the file is a book that was moved here, its row takes the place and the analysis, both or neither; null when it is not. Else the series
- * that are to be seeded when they are settled.
- */
-async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promise<string[] | null> {
+/** When the file is a book that was moved here, its row takes the place and the analysis, both or neither; null when it is not. */
+async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promise<Written | null> {
   const { file } = done.analysis
   // Only a file that was never analysed can be one that was moved here.
   if (book.file_hash !== null || file === null) return null
@@ -245,23 +267,22 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
       // What is known of the book came with its row, and so did the locks.
       const known = await findBookToAnalyse(trx, twin.id)
       const { described = true, cover_locked = false } = known ?? {}
-      const due = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
-      if (moved.leftSeriesId === null) return due
+      const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
+      if (moved.leftSeriesId === null) return written
       // It speaks for that one no longer.
       if (described) await hearBook(trx, moved.leftSeriesId)
-      return [...due, moved.leftSeriesId]
+      return { ...written, due: [...written.due, moved.leftSeriesId] }
     })
     if (adopted) return adopted
   }
   return null
 }
 
-/** Answers the series that is to be seeded when it is settled, if it is. */
 async function write(
   parts: Parts,
   database: Knex,
   what: Done & { book: BookToAnalyse; bookId: string; unread: boolean },
-): Promise<string[]> {
+): Promise<Written> {
   const { dataFolder, log } = parts
   const { book, bookId, facts, analysis, unread } = what
   const problems = uniqueByType(analysis.problems)
@@ -297,7 +318,8 @@ async function write(
     ? await database.transaction((trx) => writeWithMetadata(trx, book, row, analysis.embedded))
     : await recordAnalysed(database, row)
   if (written === null || (coverHash === null && !book.cover_locked)) await removeCovers(dataFolder, [bookId])
-  return written?.seedDue ? [written.seriesId] : []
+  if (written === null) return { due: [], news: [] }
+  return { due: written.seedDue ? [written.seriesId] : [], news: newsOf(book, bookId, written) }
 }
 
 /**
@@ -322,7 +344,7 @@ async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBo
   const changed = await recordEmbedded(trx, record)
   // A book that was moved speaks for another series now.
   if (!changed && row.bookId === book.id) return recorded
-  return { ...recorded, seedDue: await hearBook(trx, recorded.seriesId) }
+  return { ...recorded, changed: [...recorded.changed, ...(changed ?? [])], seedDue: await hearBook(trx, recorded.seriesId) }
 }
 
 /** One row per type: the fatal one if there is one, else the first. */

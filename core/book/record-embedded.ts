@@ -6,7 +6,7 @@ import { readFileName } from '#core/book/file-name.ts'
 import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { embeddedTitle } from '#core/book/title.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import type { Field, Holding } from '#core/metadata/field.ts'
+import { changedNames, type Field, type Holding } from '#core/metadata/field.ts'
 import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX, nameKey } from '#core/taxonomy/name.ts'
 import { addNames, removeNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
@@ -29,26 +29,29 @@ export const saysSomething = ({ title, ...more }: Embedded, bookStrategy: string
   Object.keys(more).length > 0 || embeddedTitle({ strategy: bookStrategy, embedded: title }) !== undefined
 
 /**
- * Writes what a file and its name say of a book, where no lock and no stronger source forbids; true when anything changed that its series
- * may be seeded from. Within the transaction that writes the analysis.
+ * Writes what a file and its name say of a book, where no lock and no stronger source forbids. Answers the members that changed;
+ * null when nothing changed that its series may be seeded from. Within the transaction that writes the analysis.
  */
-export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy, embedded }: EmbeddedRecord): Promise<boolean> {
+export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy, embedded }: EmbeddedRecord): Promise<string[] | null> {
   const holding = (await loadHoldings(trx, 'book', [bookId])).get(bookId)
-  if (!holding) return false
+  if (!holding) return null
   const title = embeddedTitle({ strategy: bookStrategy, embedded: embedded.title }) ?? null
   const read = applyPatch(fields, holding, { ...NOTHING, ...embedded.book, title }, 'embedded')
   const named = applyPatch(fields, read.next, { ...readFileName(fileName) }, 'file_name')
   const before = await findKeptEmbedded(trx, bookId)
   const kept = keptOf(embedded)
   const isSameHolding = isSame(holding, named.next)
-  if (isSameHolding && isDeepStrictEqual(before, kept)) return false
+  if (isSameHolding && isDeepStrictEqual(before, kept)) return null
   if (!isSameHolding || before === null) await storeHoldings(trx, 'book', new Map([[bookId, named.next]]))
   if (!isDeepStrictEqual(before, kept)) {
     await storeKeptEmbedded(trx, bookId, kept)
     await changeKept(trx, bookId, { before: before ?? {}, after: kept ?? {}, locks: holding.locks })
   }
-  return true
+  const lists = KEPT_MEMBERS.filter((name) => !isDeepStrictEqual(before?.[name], kept?.[name]))
+  return [...changedNames(holding, named.next), ...lists]
 }
+
+const KEPT_MEMBERS = ['genres', 'tags', 'links', 'externalIds'] as const
 
 const isSame = (one: Holding, other: Holding) =>
   isDeepStrictEqual(one.values, other.values) && isDeepStrictEqual(one.sources, other.sources)

@@ -83,12 +83,16 @@ export async function getCoverFile(parts: Reading, caller: Caller, cover: { owne
   return { path, etag: row.hash }
 }
 
-/** The selected cover, small; null when none is selected or its file is lost, which the extracted one then stands in for. */
-export async function findChosenCover({ database, settings }: Reading, owner: CoverOwner): Promise<CoverFile | null> {
+/** The selected cover; null when none is selected or its file is lost, which the extracted one then stands in for. */
+export async function findChosenCover(
+  { database, settings }: Reading,
+  owner: CoverOwner,
+  size: 'small' | 'large' = 'small',
+): Promise<CoverFile | null> {
   const row = await findCoverRow(database, owner, 'selected')
   if (!row) return null
-  const path = chosenCoverPath(settings.dataFolder, owner, { id: row.id, size: 'small' })
-  return (await stat(path).catch(() => null)) ? { path, etag: `${row.hash}-small` } : null
+  const path = chosenCoverPath(settings.dataFolder, owner, { id: row.id, size })
+  return (await stat(path).catch(() => null)) ? { path, etag: size === 'small' ? `${row.hash}-small` : row.hash } : null
 }
 
 /**
@@ -118,7 +122,8 @@ async function bookCoverPath(parts: Parts, caller: Caller, bookId: string): Prom
   const owner: CoverOwner = { kind: 'book', id: bookId }
   const chosen = await findCoverRow(parts.database, owner, 'selected')
   if (chosen) return chosenCoverPath(parts.settings.dataFolder, owner, { id: chosen.id, size: 'large' })
-  return (await findCover(parts.database, caller, { bookId, dataFolder: parts.settings.dataFolder })).path
+  const cover = await findCover(parts.database, caller, { bookId, dataFolder: parts.settings.dataFolder })
+  return 'missing' in cover ? refuse('not_found', cover.missing) : cover.path
 }
 
 /**

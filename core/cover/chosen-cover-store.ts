@@ -3,6 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { COVERS_PER_OWNER_MAX, type CoverOwner } from '#core/cover/cover.ts'
 import { refuse } from '#core/errors.ts'
+import { announceCover as announceCoverChange } from '#core/events/event-store.ts'
 
 export interface CoverRow {
   id: string
@@ -72,6 +73,7 @@ export async function addCover(
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })
     await trx('cover_leftovers').where('cover_id', cover.id).delete()
     const [row] = await trx('covers').insert({ ...cover, [ownerColumn(owner)]: owner.id, is_selected: true }, COLUMNS)
+    await announceCoverChange(trx, owner)
     return row
   })
 }
@@ -81,6 +83,7 @@ export async function selectCover(database: Knex, owner: CoverOwner, coverId: st
   await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false, updated_at: trx.fn.now() })
+    await announceCoverChange(trx, owner)
     if (coverId === null) return
     const changed = await coversOf(trx, owner).where('id', coverId).update({ is_selected: true, updated_at: trx.fn.now() })
     if (changed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
@@ -93,5 +96,6 @@ export async function removeCoverRow(database: Knex, owner: CoverOwner, coverId:
     const removed = await coversOf(trx, owner).where('id', coverId).delete()
     if (removed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
     await trx('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
+    await announceCoverChange(trx, owner)
   })
 }

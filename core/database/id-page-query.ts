@@ -3,6 +3,9 @@ import type { Knex } from 'knex'
 /** One term of an ORDER BY, such as `books.number ASC NULLS LAST`. The last of a list is unique, so no page repeats or misses a row. */
 export type OrderTerm = string
 
+/** An order without sense that lasts a day, so that the pages of a list fit together. @param id column of the ids */
+export const SHUFFLED = (id: string): string => `md5(${id}::text || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD'))`
+
 /** The same order from its end. */
 export function turned(terms: readonly OrderTerm[]): OrderTerm[] {
   return terms.map((term) => {

@@ -4,9 +4,9 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { BOOK_ANCHOR, type BookExportField, type ExportColumns, SERIES_ANCHOR, type SeriesExportField } from '#core/export/export-field.ts'
 import type { ExportRecord, ExportRow } from '#core/export/export-format.ts'
 
-/** Rows of one statement. Summaries have 40,000 characters at most, so that a page is some megabytes at worst and 100 KB mostly. */
-const SERIES_PAGE = 100
-const BOOK_PAGE = 200
+/** Rows of one statement: as many of the largest are some megabytes, which are read in 50 ms of the main thread; mostly they are some 20 KB. */
+const SERIES_PAGE = 25
+const BOOK_PAGE = 50
 
 /** Spelled exactly as the index series_order. */
 const SERIES_NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'

@@ -6,7 +6,7 @@ const SLICE_MS = 10
 /** Characters of one slice: to encode and write more would take as long again. */
 const SLICE_LENGTH = 256 * 1024
 
-/** The text of a page of records in slices, with a turn for others after each: a record may have megabytes, and a page has 200 of them. */
+/** The text of a page of records in slices, with a turn for others after each: a record may have a third of a megabyte, and a page has 50 of them. */
 export async function* recordSlices(writer: Pick<ExportWriter, 'add'>, page: readonly ExportRecord[]): AsyncGenerator<string> {
   let begun = performance.now()
   let text = ''

@@ -26,6 +26,14 @@ const seriesMetadata = (column: string) => `(SELECT m.${column} FROM series_meta
 const bookMetadata = (column: string) => `(SELECT m.${column} FROM book_metadata m WHERE m.book_id = books.id)`
 const people = (table: 'book' | 'series') =>
   `SELECT m.${table}_id FROM ${table}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE true`
+/** A person with the role, as `writer:Alan Moore`: both are asked of the same entry. */
+const PERSON = "((person ->> 'role') || ':' || (person ->> 'name'))"
+const PEOPLE_OF_BOOKS =
+  'SELECT b.series_id FROM books b JOIN book_metadata m ON m.book_id = b.id CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE b.deleted_at IS NULL'
+/** The day that a book came out. Metadata knows no calendar: the 31st of February is the 2nd or 3rd of March. */
+const released = (of: string) =>
+  `(SELECT min((make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1))::timestamp AT TIME ZONE 'UTC')
+    FROM book_metadata m ${of} AND m.year BETWEEN 1 AND 9999)`
 const namesOf = (bearer: 'book' | 'series', kind: 'genre' | 'tag') =>
   `SELECT x.${bearer}_id FROM ${bearer}_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE true`
 const BOOK_SETS = { genre: namesOf('book', 'genre'), tag: namesOf('book', 'tag') }
@@ -47,6 +55,21 @@ const SERIES: Record<string, Column> = {
   tag: { family: 'text', sets: [['series.id', SERIES_SETS.tag]], name: 'n.name' },
   sharingTag: { family: 'text', sets: [['series.id', SERIES_SETS.sharingTag]], name: 'n.name', only: 'admin' },
   author: { family: 'text', sets: [['series.id', people('series')]], name: "(person ->> 'name')" },
+  bookAuthor: { family: 'text', sets: [['series.id', PEOPLE_OF_BOOKS]], name: "(person ->> 'name')" },
+  person: {
+    family: 'text',
+    sets: [
+      ['series.id', people('series')],
+      ['series.id', PEOPLE_OF_BOOKS],
+    ],
+    name: PERSON,
+  },
+  ageRating: { family: 'number', expression: seriesMetadata('age_rating') },
+  releaseDate: {
+    family: 'date',
+    expression: released('JOIN books b ON b.id = m.book_id WHERE b.series_id = series.id AND b.deleted_at IS NULL'),
+  },
+  oneshot: { family: 'bool', expression: 'series.oneshot' },
   status: { family: 'text', expression: seriesMetadata('status'), words: SERIES_STATUSES },
   publisher: { family: 'text', expression: seriesMetadata('publisher') },
   language: { family: 'text', expression: seriesMetadata('language') },
@@ -109,6 +132,11 @@ const BOOKS: Record<string, Column> = {
   },
   sharingTag: { family: 'text', sets: [['books.series_id', SERIES_SETS.sharingTag]], name: 'n.name', only: 'admin' },
   author: { family: 'text', sets: [['books.id', people('book')]], name: "(person ->> 'name')" },
+  person: { family: 'text', sets: [['books.id', people('book')]], name: PERSON },
+  releaseDate: { family: 'date', expression: released('WHERE m.book_id = books.id') },
+  state: { family: 'text', expression: 'books.state' },
+  deleted: { family: 'bool', expression: '(books.deleted_at IS NOT NULL)' },
+  oneshot: { family: 'bool', expression: '(SELECT s.oneshot FROM series s WHERE s.id = books.series_id)' },
   title: { family: 'text', expression: 'books.title' },
   titleSort: { family: 'text', expression: 'coalesce(books.title_sort, books.title)' },
   summary: { family: 'text', expression: bookMetadata('summary') },

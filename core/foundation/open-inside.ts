@@ -71,6 +71,37 @@ function checkPlace(at: { root: string; path: string; opened: sync.Stats; realRo
   if (!isInside || opened.dev !== found.dev || opened.ino !== found.ino) throw new OutsideError(`"${path}" leads out of "${root}".`)
 }
 
+/** Follows links: where they lead to is looked at afterwards. A pipe or device in the place of a folder is not opened. */
+const LINKED_FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK
+
+/** A folder that lies where it may. What is read by way of `path` belongs to it, even when another one has taken its place. */
+export interface InsideFolder {
+  path: string
+  /** Where it really lies. */
+  realPath: string
+  close(): Promise<void>
+}
+
+/**
+ * Opens a folder that `isAllowed` lets be looked at. What was opened is asked where it lies, not the path.
+ * @throws OutsideError where it is not allowed; the system's error when it cannot be opened
+ */
+export async function openFolderInside(
+  path: string,
+  isAllowed: (realPath: string) => boolean,
+  descriptors = DESCRIPTORS,
+): Promise<InsideFolder> {
+  const folder = await open(path, LINKED_FOLDER_FLAGS)
+  try {
+    const realPath = descriptors ? await readlink(`${descriptors}/${folder.fd}`) : await realpath(path)
+    if (!isAllowed(realPath)) throw new OutsideError(`"${path}" leads out of the folders that may be looked at.`)
+    return { path: descriptors ? `${descriptors}/${folder.fd}` : realPath, realPath, close: () => folder.close() }
+  } catch (error) {
+    await folder.close()
+    throw error
+  }
+}
+
 /** An open folder. What is read by way of `path` belongs to it, even when another one has taken its place. */
 export interface OpenFolder {
   path: string

@@ -41,10 +41,19 @@ export const JobConfig = Type.Object(
     scope: Type.Optional(OneOf([...JOB_SCOPES])),
     fieldGroups: Type.Optional(Groups),
     extraFields: Type.Optional(Fields),
+    bookFieldGroups: Type.Optional({ ...Groups, description: 'Of books, where those have others than series.' }),
+    bookExtraFields: Type.Optional({ ...Fields, description: 'As bookFieldGroups.' }),
+    maxConcurrency: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: 'Kept as it is given: a service is asked for one series or book after the other.',
+      }),
+    ),
     existingSourceIdsOnly: Type.Optional(Type.Boolean({ description: 'Refreshes what has been matched before, and matches nothing new.' })),
     skipRecentlySyncedWithinS: Type.Optional(Type.Integer({ minimum: 0, maximum: SECONDS_MAX })),
   },
-  { additionalProperties: false, description: 'Without groups and fields all of them are refreshed.' },
+  { additionalProperties: false, title: 'LibraryJobConfig', description: 'Without groups and fields all of them are refreshed.' },
 )
 export type JobConfig = Static<typeof JobConfig>
 
@@ -113,13 +122,19 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** The fields that a job may change; null for all. @throws invalid_value for one that is none */
-export function fieldsOf({ fieldGroups = [], extraFields = [] }: JobConfig): string[] | null {
-  const stranger = extraFields.find((field) => !FIELDS.includes(field))
-  if (stranger !== undefined)
-    refuse('invalid_value', `"${stranger}" is no field of metadata.`, {
-      details: [{ path: '/config/extraFields', message: `There are: ${FIELDS.join(', ')}.` }],
-    })
+/** The fields that a job may change of series, or of books; null for all. @throws invalid_value for one that is none */
+export function fieldsOf(config: JobConfig, kind: 'series' | 'book' = 'series'): string[] | null {
+  for (const member of ['extraFields', 'bookExtraFields'] as const) {
+    const stranger = config[member]?.find((field) => !FIELDS.includes(field))
+    if (stranger !== undefined)
+      refuse('invalid_value', `"${stranger}" is no field of metadata.`, {
+        details: [{ path: `/config/${member}`, message: `There are: ${FIELDS.join(', ')}.` }],
+      })
+  }
+  const hasOwn = kind === 'book' && [config.bookFieldGroups, config.bookExtraFields].some((list) => list && list.length > 0)
+  const { fieldGroups = [], extraFields = [] } = hasOwn
+    ? { fieldGroups: config.bookFieldGroups, extraFields: config.bookExtraFields }
+    : config
   if (fieldGroups.length === 0 && extraFields.length === 0) return null
   return [...new Set([...FIELD_GROUPS.filter(({ id }) => fieldGroups.includes(id)).flatMap(({ fields }) => [...fields]), ...extraFields])]
 }

@@ -1,17 +1,12 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
+import { BOOK_FORMATS } from '#core/book/analysis.ts'
 import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
 import { refuse } from '#core/errors.ts'
 import { compileExcludes } from '#core/library/glob.ts'
-import {
-  BUILT_BOOK_STRATEGIES,
-  BUILT_NUMBER_STRATEGIES,
-  BUILT_SERIES_STRATEGIES,
-  type CreateLibraryRequest,
-  type UpdateLibraryRequest,
-} from '#core/library/library.ts'
+import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/library/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/library/library-content-store.ts'
 import { findPlaceProblem } from '#core/library/library-place.ts'
 import {
@@ -40,8 +35,6 @@ export async function createLibrary(
   const path = await checkFolder(request.path, parts.settings)
   const change = changeOf(request)
   const { seriesStrategy } = request
-  if (seriesStrategy && !BUILT_SERIES_STRATEGIES.includes(seriesStrategy))
-    refuseStrategy('seriesStrategy', seriesStrategy, BUILT_SERIES_STRATEGIES)
   const libraryId = await withLibraryLock(database, async (trx) => {
     await refuseOverlap(trx, path, null)
     return await insertLibrary(trx, {
@@ -103,10 +96,6 @@ async function checkRules(
 /** The members that both requests have. Null clears what may be empty, and keeps the rest. */
 function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
   const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
-  if (bookStrategy && !BUILT_BOOK_STRATEGIES.includes(bookStrategy)) refuseStrategy('bookStrategy', bookStrategy, BUILT_BOOK_STRATEGIES)
-  if (numberStrategy && !BUILT_NUMBER_STRATEGIES.includes(numberStrategy)) {
-    refuseStrategy('numberStrategy', numberStrategy, BUILT_NUMBER_STRATEGIES)
-  }
   if (excludedPatterns) {
     try {
       compileExcludes(excludedPatterns)
@@ -119,7 +108,7 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
     ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),
     ...(request.numberConfig === undefined ? {} : { number_config: request.numberConfig }),
     // An empty list would allow nothing at all, which nobody means.
-    ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? allowedFormats : null }),
+    ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? formatsOf(allowedFormats) : null }),
     ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
     ...(request.scanningConfig === undefined ? {} : { scanning_config: request.scanningConfig }),
     ...(request.titlePreprocessingRules === undefined ? {} : { title_preprocessing_rules: request.titlePreprocessingRules }),
@@ -131,12 +120,19 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
   return change
 }
 
-function refuseStrategy(member: string, value: string, built: readonly string[]): never {
-  refuse('invalid_value', `The ${member} "${value}" is not available in this version; use ${built.join(', ')}.`, { details: { member } })
+/** Clients send CBZ as well as cbz. @throws invalid_value */
+function formatsOf(given: readonly string[]): string[] {
+  const formats = given.map((format) => format.toLowerCase())
+  const stranger = formats.findIndex((format) => !(BOOK_FORMATS as readonly string[]).includes(format))
+  if (stranger !== -1)
+    refuse('invalid_value', `"${given[stranger]}" is no format of books; there are ${BOOK_FORMATS.join(', ')}.`, {
+      details: [{ path: `/allowedFormats/${stranger}`, message: 'is no format of books' }],
+    })
+  return [...new Set(formats)]
 }
 
 /** Answers the path as it is kept. @throws invalid_value with what is wrong with it */
-async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
+export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
   const fail = (message: string): never => refuse('invalid_value', message, { details: { member: 'path' } })
   if (given.includes('\0')) fail('A path cannot hold a NUL character.')
   if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
@@ -155,7 +151,7 @@ async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFo
 }
 
 /** Two libraries over one file would fight for it. @throws conflict */
-async function refuseOverlap(trx: Knex, path: string, libraryId: string | null): Promise<void> {
+export async function refuseOverlap(trx: Knex, path: string, libraryId: string | null): Promise<void> {
   // Where the folders really are: a link into a library is inside it.
   const real = await realpath(path)
   for (const other of await listLibraryPaths(trx)) {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { runForSeveral } from '#core/database/statement-scope.ts'
+import { announce, announceSeriesGone } from '#core/events/event-store.ts'
 
 /**
  * Books or series of one statement. Each may carry two hundred genres and two hundred tags, which go with it: a hundred thousand rows are a second's work,
@@ -42,6 +43,7 @@ export async function deleteLibraryRows(database: Knex, libraryId: string): Prom
       if (!(await trx('libraries').where('id', libraryId).forUpdate().first('id'))) return false
       for await (const ids of eachBook(trx, libraryId)) await trx('books').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete()
       await eachSeries(trx, libraryId, 'true', (ids) => trx('series').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete())
+      await announce(trx, [{ event: { type: 'library_deleted', libraryId } }])
       return (await trx('libraries').where('id', libraryId).delete()) > 0
     }),
   )
@@ -53,8 +55,25 @@ const EMPTY = 'NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id)'
 export async function deleteEmptySeries(database: Knex, libraryId: string): Promise<void> {
   await database.transaction((trx) =>
     // Locked first and looked at again after: a scan that adds a book to the series holds its row until the book is there.
-    eachSeries(trx, libraryId, EMPTY, (ids) => trx.raw(`DELETE FROM series s WHERE id = ANY(CAST(? AS uuid[])) AND ${EMPTY}`, [ids])),
+    eachSeries(trx, libraryId, EMPTY, (ids) =>
+      announceSeriesGone(trx, { libraryId, ids }, async () => {
+        const { rows } = await trx.raw(`DELETE FROM series s WHERE id = ANY(CAST(? AS uuid[])) AND ${EMPTY} RETURNING id`, [ids])
+        return rows.map(({ id }: { id: string }) => id)
+      }),
+    ),
   )
+}
+
+/** The same for one series. */
+export async function deleteSeriesWhenEmpty(database: Knex, seriesId: string): Promise<void> {
+  await database.transaction(async (trx) => {
+    const series = await trx('series').where('id', seriesId).forUpdate().first('library_id')
+    if (!series) return
+    await announceSeriesGone(trx, { libraryId: series.library_id, ids: [seriesId] }, async () => {
+      const { rows } = await trx.raw(`DELETE FROM series s WHERE id = ? AND ${EMPTY} RETURNING id`, [seriesId])
+      return rows.map(({ id }: { id: string }) => id)
+    })
+  })
 }
 
 /** Locks series of a library, some at a time in the order of their paths, and does something with them. @param condition over `s` */

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
+import { announce, announcePurged } from '#core/events/event-store.ts'
 
 /** Rows of one step through a library. */
 const STEP = 2_000
@@ -70,6 +71,7 @@ export async function withLibraryLock<T>(database: Knex, work: (trx: Knex.Transa
 export async function insertLibrary(trx: Knex, row: LibraryChange & { name: string; path: string }): Promise<string> {
   try {
     const [inserted] = await trx('libraries').insert(columnsOf(row), ['id'])
+    await announce(trx, [{ event: { type: 'library_updated', libraryId: inserted.id } }])
     return inserted.id
   } catch (error) {
     if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
@@ -81,6 +83,8 @@ export async function updateLibrary(trx: Knex, libraryId: string, change: Librar
   await trx('libraries')
     .where('id', libraryId)
     .update({ ...columnsOf(change), updated_at: trx.fn.now() })
+  const fields = Object.keys(change).map((column) => column.replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase()))
+  await announce(trx, [{ event: { type: 'library_updated', libraryId, fields } }])
 }
 
 /** Books that are there, some thousand at a time. */
@@ -111,17 +115,19 @@ const EARLIER_SCANS = `SELECT s.id FROM scans s JOIN scans c ON c.id = :scanId A
 /** Deletes the rows of books that are marked as deleted, at most `limit`; answers their ids. */
 export async function deleteMarkedBooks(
   database: Knex,
-  libraryId: string,
+  of: { libraryId: string } | { seriesId: string },
   which: { limit: number; longMissed?: LongMissed },
 ): Promise<string[]> {
+  const [column, id] = 'libraryId' in of ? ['library_id', of.libraryId] : ['series_id', of.seriesId]
   // A book that came back in this very moment is no longer deleted when its row is locked, and stays.
   const { rows } = await database.raw(
     `DELETE FROM books WHERE deleted_at IS NOT NULL AND id IN (
-       SELECT id FROM books WHERE library_id = :libraryId AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS})` : ''}
+       SELECT id FROM books WHERE ${column} = :id AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS})` : ''}
        ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
-     ) RETURNING id`,
-    { libraryId, limit: which.limit, ...which.longMissed },
+     ) RETURNING id, series_id, library_id`,
+    { id, limit: which.limit, ...which.longMissed },
   )
+  await announcePurged(database, rows)
   return rows.map((row: { id: string }) => row.id)
 }
 

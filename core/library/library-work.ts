@@ -20,6 +20,13 @@ export async function requestAnalysis(
   return { taskId }
 }
 
+/** Forgets the deleted books of a library by a task. @throws not_found */
+export async function requestPurge(parts: { database: Knex; tasks: TaskQueue }, libraryId: string): Promise<{ taskId: string }> {
+  await checkLibrary(parts.database, libraryId)
+  const { taskId } = await parts.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
+  return { taskId }
+}
+
 /** Forgets the deleted books of a library at once; answers how many. @throws not_found */
 export async function purgeDeletedOf(parts: { database: Knex; dataFolder: string }, libraryId: string): Promise<number> {
   await checkLibrary(parts.database, libraryId)

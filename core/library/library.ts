@@ -2,10 +2,10 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { BOOK_FORMATS } from '#core/book/analysis.ts'
 import { TitleRules } from '#core/library/title-rules.ts'
-import { described, FreeJson, FreeObject, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
+import { described, FreeJson, FreeObject, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import { READING_DIRECTIONS } from '#core/series/metadata.ts'
 
-/** How files become series. The interface knows more ways; those that are not built are refused rather than taken and ignored. */
+/** How files become series. The interface knows more ways than are built: those are kept, and a scan says what is used instead. */
 export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
 export const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
 /** Where a book's title comes from. */
@@ -15,8 +15,23 @@ export const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_f
 export const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
 export const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
 
+/** What each of a library's strategies is, and which are built, the one that others are replaced by first. */
+const STRATEGIES = [
+  { member: 'seriesStrategy', does: 'How files become series', built: BUILT_SERIES_STRATEGIES, instead: 'series_volume' },
+  { member: 'bookStrategy', does: 'Where titles of books come from', built: BUILT_BOOK_STRATEGIES, instead: 'filename' },
+  { member: 'numberStrategy', does: 'Where numbers of books come from', built: BUILT_NUMBER_STRATEGIES, instead: 'filename' },
+] as const
+
+/** What a library asks for that this version does not do, each in a sentence. */
+export function describeReplaced(library: Record<(typeof STRATEGIES)[number]['member'], string>): string[] {
+  return STRATEGIES.filter(({ member, built }) => !built.includes(library[member])).map(
+    ({ member, does, instead }) =>
+      `${does}: "${library[member]}" (${member}) is kept, and "${instead}" is used instead until this version of Carrel knows it.`,
+  )
+}
+
 /** When and how a library scans itself. */
-export const ScanningConfig = Type.Object({
+export const ScanningConfig = Noun('ScanningConfig')({
   enabled: Type.Boolean(),
   scanMode: OneOf(['normal', 'deep']),
   scanOnStart: Type.Optional(Type.Boolean()),
@@ -32,12 +47,12 @@ export const ScanningConfig = Type.Object({
 const Config = described(FreeJson, 'Settings of the strategy; kept as given.')
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
-const Formats = Type.Array(OneOf(BOOK_FORMATS), { maxItems: 20 })
+const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
 const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one a line; without a slash they match a name at any depth.' })
 const Description = Type.String({ maxLength: 10_000 })
 
 /** A library as lists and records show it. */
-export const Library = Type.Object({
+export const Library = Noun('Library')({
   id: Uuid,
   name: Type.String(),
   path: Type.String({
@@ -86,7 +101,7 @@ const editable = {
   ),
 }
 
-export const CreateLibraryRequest = Type.Object({
+export const CreateLibraryRequest = Noun('NewLibrary')({
   name: Name,
   path: Path,
   seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES))),
@@ -97,7 +112,7 @@ export const CreateLibraryRequest = Type.Object({
 export type CreateLibraryRequest = Static<typeof CreateLibraryRequest>
 
 /** Absent keeps; null clears what may be empty and keeps the rest. How files become series is settled when the library is made. */
-export const UpdateLibraryRequest = Type.Object({
+export const UpdateLibraryRequest = Noun('LibraryEdit')({
   name: Type.Optional(Nullable(Name)),
   path: Type.Optional(Nullable(Path)),
   isActive: Type.Optional(Nullable(Type.Boolean())),

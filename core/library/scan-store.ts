@@ -3,6 +3,8 @@ import type { Knex } from 'knex'
 import { markUnread } from '#core/book/book-store.ts'
 import { readFileName } from '#core/book/file-name.ts'
 import { forgetSuspects } from '#core/book/suspect-store.ts'
+import type { NewAnnouncement } from '#core/events/event.ts'
+import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
 import { seriesOf } from '#core/library/group-series.ts'
 import { formatOfName } from '#core/library/walk.ts'
 import { markBooksChanged } from '#core/series/seed-store.ts'
@@ -178,6 +180,7 @@ async function recordOnce(
        FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[]) AS f (id, bytes, mtime, again) WHERE b.id = f.id`,
       [changed.map((row) => row.id), changed.map((row) => row.bytes), changed.map((row) => row.mtime), changed.map((row) => row.again)],
     )
+    await announceBooks(trx, arrived, ['deleted'])
     // What the old file did is not held against the new one.
     const again = changed.filter((row) => row.again).map((row) => row.id)
     if (again.length > 0) await forgetSuspects(trx, again)
@@ -226,9 +229,10 @@ async function insertBooks(
     library.title_preprocessing_rules,
     ordered.map(({ title }) => title),
   )
-  await trx.raw(
+  const { rows: made } = await trx.raw(
     `INSERT INTO series (library_id, path, title, folder_title, title_sort, oneshot) SELECT ?, s.path, s.title, s.title, s.title_sort, s.oneshot
-     FROM unnest(?::text[], ?::text[], ?::text[], ?::boolean[]) AS s (path, title, title_sort, oneshot) ON CONFLICT (library_id, path) DO NOTHING`,
+     FROM unnest(?::text[], ?::text[], ?::text[], ?::boolean[]) AS s (path, title, title_sort, oneshot) ON CONFLICT (library_id, path) DO NOTHING
+     RETURNING id`,
     [
       library.id,
       ordered.map((one) => one.path),
@@ -248,7 +252,7 @@ async function insertBooks(
      FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::float8[], ?::int[], ?::float8[])
        AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter)
      JOIN series s ON s.library_id = ? AND s.path = f.series
-     ON CONFLICT (library_id, path) DO NOTHING RETURNING id`,
+     ON CONFLICT (library_id, path) DO NOTHING RETURNING id, series_id, library_id`,
     [
       provisional,
       rows.map((row) => row.id),
@@ -266,6 +270,10 @@ async function insertBooks(
       library.id,
     ],
   )
+  await announce(trx, [
+    ...made.map(({ id }: { id: string }): NewAnnouncement => ({ event: { type: 'series_created', seriesId: id, libraryId: library.id } })),
+    ...inserted.map((row: Parameters<typeof bookEvent>[1]): NewAnnouncement => ({ event: bookEvent('book_created', row) })),
+  ])
   return new Set(inserted.map((row: { id: string }) => row.id))
 }
 
@@ -324,13 +332,15 @@ export async function markDeleted(database: Knex, books: readonly { id: string; 
   let marked = 0
   for (let at = 0; at < books.length; at += PAGE) {
     const some = books.slice(at, at + PAGE)
-    const { rowCount } = await database.raw(
+    const { rows } = await database.raw(
       `UPDATE books b SET deleted_at = now(), updated_at = now()
        FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS gone (id, path)
-       WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL`,
+       WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL RETURNING b.id`,
       [some.map(({ id }) => id), some.map(({ path }) => path)],
     )
-    marked += rowCount
+    marked += rows.length
+    const ids = rows.map(({ id }: { id: string }) => id)
+    await announceBooks(database, ids, ['deleted'])
     await markBooksChanged(
       database,
       some.map(({ id }) => id),

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import { announce } from '#core/events/event-store.ts'
 import type { BootClock } from '#core/library/boot-clock.ts'
 import type { Guard } from '#core/library/mass-loss.ts'
 import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
@@ -41,7 +42,32 @@ export async function insertScan(
      ON CONFLICT (library_id) WHERE status IN ('pending', 'processing') DO NOTHING RETURNING id`,
     scan,
   )
+  await announceScans(database, rows)
   return rows.length > 0
+}
+
+/** Tells those who follow how scans stand. */
+async function announceScans(database: Knex, scans: readonly { id: string }[]): Promise<void> {
+  if (scans.length === 0) return
+  const rows: ScanRow[] = await database('scans').whereRaw('id = ANY(CAST(? AS uuid[]))', [scans.map(({ id }) => id)])
+  await announce(
+    database,
+    rows.map((row) => ({
+      event: {
+        type: 'scan_updated',
+        libraryId: row.library_id,
+        taskId: row.id,
+        status: row.status,
+        filesTotal: row.files_total,
+        filesProcessed: row.files_processed,
+        booksFound: row.books_found,
+        seriesFound: row.series_found,
+        errors: row.errors,
+        startedAt: row.started_at.toISOString(),
+        ...(row.completed_at && { completedAt: row.completed_at.toISOString() }),
+      },
+    })),
+  )
 }
 
 /** The scan begins, or begins again after a crash; null when it has ended or its library is gone. */
@@ -53,6 +79,7 @@ export async function beginScan(database: Knex, scanId: string, clock: BootClock
      RETURNING library_id AS "libraryId", mode, started_at AS "startedAt", confirmed_root AS "confirmedRoot"`,
     { scanId, ...clock },
   )
+  if (rows.length > 0) await announceScans(database, [{ id: scanId }])
   return rows[0] ?? null
 }
 
@@ -65,7 +92,7 @@ export interface BegunScan {
 }
 
 export async function writeScanCounts(database: Knex, scanId: string, counts: ScanCounts): Promise<void> {
-  await database('scans')
+  const written = await database('scans')
     .where('id', scanId)
     .where('status', 'processing')
     .update({
@@ -75,6 +102,7 @@ export async function writeScanCounts(database: Knex, scanId: string, counts: Sc
       series_found: counts.seriesFound,
       errors: JSON.stringify(counts.errors),
     })
+  if (written > 0) await announceScans(database, [{ id: scanId }])
 }
 
 /** Ends a scan that has not ended yet; false when it had. Errors, when given, are put before those of its files. */
@@ -108,6 +136,7 @@ export async function endScan(
       seriesFound: counts?.seriesFound ?? null,
     },
   )
+  if (rows.length > 0) await announceScans(database, [{ id: scanId }])
   return rows.length > 0
 }
 
@@ -125,6 +154,7 @@ export async function endLostScans(database: Knex): Promise<number> {
        AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = s.id)
      RETURNING id`,
   )
+  await announceScans(database, rows)
   return rows.length
 }
 
@@ -156,6 +186,16 @@ export interface LibraryState {
 /** What scanning needs to know of a library before it begins; undefined when there is none. */
 export async function findLibraryState(database: Knex, libraryId: string): Promise<LibraryState | undefined> {
   return await database('libraries').where('id', libraryId).first('name', 'path', 'is_active', 'created_at')
+}
+
+/** How a library makes series and books of its files. */
+export async function findStrategies(
+  database: Knex,
+  libraryId: string,
+): Promise<{ seriesStrategy: string; bookStrategy: string; numberStrategy: string } | undefined> {
+  return await database('libraries')
+    .where('id', libraryId)
+    .first('series_strategy AS seriesStrategy', 'book_strategy AS bookStrategy', 'number_strategy AS numberStrategy')
 }
 
 export async function findActiveScan(database: Knex, libraryId: string): Promise<ScanRow | undefined> {

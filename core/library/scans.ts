@@ -7,6 +7,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { shownMessage } from '#core/account/shown-path.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
+import { describeReplaced } from '#core/library/library.ts'
 import { rootKey, type ScanParts, scanLibrary } from '#core/library/scan-library.ts'
 import {
   countPendingBooks,
@@ -17,6 +18,7 @@ import {
   findLatestScan,
   findLibraryState,
   findScan,
+  findStrategies,
   insertScan,
   type LibraryState,
   listActiveScans,
@@ -25,7 +27,7 @@ import {
   type ScanMode,
   type ScanRow,
 } from '#core/library/scans-store.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 /** A scan stops between two batches, which takes a fraction of a second; a disk that hangs may take longer, and then the answer comes before. */
@@ -36,7 +38,7 @@ const CANCEL_LOOK_MS = 20
 const WARNINGS_MAX = 100
 
 /** How a scan stands. */
-export const ScanStatus = Type.Object({
+export const ScanStatus = Noun('ScanStatus')({
   libraryId: Uuid,
   taskId: Type.Optional(Nullable(Uuid)),
   mode: Type.Optional(OneOf(['normal', 'deep'])),
@@ -72,7 +74,7 @@ export const ScanStatus = Type.Object({
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'What somebody should look at, as it is now: folders that hold many unrelated titles. Absent where there is none; they name folders, as errors do files.',
+        'What somebody should look at, as it is now: strategies of the library that this version does not know, and what is used instead; folders that hold many unrelated titles, told to whoever is told errors. Absent where there is none.',
     }),
   ),
   startedAt: Timestamp,
@@ -127,7 +129,9 @@ export async function openScans(parts: ScanParts): Promise<Scans> {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
     const restricted = await isRestricted(by)
     const tellsPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
-    const warnings = tellsPaths ? describeUnrelated(await listUnrelatedFolders(database, row.library_id, WARNINGS_MAX + 1)) : []
+    const unrelated = tellsPaths ? describeUnrelated(await listUnrelatedFolders(database, row.library_id, WARNINGS_MAX + 1)) : []
+    const strategies = await findStrategies(database, row.library_id)
+    const warnings = [...(strategies ? describeReplaced(strategies) : []), ...unrelated]
     return {
       libraryId: row.library_id,
       taskId: row.id,

@@ -22,7 +22,7 @@ const TitleRule = Type.Object(
     description: Type.Optional(Type.Union([Type.String({ maxLength: PATTERN_LENGTH_MAX }), Type.Null()])),
     enabled: Type.Optional(Type.Boolean({ description: 'True unless said otherwise.' })),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'TitleRule' },
 )
 
 /** What is done to the names of folders before they become titles of series, in order. */

@@ -161,8 +161,8 @@ function shareOf(name: string, of: number): number {
 
 const NATURAL = new Intl.Collator('en-u-kn-true')
 
-/** Runs of marks are bounded: a comparison takes a time that grows with the square of their length. */
-function compareNames(a: string, b: string): number {
+/** In natural order. Runs of marks are bounded: a comparison takes a time that grows with the square of their length. */
+export function compareNames(a: string, b: string): number {
   return NATURAL.compare(boundMarks(a), boundMarks(b)) || (a < b ? -1 : a > b ? 1 : 0)
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
+import { announceRecords } from '#core/events/event-store.ts'
 import { type Application, addApplication, type Changes, claimApplication, recordUndone } from '#core/match/application-store.ts'
 import { FACTS, type FactName, type Facts, type GivenFact, restoredFact } from '#core/match/fact.ts'
 import { type KnownFacts, readFacts, writeFact } from '#core/match/fact-store.ts'
@@ -77,6 +78,8 @@ export async function applyProposal(
     const applicationId = isChanged
       ? await addApplication(trx, { ...{ kind, recordId: id, changes, appliedBy: origin.userId }, ...origin })
       : null
+    const names = [...Object.keys(changes.values), ...Object.keys(changes.facts)]
+    if (names.length > 0) await announceRecords(trx, kind, [id], names, kind === 'series' ? origin.pluginId : undefined)
     return { fields, applicationId }
   })
 }
@@ -142,6 +145,7 @@ export async function undoApplication(
       } else left.push({ field, reason })
     }
     await recordUndone(trx, id)
+    if (undone.length > 0) await announceRecords(trx, kind, [recordId], undone)
     return { application, undone, left }
   })
 }

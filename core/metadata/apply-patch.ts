@@ -17,10 +17,10 @@ export interface Outcome {
 
 /**
  * The one rule for every change of metadata, by person or machine. Absent members stay. A person sets and thereby locks, and clears without
- * touching the lock; what a person has cleared is anybody's to fill again unless it is locked. A machine changes only what is unlocked and was
- * not given by a stronger source, and clears only what its own kind has given.
+ * touching the lock; what a person has cleared is anybody's to fill again unless it is locked. What a person sends as it stands changes nothing, neither
+ * value nor source nor lock. A machine changes only what is unlocked and was not given by a stronger source, and clears only what its own kind has given.
  * Patch members are values of the fields' schemas, or null. `authors` and the people strings are views of one list, whose roles each have
- * their own source and lock; the lock of `authors` holds them all.
+ * their own source and lock; the lock of `authors` holds them all. Beside a list of people, a string that names somebody says more, and an empty one nothing.
  */
 export function applyPatch(
   fields: readonly Field[],
@@ -32,19 +32,24 @@ export function applyPatch(
   const outcomes: Outcome[] = []
   if (source !== 'user')
     patch = Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, Array.isArray(value) ? fittingList(value) : value]))
+  const given = source === 'user' ? changesOf(fields, draft, patch) : patch
   for (const field of fields) {
     // `authors` first: a role named beside it says more.
     if (!(field.name in patch) || field.role !== undefined) continue
+    if (!(field.name in given)) {
+      outcomes.push({ field: field.name, result: 'unchanged' })
+      continue
+    }
     const result =
       field.name === 'authors'
-        ? setAuthors(fields, draft, givenAuthors(fields, patch), source)
-        : setValue(draft, field, patch[field.name], source)
-    if (source === 'user' && !isEmpty(patch[field.name])) draft.locks.add(field.name)
+        ? setAuthors(fields, draft, givenAuthors(fields, given), source)
+        : setValue(draft, field, given[field.name], source)
+    if (source === 'user' && !isEmpty(given[field.name])) draft.locks.add(field.name)
     outcomes.push({ field: field.name, result })
   }
   for (const field of fields) {
     if (field.name in patch && field.role !== undefined)
-      outcomes.push({ field: field.name, result: setRole(draft, field, patch[field.name], source) })
+      outcomes.push({ field: field.name, result: field.name in given ? setRole(draft, field, given[field.name], source) : 'unchanged' })
   }
   boundLists(draft, current, source)
   return { next: draft, outcomes }
@@ -95,6 +100,43 @@ interface Draft {
 
 const isEmpty = (value: unknown) => value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 const rank = (source: Source | undefined) => (source === undefined ? SOURCES.length : SOURCES.indexOf(source))
+
+/**
+ * The members of a person's patch that say something new. A form sends all its fields back: whoever corrects one of them has said nothing of the
+ * others, which machines may still improve.
+ */
+function changesOf(fields: readonly Field[], draft: Draft, patch: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isBesideList = Array.isArray(patch.authors)
+  const changed = fields.filter((field) => {
+    if (!(field.name in patch)) return false
+    const value = patch[field.name]
+    return !(isBesideList && field.role !== undefined && isEmpty(value)) && !isAsItStands(draft, field, value)
+  })
+  return Object.fromEntries(changed.map(({ name }) => [name, patch[name]]))
+}
+
+function isAsItStands(draft: Draft, { name, role, asSent }: Field, value: unknown): boolean {
+  const standing = draft.values[name]
+  if (role !== undefined) {
+    const known = authorsOf(draft)
+    return isDeepStrictEqual(
+      namedAuthors(known, role, value),
+      known.filter((author) => author.role === role),
+    )
+  }
+  if (isEmpty(value)) return isEmpty(standing)
+  if (asSent) return isSameText(standing, value)
+  return isDeepStrictEqual(bare(standing), bare(name === 'authors' ? uniqueAuthors(value as Author[]) : value))
+}
+
+/** A value without what forms lose or add: line ends of other systems and white space around a text, members that are null in the entries of a list. */
+function bare(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('\r\n', '\n').trim()
+  if (!Array.isArray(value)) return value
+  return value.map((entry: unknown) =>
+    typeof entry === 'object' && entry !== null ? Object.fromEntries(Object.entries(entry).filter(([, member]) => member != null)) : entry,
+  )
+}
 
 /** Why a machine may not touch a field; null when it may. */
 function objection(draft: Draft, name: string, source: Source, clears: boolean): 'locked' | 'outranked' | null {

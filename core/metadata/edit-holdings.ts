@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
+import { announceRecords } from '#core/events/event-store.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
 import type { Holding } from '#core/metadata/field.ts'
 import { type Kind, lockRecords, readHoldings, readLocks, storeHoldings, storeLocks } from '#core/metadata/holding-store.ts'
@@ -37,6 +38,9 @@ export async function editHoldings(database: Knex, edit: Edit): Promise<RecordOu
     const outcomes: RecordOutcome[] = []
     for (let start = 0; start < ids.length; start += EDITED_AT_ONCE)
       outcomes.push(...(await editSlice(trx, edit, ids.slice(start, start + EDITED_AT_ONCE))))
+    const changed = outcomes.map(({ id, outcomes }) => [id, outcomes.filter(isChanged).map(({ field }) => field)] as const)
+    const fields = new Map(changed.filter(([, names]) => names.length > 0))
+    await announceRecords(trx, edit.kind, [...fields.keys()], fields)
     return outcomes
   })
 }
@@ -92,20 +96,34 @@ export async function editLocks(
     })
     const changed = done.filter(({ before, locks }) => before.size !== locks.size || [...locks].some((name) => !before.has(name)))
     await storeLocks(trx, edit.kind, new Map(changed.map(({ id, locks }) => [id, { locks }])))
+    await announceRecords(
+      trx,
+      edit.kind,
+      changed.map(({ id }) => id),
+      ['locks'],
+    )
     return ids.map((id) => ({ id, outcomes: [] }))
   })
 }
 
-/** Locks after some were set and unset. @param changes by the names that `lockName` gives; what is absent or null stays */
+/** Every name by which clients call a lock: of `summary` that and `summaryLock`, of a list of records (`authors`) `authorsJson` and `authorsJsonLock` too. */
+const lockSpellings = (name: string): string[] => [`${name}Lock`, name, `${name}JsonLock`, `${name}Json`]
+
+/**
+ * Locks after some were set and unset.
+ * @param changes by the names that `lockName` gives, or other spellings of them, which count where those are absent; what is absent or null stays, and
+ * so does what is no lock
+ */
 export function changedLocks(
   locks: ReadonlySet<string>,
   names: readonly string[],
   lockName: (name: string) => string,
-  changes: Readonly<Record<string, boolean | null | undefined>>,
+  changes: Readonly<Record<string, unknown>>,
 ): Set<string> {
   const kept = new Set(locks)
   for (const name of names) {
-    const locked = changes[lockName(name)]
+    const spellings = [lockName(name), ...lockSpellings(name)]
+    const locked = spellings.map((spelling) => changes[spelling]).find((change) => typeof change === 'boolean')
     if (locked === true) kept.add(name)
     else if (locked === false) kept.delete(name)
   }

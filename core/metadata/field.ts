@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
@@ -80,7 +81,7 @@ export const Author = Type.Object(
     role: Type.Enum([...AUTHOR_ROLES], { type: 'string' }),
     sortName: Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'Author' },
 )
 export type Author = Static<typeof Author>
 
@@ -91,7 +92,7 @@ export const Award = Type.Object(
     category: Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
     year: Type.Optional(Type.Union([Year, Type.Null()])),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'Award' },
 )
 export type Award = Static<typeof Award>
 
@@ -109,3 +110,9 @@ export interface Holding {
   /** Names of locked fields (`authors`, `awards`, `cover` …), without the suffix of the wire. */
   locks: ReadonlySet<string>
 }
+
+/** The names of the values that differ. */
+export const changedNames = (before: Pick<Holding, 'values'>, after: Pick<Holding, 'values'>): string[] =>
+  [...new Set([...Object.keys(before.values), ...Object.keys(after.values)])].filter(
+    (name) => !isDeepStrictEqual(before.values[name], after.values[name]),
+  )

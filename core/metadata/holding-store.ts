@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { BOOK_FIELDS } from '#core/book/metadata.ts'
+import { announceRecords } from '#core/events/event-store.ts'
 import { readExactJson } from '#core/foundation/exact-json.ts'
 import type { Field, Holding, Source } from '#core/metadata/field.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
@@ -61,8 +62,10 @@ export async function lockRecords(trx: Knex, kind: Kind, ids: readonly string[])
 }
 
 /** What belongs to the records and stands in other tables has changed: clients that keep copies look at the time of the record alone. */
-export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
+export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[], fields: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
+  await announceRecords(trx, kind, ids, fields)
 }
 
 /** As {@link loadHoldings}, for reading only. */

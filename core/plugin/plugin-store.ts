@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { announce } from '#core/events/event-store.ts'
 import type { TitleRules } from '#core/library/title-rules.ts'
 
 export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
@@ -19,6 +20,8 @@ export interface Matching {
   useExistingExternalId?: boolean
   /** Of several that offer a field, the lowest number is asked first. */
   priority?: number
+  /** Results of a search by hand where nobody says how many. */
+  searchResultsLimit?: number | null
 }
 
 /** A plugin with the version that runs, or the newest where none does yet. `Manifest` and `Granted` are read by plugins/. */
@@ -91,7 +94,7 @@ export async function lockPlugin(trx: Knex, key: string): Promise<{ id: string; 
 
 /** Adds a version, and the plugin where it is its first. Answers the ids of both. */
 export async function addVersion(trx: Knex, version: NewVersion): Promise<{ pluginId: string; versionId: string }> {
-  await trx('plugins').insert({ key: version.key }).onConflict('key').ignore()
+  const made = await trx('plugins').insert({ key: version.key }).onConflict('key').ignore().returning('id')
   const plugin = await trx('plugins').where({ key: version.key }).first('id')
   const [added] = await trx('plugin_versions').insert(
     {
@@ -108,6 +111,7 @@ export async function addVersion(trx: Knex, version: NewVersion): Promise<{ plug
     },
     'id',
   )
+  await announce(trx, [{ event: { type: made.length > 0 ? 'plugin_created' : 'plugin_updated', pluginId: plugin.id } }])
   return { pluginId: plugin.id, versionId: added.id }
 }
 
@@ -188,7 +192,15 @@ export async function updatePlugin(
       updated_at: database.fn.now(),
     })
     .returning(['updated_at'])
+  const type = eventOf(change)
+  if (changed && type) await announce(database, [{ event: { type, pluginId: id } }])
   return changed?.updated_at ?? null
+}
+
+/** What administrators are told of a change; null where a plugin only counts its calls and failures. */
+function eventOf({ state, breaker: _, probationCalls: _calls, ...rest }: PluginChange) {
+  if (state !== undefined) return state === 'enabled' ? 'plugin_enabled' : 'plugin_disabled'
+  return Object.keys(rest).length > 0 ? 'plugin_updated' : null
 }
 
 export async function recordSuccess(database: Knex, id: string): Promise<void> {
@@ -206,7 +218,9 @@ export async function dropOldVersions(trx: Knex, pluginId: string, kept: number)
 }
 
 export async function deletePlugin(database: Knex, id: string): Promise<boolean> {
-  return (await database('plugins').where({ id }).delete()) > 0
+  const isGone = (await database('plugins').where({ id }).delete()) > 0
+  if (isGone) await announce(database, [{ event: { type: 'plugin_deleted', pluginId: id } }])
+  return isGone
 }
 
 export interface Failure {

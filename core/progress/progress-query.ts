@@ -1,33 +1,36 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import type { BookFormat, PageSource } from '#core/book/analysis.ts'
 import { refuse } from '#core/errors.ts'
-import type { Extent, ProgressRow } from '#core/progress/progress.ts'
+import type { Extent, PlaceRow, ProgressRow } from '#core/progress/progress.ts'
 
 /** What is known of a caller's reading of one book. */
 export interface Reading {
   bookId: string
+  format: BookFormat
   extent: Extent
-  progress: (ProgressRow & { locator: unknown }) | null
-  mediaType: string
+  progress: PlaceRow | null
 }
 
-const MEDIA_TYPES: Record<string, string> = { epub: 'application/xhtml+xml', pdf: 'application/pdf' }
+interface ReadingRow {
+  id: string
+  state: string
+  page_count: number
+  file_format: BookFormat
+  page_source: PageSource
+  progress: PlaceRow | null
+}
 
 /** @throws not_found for a hidden or unknown book */
 export async function getReading(database: Knex, caller: Caller, bookId: string): Promise<Reading> {
   const book = await database('books')
     .where('books.id', bookId)
     .modify(visibleTo(caller, 'books.series_id'))
-    .first('id', 'state', 'page_count', 'file_format')
+    .first('id', 'state', 'page_count', 'file_format', 'page_source')
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
   const progress = await database('read_progress').where({ user_id: caller.userId, book_id: bookId }).first()
-  return {
-    bookId,
-    extent: { analyzed: book.state === 'analyzed', pageCount: book.page_count },
-    progress: progress ?? null,
-    mediaType: MEDIA_TYPES[book.file_format] ?? 'image/jpeg',
-  }
+  return readingOf({ ...book, progress: progress ?? null })
 }
 
 /** Readers send no page numbers here; whoever has read more books than this asks the lists. */
@@ -78,4 +81,47 @@ export async function listBookIds(
     refuse('not_found', `There is no ${what} ${missing}, or you may not see it. Nothing was changed.`)
   }
   return [...books, ...inSeries]
+}
+
+/** Which of these books the caller has begun, and whether each is read to its end. The caller of this has already decided that they are visible. */
+export async function listCompletion(
+  database: Knex,
+  caller: Pick<Caller, 'userId'>,
+  bookIds: readonly string[],
+): Promise<Map<string, boolean>> {
+  const rows: { book_id: string; completed: boolean }[] = await database('read_progress')
+    .where('user_id', caller.userId)
+    .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
+    .select('book_id', 'completed')
+  return new Map(rows.map(({ book_id, completed }) => [book_id, completed]))
+}
+
+/** Copies of one file that are moved together; nobody keeps more, and each is a row to write. */
+const COPIES_MAX = 50
+
+/** The books that are there and have this file by its partial MD5, with what the caller has read of each; in one order, so that two never wait for each other. */
+export async function listCopies(database: Knex, caller: Caller, readerHash: string): Promise<Reading[]> {
+  const rows = await database('books')
+    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [caller.userId])
+    .where('books.reader_hash', readerHash)
+    .whereNull('books.deleted_at')
+    .modify(visibleTo(caller, 'books.series_id'))
+    .orderBy('books.id')
+    .limit(COPIES_MAX)
+    .select('books.id', 'state', 'page_count', 'file_format', 'page_source')
+    .select(database.raw('CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress'))
+  return rows.map(readingOf)
+}
+
+function readingOf(row: ReadingRow): Reading {
+  return {
+    bookId: row.id,
+    format: row.file_format,
+    extent: {
+      analyzed: row.state === 'analyzed',
+      pageCount: row.page_count,
+      isText: row.file_format === 'epub' && row.page_source === 'none',
+    },
+    progress: row.progress,
+  }
 }

@@ -14,6 +14,14 @@ export interface ProgressRow {
   completed_at: Date | string | null
 }
 
+/** The same with what was told of the place beside its page. */
+export interface PlaceRow extends ProgressRow {
+  /** Device and locator of the last progression, as long as the page is that of the locator. */
+  locator: unknown
+  progression_at: Date | string | null
+  sync_place: SyncPlace | null
+}
+
 const iso = (time: Date | string) => new Date(time).toISOString()
 
 export function progressOf(row: ProgressRow): Static<typeof ReadProgress> {
@@ -30,11 +38,21 @@ export function progressOf(row: ProgressRow): Static<typeof ReadProgress> {
   }
 }
 
+/** What an e-reader said of its place, for it and its like to come back to. */
+export interface SyncPlace {
+  /** In words of the e-reader: a page, or a path to an element of the text. */
+  progress: string
+  device: string
+  deviceId: string
+}
+
 /** What of a book decides how far a page is in it. */
 export interface Extent {
   analyzed: boolean
   /** Pages of a comic, positions of an EPUB; 0 when unknown. */
   pageCount: number
+  /** Its places are those of a text, in which nobody reaches the very last one. */
+  isText?: boolean
 }
 
 export interface Place {

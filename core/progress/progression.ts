@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, type ProgressRow, placeOf } from '#core/progress/progress.ts'
+import { type Extent, type Place, type PlaceRow, placeOf } from '#core/progress/progress.ts'
 import { Timestamp } from '#core/schema.ts'
 
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
@@ -40,7 +40,7 @@ export const Locator = Type.Object(
       ),
     ),
   },
-  { additionalProperties: true, maxProperties: MEMBERS_MAX },
+  { additionalProperties: true, maxProperties: MEMBERS_MAX, title: 'Locator' },
 )
 export type Locator = Static<typeof Locator>
 
@@ -54,44 +54,49 @@ export const Progression = Type.Object(
     ),
     locator: Locator,
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'Progression' },
 )
 export type Progression = Static<typeof Progression>
 
-/** The page on which a locator stands. @throws invalid_value when it names none of the book's places */
-export function placeOfLocator(extent: Extent, locator: Locator): Place {
+/** Whoever has read so much of a text has read it: what follows are notes and advertisements, and no reader app shows the very last position. */
+const TEXT_COMPLETE_FROM = 0.99
+
+/**
+ * The page on which a locator stands. @throws invalid_value when it names none of the book's places
+ * @param known the position where the book's own list tells it, of a locator that tells only how far it is in a part of the book
+ */
+export function placeOfLocator(extent: Extent, locator: Locator, known: number | null = null): Place {
   const { position, totalProgression } = locator.locations ?? {}
   if (position !== undefined && extent.analyzed && extent.pageCount > 0 && position > extent.pageCount)
     refuse('invalid_value', `The position ${position} lies behind the last of ${extent.pageCount}.`, {
       details: [{ path: '/locator/locations/position', message: `must be at most ${extent.pageCount}` }],
     })
   // A place inside a chapter, without a place in the book: at least the reader has begun.
-  const counted = totalProgression === undefined ? 1 : Math.floor(totalProgression * extent.pageCount) + 1
+  const counted = totalProgression === undefined ? (known ?? 1) : Math.floor(totalProgression * extent.pageCount) + 1
   const currentPage = position ?? Math.max(1, Math.min(counted, extent.pageCount))
-  const reachesEnd = totalProgression === undefined ? undefined : extent.analyzed && totalProgression >= 1
+  const end = extent.isText ? TEXT_COMPLETE_FROM : 1
+  const reachesEnd = totalProgression === undefined ? undefined : extent.analyzed && totalProgression >= end
   const completed = position === undefined ? (reachesEnd ?? false) : reachesEnd || undefined
   return placeOf(extent, { currentPage, progressPercentage: totalProgression, completed })
 }
 
-/** What a reader sent last, or, when the place came from elsewhere, one made from the page. Null without progress. */
-export function progressionOf(reading: {
-  extent: Extent
-  progress: (ProgressRow & { locator: unknown }) | null
-  mediaType: string
-}): Progression | null {
-  const { progress, extent } = reading
+/**
+ * What a reader sent last, or, when the place came from elsewhere, one made from the page. Null without progress.
+ * @param locatorOf where a page lies in the book
+ */
+export async function progressionOf(
+  { progress, extent }: { extent: Extent; progress: PlaceRow | null },
+  locatorOf: (position: number) => Promise<Locator>,
+): Promise<Progression | null> {
   if (!progress) return null
-  const modified = new Date(progress.updated_at).toISOString()
-  if (progress.locator) return { modified, ...(progress.locator as Omit<Progression, 'modified'>) }
+  const { locator: told, progression_at: toldAt, updated_at: updatedAt } = progress
+  if (told) return { modified: new Date(toldAt ?? updatedAt).toISOString(), ...(told as Omit<Progression, 'modified'>) }
   const position = progress.current_page
+  const locator = await locatorOf(position)
   const totalProgression = progress.percentage ?? (extent.pageCount > 0 ? Math.min(1, position / extent.pageCount) : undefined)
   return {
-    modified,
+    modified: new Date(updatedAt).toISOString(),
     device: { id: 'carrel', name: 'Carrel' },
-    locator: {
-      href: `pages/${position}`,
-      type: reading.mediaType,
-      locations: { position, ...(totalProgression !== undefined && { totalProgression }) },
-    },
+    locator: { ...locator, locations: { ...locator.locations, position, ...(totalProgression !== undefined && { totalProgression }) } },
   }
 }

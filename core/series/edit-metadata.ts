@@ -1,16 +1,19 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { clearSeriesTags } from '#core/account/sharing-store.ts'
+import { announceSeries } from '#core/events/event-store.ts'
 import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { touchRecords } from '#core/metadata/holding-store.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
+import { deleteFactsOf } from '#core/series/facts-store.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
-import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
+import { checkSeries, listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { seedSeries } from '#core/series/seed-series.ts'
 import { forgetSeeded, listFolderTitles } from '#core/series/seed-store.ts'
 import { withSortTitle } from '#core/series/sort-title.ts'
-import { addNames, checkRoom, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
+import { addNames, checkRoom, hasNames, removeNames, setNames, type Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
 
@@ -27,20 +30,23 @@ export async function patchSeries(
   const { title, ...rest } = checkPatchRules(change.patch)
   const patch = title === undefined || title === null ? rest : { ...rest, title }
   // Whoever says what a series is sorted by is taken at their word, even when it is nothing.
-  const follows = patch.titleSort === undefined && (title !== undefined || patch.language !== undefined)
-  const sorted = (holding: Holding) => (follows ? withSortTitle(holding) : holding)
+  const sorted = (holding: Holding, outcomes: readonly Outcome[]) => {
+    const follows = outcomes.some(({ field, result }) => (field === 'title' || field === 'language') && result !== 'unchanged')
+    return follows && patch.titleSort === undefined ? withSortTitle(holding) : holding
+  }
   const patched = (holding: Holding) => applyPatch(fields, holding, patch, 'user')
   if (title !== null)
     return await changeSeries(database, caller, change.seriesIds, (holding) => {
       const { next, outcomes } = patched(holding)
-      return { next: sorted(next), outcomes }
+      return { next: sorted(next, outcomes), outcomes }
     })
   return await database.transaction(async (trx) => {
     const names = await listFolderTitles(trx, change.seriesIds)
     const done = await changeSeries(trx, caller, change.seriesIds, (holding, id) => {
       const given = giveUpTitle(fields, holding, { file_name: names.get(id) })
       const { next, outcomes } = patched(given.next)
-      return { next: sorted(next), outcomes: [given.outcome, ...outcomes] }
+      const all = [given.outcome, ...outcomes]
+      return { next: sorted(next, all), outcomes: all }
     })
     // Where most of its books name the series, that stands at once.
     await seedSeries(
@@ -65,7 +71,7 @@ export async function replaceSeries(
 export async function lockSeries(
   database: Knex,
   caller: Caller,
-  change: Change & { locks: Readonly<Record<string, boolean | null | undefined>> },
+  change: Change & { locks: Readonly<Record<string, unknown>> },
 ): Promise<RecordOutcome[]> {
   return await editLocks(database, {
     ...seriesOf(caller, change),
@@ -74,7 +80,8 @@ export async function lockSeries(
 }
 
 /**
- * Forgets all that people and machines have said of series, locks too, but for the title; then the books' files say again what they know.
+ * Forgets all that people and machines have said of series, locks, further titles and identifiers too, but for the title; then the books' files say
+ * again what they know. Sharing tags go where the caller may give them.
  */
 export async function resetSeries(database: Knex, caller: Caller, change: Change): Promise<RecordOutcome[]> {
   return await database.transaction(async (trx) => {
@@ -91,8 +98,20 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
     for (const taxonomy of ['genre', 'tag'] as const) {
       for (const bearerId of ids) await setNames(trx, { taxonomy, bearer: 'series', bearerId, names: [] })
     }
+    for (const facts of ['series_alternate_titles', 'series_external_ids'] as const) await deleteFactsOf(trx, facts, ids)
+    // Who may see a series is decided by those who may give it sharing tags, and by nobody else.
+    if (caller.permissions.has('system-admin')) await clearSeriesTags(trx, ids)
     await forgetSeeded(trx, ids)
     await seedSeries(trx, ids)
+    await announceSeries(trx, ids, [
+      ...fields.map(({ name }) => name),
+      'genres',
+      'tags',
+      'alternateTitles',
+      'externalIds',
+      'sharingTags',
+      'locks',
+    ])
     return done
   })
 }
@@ -112,20 +131,23 @@ export async function changeSeriesNames(
     if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
     const added = await addNames(trx, { ...of, names: change.add, giver: 'user' })
     const changed = new Set([...removed, ...added])
-    await touchRecords(trx, 'series', [...changed])
+    await touchRecords(trx, 'series', [...changed], [`${change.taxonomy}s`])
     return changed.size
   })
 }
 
-/** Makes these the genres or tags of a series, and no others. */
+/** Makes these the genres or tags of a series, and no others; the field is locked, unless it has these already. */
 export async function setSeriesNames(
   database: Knex,
   caller: Caller,
   change: { seriesId: string; taxonomy: Taxonomy; names: readonly string[] },
 ): Promise<void> {
+  // A form sends back what it was shown: nobody has said anything of it.
+  const id = await checkSeries(database, caller, change.seriesId)
+  if (await hasNames(database, { taxonomy: change.taxonomy, bearer: 'series', bearerId: id, names: change.names })) return
   await namedTransaction(database, caller, { ...change, seriesIds: [change.seriesId] }, async (trx, [bearerId]) => {
     await setNames(trx, { taxonomy: change.taxonomy, bearer: 'series', bearerId: bearerId as string, names: change.names })
-    await touchRecords(trx, 'series', [bearerId as string])
+    await touchRecords(trx, 'series', [bearerId as string], [`${change.taxonomy}s`])
   })
 }
 

@@ -60,6 +60,17 @@ export async function deleteFact(
   )
 }
 
+/** Takes all of them from many owners. */
+export async function deleteFactsOf(trx: Knex, facts: Facts, ownerIds: readonly string[]): Promise<void> {
+  await trx(facts)
+    .whereRaw(`${ownerColumn(facts)} = ANY(CAST(? AS uuid[]))`, [[...ownerIds]])
+    .delete()
+}
+
+/** As the record calls them: `externalLinks`. */
+export const memberOfFacts = (facts: Facts): string =>
+  facts.replace(/^(book|series)_/, '').replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase())
+
 /** Columns as the wire names them; times as ISO 8601. */
 function factOf({ given_by: _, ...row }: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(

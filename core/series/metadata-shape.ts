@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { Field } from '#core/metadata/field.ts'
 import { type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
 import { Series } from '#core/series/series.ts'
 
@@ -20,16 +20,19 @@ const members = Object.fromEntries(
 ) as Record<string, TSchema>
 
 /** Body of PATCH and PUT. A series always has a title: null gives up the one that was given. */
-export const SeriesMetadataPatch = Type.Object(members, { additionalProperties: false })
+export const SeriesMetadataPatch = Type.Object(members, { additionalProperties: false, title: 'SeriesMetadataPatch' })
 
 const lockNames = SERIES_LOCKS.map(seriesLockName)
-export const SeriesLocks = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
+export const SeriesLocks = Noun('SeriesMetadataLocks')(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
 export const SeriesLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
-  additionalProperties: false,
+  ...LENIENT,
+  description:
+    'Takes `summaryLock` for `summary`, and `authors` or `authorsJson` for `authorsJsonLock`, too. What is no lock is left alone.',
+  title: 'SeriesMetadataLocksPatch',
 })
 
 /** Metadata of a series by itself. */
-export const SeriesMetadata = Type.Object({
+export const SeriesMetadata = Noun('SeriesMetadata')({
   id: Uuid,
   ...members,
   title: Type.String(),
@@ -39,7 +42,7 @@ export const SeriesMetadata = Type.Object({
 const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
 
 /** A further title of a series, such as the one in its own language. */
-export const AlternateTitle = Type.Object({
+export const AlternateTitle = Noun('AlternateTitle')({
   id: Uuid,
   seriesId: Uuid,
   label: Type.String(),
@@ -47,11 +50,13 @@ export const AlternateTitle = Type.Object({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })
-export const ExternalId = Type.Object({
+const SourceName = Type.Optional(Type.String({ description: 'Same as source; only with compatibility.legacyNames.' }))
+export const ExternalId = Noun('ExternalId')({
   id: Uuid,
   seriesId: Type.Optional(Uuid),
   bookId: Type.Optional(Uuid),
   source: Type.String(),
+  sourceName: SourceName,
   externalId: Type.String(),
   externalUrl: Nullable(Type.String()),
   metadataHash: Nullable(Type.String()),
@@ -59,20 +64,22 @@ export const ExternalId = Type.Object({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })
-export const ExternalLink = Type.Object({
+export const ExternalLink = Noun('ExternalLink')({
   id: Uuid,
   seriesId: Type.Optional(Uuid),
   bookId: Type.Optional(Uuid),
   source: Type.String(),
+  sourceName: SourceName,
   url: Type.String(),
   externalId: Nullable(Type.String()),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })
-export const ExternalRating = Type.Object({
+export const ExternalRating = Noun('ExternalRating')({
   id: Uuid,
   seriesId: Uuid,
   source: Type.String(),
+  sourceName: SourceName,
   rating: Type.Number({ minimum: 0, maximum: 100 }),
   voteCount: Nullable(Type.Integer({ minimum: 0 })),
   fetchedAt: Timestamp,
@@ -80,7 +87,7 @@ export const ExternalRating = Type.Object({
   updatedAt: Timestamp,
 })
 
-const NamedShape = Type.Object({
+const NamedShape = Noun('GenreOrTag')({
   id: Uuid,
   name: Type.String(),
   createdAt: Timestamp,
@@ -88,7 +95,7 @@ const NamedShape = Type.Object({
 })
 
 /** All that is known of a series beside its record. */
-export const FullSeriesMetadata = Type.Object({
+export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
   seriesId: Uuid,
   ...members,
   title: Type.String(),
@@ -116,7 +123,7 @@ const {
 } = FullSeriesMetadata.properties
 
 /** A series with all that is known of it. */
-export const FullSeries = Type.Object({
+export const FullSeries = Noun('FullSeries')({
   ...Series.properties,
   metadata: Type.Object(metadata),
   genres,

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { READING_ORDER } from '#core/book/book-query.ts'
 import type { SeriesHints } from '#core/book/embedded.ts'
+import { announceSeries } from '#core/events/event-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import type { Field, Holding } from '#core/metadata/field.ts'
+import { changedNames, type Field, type Holding } from '#core/metadata/field.ts'
 import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { aggregateBooks } from '#core/series/aggregate-books.ts'
 import { SERIES_FIELDS } from '#core/series/metadata.ts'
@@ -39,6 +40,7 @@ export async function seedSeries(trx: Knex, seriesIds: readonly string[]): Promi
   const voices = Map.groupBy(await listVoices(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
   const grounds = await listGrounds(trx, ids)
   const changed = new Map<string, Holding>()
+  const told = new Map<string, string[]>()
   for (const [id, holding] of holdings) {
     const { seeded, books, pending, folderTitle } = grounds.get(id) as SeedGrounds
     // All its files are gone, perhaps with a disk: what they said stays for when they come back.
@@ -55,10 +57,17 @@ export async function seedSeries(trx: Knex, seriesIds: readonly string[]): Promi
     await seedLinks(trx, id, news.links ?? [])
     if (known || left !== seeded) await storeSeeded(trx, id, known ?? left)
     await markUnrelated(trx, id, unrelated && !pending)
+    const names = [...changedNames(holding, changed.get(id) ?? holding), ...changedKeys(seeded, known ?? left)]
+    if (names.length > 0) told.set(id, names)
   }
   await storeHoldings(trx, 'series', changed)
+  await announceSeries(trx, [...told.keys()], told)
   await markSeedDue(trx, ids, false)
 }
+
+/** What of a series is told to have changed. */
+const changedKeys = (before: Seeded, after: Seeded): string[] =>
+  (Object.keys(SEED_KEYS) as (keyof Seeded)[]).filter((what) => !isDeepStrictEqual(before[what] ?? [], after[what] ?? []))
 
 /** A series from which its books have taken their title is called like its folder. */
 export function withTitle(holding: Holding, folderTitle: string | null): Holding {

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { READING_ORDER } from '#core/book/book-query.ts'
-import { type OrderTerm, pageOfIds } from '#core/database/id-page-query.ts'
+import { type IdPage, type OrderTerm, pageOfIds, SHUFFLED } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 import type { Fragment } from '#core/filter/filter-query.ts'
 import { found, rankedOrder } from '#core/search/search-query.ts'
@@ -36,10 +36,10 @@ const NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
 /** The books that are there; the library is named too because the index books_present begins with it. */
 const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND books.series_id = series.id AND books.deleted_at IS NULL'
 /** A series without a book that is there would be an empty shelf; lists leave it out. */
-const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
+export const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
 const BOOK_COUNT = `(SELECT count(*) ${PRESENT_BOOKS})`
 
-type SeriesSortField = 'name' | 'created' | 'updated' | 'books' | 'read' | 'released' | 'rated' | 'community' | 'external'
+type SeriesSortField = 'name' | 'created' | 'updated' | 'books' | 'read' | 'released' | 'rated' | 'community' | 'external' | 'shuffled'
 
 const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
   name: 'name',
@@ -70,9 +70,10 @@ const SERIES_ORDER: Record<SeriesSortField, string> = {
   rated: '(SELECT r.rating FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
   community: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)',
   external: '(SELECT avg(r.rating) FROM series_external_ratings r WHERE r.series_id = series.id)',
+  shuffled: SHUFFLED('series.id'),
 }
 /** Columns with an index, which knows its own order of what is missing. */
-const NEVER_NULL = new Set<SeriesSortField>(['name', 'created', 'updated', 'books'])
+const NEVER_NULL = new Set<SeriesSortField>(['name', 'created', 'updated', 'books', 'shuffled'])
 
 export type SeriesSort = Sort<SeriesSortField>
 
@@ -135,15 +136,25 @@ export function seriesOrder(caller: Caller, { field, direction }: SeriesSort): {
   return { terms, bindings: expression.includes('?') ? [caller.userId] : [] }
 }
 
-/**
- * One page of the series the caller may see, and how many there are.
- * @param list.sort null: the best match first when words are looked for, else by name
- */
-export async function listSeries(
-  database: Knex,
-  caller: Caller,
-  list: { filter: SeriesFilter; sort: SeriesSort | null; offset: number; limit: number },
-): Promise<{ items: Series[]; total: number }> {
+interface SeriesList {
+  filter: SeriesFilter
+  /** Null: the best match first when words are looked for, else by name. */
+  sort: SeriesSort | null
+  offset: number
+  limit: number
+}
+
+/** One page of the series the caller may see, and how many there are. */
+export async function listSeries(database: Knex, caller: Caller, list: SeriesList): Promise<{ items: Series[]; total: number }> {
+  return await pageOfSeries(database, caller, seriesPage(database, caller, list))
+}
+
+/** As {@link listSeries}, the ids alone. */
+export async function listIdsOfSeries(database: Knex, caller: Caller, list: SeriesList): Promise<IdPage> {
+  return await pageOfIds(database, seriesPage(database, caller, list))
+}
+
+function seriesPage(database: Knex, caller: Caller, list: SeriesList): Parameters<typeof pageOfIds>[1] {
   const { filter } = list
   const matching = database('series')
     .modify(visibleTo(caller, 'series.id'))
@@ -152,7 +163,7 @@ export async function listSeries(
     .select('series.id')
   const sorted = seriesOrder(caller, list.sort ?? DEFAULT_SORT)
   const order = list.sort === null && filter.search ? rankedOrder('series', filter.search, sorted.terms) : sorted
-  return await pageOfSeries(database, caller, { matching, order, offset: list.offset, limit: list.limit })
+  return { matching, order, offset: list.offset, limit: list.limit }
 }
 
 /**
@@ -165,13 +176,30 @@ export async function pageOfSeries(
   list: Parameters<typeof pageOfIds>[1],
 ): Promise<{ items: Series[]; total: number }> {
   const { ids, total } = await pageOfIds(database, list)
-  const rows = (await selectSeries(database, caller).whereRaw('series.id = ANY(CAST(? AS uuid[]))', [ids])) as SeriesRow[]
-  const series = new Map(rows.map((row) => [row.id, seriesOf(row, caller)]))
+  const series = await readSeriesRecords(database, caller, ids)
   return { items: ids.flatMap((id) => series.get(id) ?? []), total }
 }
 
+/** Those of the series that the caller may see, in the order of the ids. @param ids at most a page of a list */
+export async function listSeriesByIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Series[]> {
+  if (ids.length === 0) return []
+  const rows = (await selectSeries(database, caller)
+    .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .whereRaw(HAS_BOOKS)
+    .modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
+  const series = new Map(rows.map((row) => [row.id, seriesOf(row, caller)]))
+  return ids.flatMap((id) => series.get(id) ?? [])
+}
+
+/** Series by id, in no particular order. The caller of this has already decided that they are visible. */
+export async function readSeriesRecords(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Series>> {
+  if (ids.length === 0) return new Map()
+  const rows = (await selectSeries(database, caller).whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])) as SeriesRow[]
+  return new Map(rows.map((row) => [row.id, seriesOf(row, caller)]))
+}
+
 /**
- * How many series begin with each letter or digit, of those a list request would answer. What begins with anything else is under "#", accents
+ * How many series begin with each letter (in lower case) or digit, of those a list request would answer. What begins with anything else is under "#", accents
  * aside; groups come in order, "#" first.
  */
 export async function listAlphabeticalGroups(
@@ -184,7 +212,7 @@ export async function listAlphabeticalGroups(
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
     .select(
-      database.raw(`substr(upper(carrel_fold(ltrim(coalesce(series.title_sort, series.title)))), 1, 1) COLLATE "und-x-icu" AS initial`),
+      database.raw(`substr(lower(carrel_fold(ltrim(coalesce(series.title_sort, series.title)))), 1, 1) COLLATE "und-x-icu" AS initial`),
     )
   const rows = await database
     .from(initials.as('initials'))

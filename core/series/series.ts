@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { FILE_PATH_NOTE } from '#core/account/shown-path.ts'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
 /** A series as lists and records show it. Counts leave out books whose file has gone. */
-export const Series = Type.Object({
+export const Series = Noun('Series')({
   id: Uuid,
   libraryId: Uuid,
   libraryName: Type.String(),

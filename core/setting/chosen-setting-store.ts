@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { type FreshCache, openFreshCache } from '#core/fresh-cache.ts'
 import {
   CHOSEN_SETTINGS,
   type ChosenSetting,
@@ -33,6 +34,26 @@ export async function readSetting(database: Knex, key: string): Promise<string> 
   return row?.value ?? setting.fallback
 }
 
+/** How long another process may still go by what a setting was before. In this process a change counts at once. */
+const FRESH_MS = 5_000
+const known = new WeakMap<Knex, FreshCache<Map<string, string>>>()
+
+/** The value of one setting, for what is asked with every request: of a few seconds ago at most. */
+export async function readFreshSetting(database: Knex, key: string): Promise<string> {
+  let cache = known.get(database)
+  if (!cache) {
+    const load = async () => new Map((await database('chosen_settings').select('key', 'value')).map((row) => [row.key, row.value]))
+    cache = openFreshCache({ max: 1, freshMs: FRESH_MS, load })
+    known.set(database, cache)
+  }
+  return (await cache.get('all'))?.get(key) ?? getChosenSetting(key).fallback
+}
+
+/** Whether a setting that is on or off is on. */
+export async function isSwitchedOn(database: Knex, key: string): Promise<boolean> {
+  return (await readSetting(database, key)) === 'true'
+}
+
 export interface Change {
   key: string
   /** Null for the default. */
@@ -49,7 +70,7 @@ export async function changeSettings(
   by: { userId: string; reason: string | null; address: string },
 ): Promise<SettingRecord[]> {
   await listSettings(database)
-  return await database.transaction(async (trx) => {
+  const changed = database.transaction(async (trx) => {
     const keys = [...new Set(changes.map(({ key }) => key))].sort()
     const rows: Row[] = await trx('chosen_settings').whereIn('key', keys).orderBy('key').forUpdate()
     const changed = new Map(rows.map((row) => [row.key, row]))
@@ -73,6 +94,7 @@ export async function changeSettings(
     }
     return keys.map((key) => recordOf(getChosenSetting(key), changed.get(key) as Row))
   })
+  return await changed.finally(() => known.get(database)?.clear())
 }
 
 /** The latest changes of a setting, the last first. */
@@ -100,6 +122,8 @@ export async function listSettingChanges(database: Knex, key: string, limit: num
   }))
 }
 
+const VALUE_TYPES = { text: 'string', template: 'template', switch: 'boolean' } as const
+
 function recordOf(setting: ChosenSetting, row: Row): SettingRecord {
   return {
     id: row.id,
@@ -108,7 +132,7 @@ function recordOf(setting: ChosenSetting, row: Row): SettingRecord {
     description: setting.about,
     value: row.value,
     defaultValue: setting.fallback,
-    valueType: setting.kind === 'template' ? 'template' : 'string',
+    valueType: VALUE_TYPES[setting.kind],
     isSensitive: false,
     minValue: null,
     maxValue: setting.lengthMax,

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/errors.ts'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 /** What is kept of a setting's value, which is always a text. */
 export const VALUE_LENGTH_MAX = 64 * 1024
@@ -14,9 +14,38 @@ export interface ChosenSetting {
   fallback: string
   /** Anybody who is signed in may read it. */
   isPublic: boolean
-  /** `template` values are checked as templates before they are kept. */
-  kind: 'text' | 'template'
+  /** `template` values are checked as templates before they are kept; a `switch` is `true` or `false`. */
+  kind: 'text' | 'template' | 'switch'
   lengthMax: number
+  /** What is wrong with a value of the right kind, to stand behind the name of the setting; null when nothing is. */
+  check?: (value: string) => string | null
+}
+
+/** First words of addresses that are this server's own, or may become so: no foreign protocol is put there. */
+export const OWN_PATH_WORDS: readonly string[] = [
+  'api',
+  'app',
+  'assets',
+  'docs',
+  'favicon.ico',
+  'health',
+  'koreader',
+  'login',
+  'logout',
+  'metrics',
+  'opds',
+  'robots.txt',
+  'static',
+  'web',
+]
+
+/** One part of a path that needs no encoding in an address. */
+const PATH_WORD = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+function checkPathWord(value: string): string | null {
+  if (!PATH_WORD.test(value))
+    return 'must be one part of a path: letters, digits, dots, hyphens and underscores, at most 64, the first a letter or a digit'
+  return OWN_PATH_WORDS.includes(value.toLowerCase()) ? `must not be "${value}": that address is the server's own` : null
 }
 
 export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
@@ -38,6 +67,53 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     kind: 'template',
     lengthMax: VALUE_LENGTH_MAX,
   },
+  {
+    key: 'apiDocs.enabled',
+    category: 'documentation',
+    about: 'Serves the documentation of the API as pages in which it can be tried, at /api/docs, to everybody who reaches the server.',
+    fallback: 'false',
+    isPublic: true,
+    kind: 'switch',
+    lengthMax: 5,
+  },
+  {
+    key: 'auth.registration_enabled',
+    category: 'auth',
+    about: 'Whether anybody who reaches this server may make an account of their own, as a reader.',
+    fallback: 'false',
+    isPublic: false,
+    kind: 'switch',
+    lengthMax: 5,
+  },
+  {
+    key: 'compatibilityApi.enabled',
+    category: 'compatibility',
+    about: 'Serves the interface of Komga beside our own, for reader apps that know that one.',
+    fallback: 'false',
+    isPublic: false,
+    kind: 'switch',
+    lengthMax: 5,
+  },
+  {
+    key: 'readerSync.enabled',
+    category: 'reader_sync',
+    about:
+      'Keeps the reading progress of KOReader, at /koreader: the user name typed into it is an API key, its password is not looked at.',
+    fallback: 'false',
+    isPublic: false,
+    kind: 'switch',
+    lengthMax: 5,
+  },
+  {
+    key: 'compatibilityApi.prefix',
+    category: 'compatibility',
+    about: 'First part of its addresses: with "komga", apps are given the address of the server followed by /komga.',
+    fallback: 'komga',
+    isPublic: false,
+    kind: 'text',
+    lengthMax: 64,
+    check: checkPathWord,
+  },
 ]
 
 /** @throws not_found for a key that is none */
@@ -48,7 +124,7 @@ export function getChosenSetting(key: string): ChosenSetting {
   )
 }
 
-export const SettingRecord = Type.Object({
+export const SettingRecord = Noun('Setting')({
   id: Uuid,
   key: Type.String(),
   category: Type.String(),
@@ -65,7 +141,7 @@ export const SettingRecord = Type.Object({
 })
 export type SettingRecord = Static<typeof SettingRecord>
 
-export const SettingChange = Type.Object({
+export const SettingChange = Noun('SettingChange')({
   id: Uuid,
   settingId: Uuid,
   key: Type.String(),

@@ -246,6 +246,7 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
     watchdogMs: get<number>('watchdogSeconds') * 1000,
     log: { level: get<string>('log.level') as Settings['log']['level'], format: get<string>('log.format') as Settings['log']['format'] },
     compatibility: { legacyNames: get('compatibility.legacyNames') },
+    filesystemRoots: get('filesystem.roots'),
     plugins: {
       enabled: get('plugins.enabled'),
       isolation: get<string>('plugins.isolation') as Settings['plugins']['isolation'],

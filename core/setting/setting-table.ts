@@ -265,6 +265,16 @@ export const SETTINGS = [
     about: 'Sends the brand names of existing clients beside the neutral ones.',
   },
   {
+    key: 'filesystem.roots',
+    flag: 'filesystem-root',
+    env: 'CARREL_FILESYSTEM_ROOTS',
+    kind: { type: 'folders' },
+    fallback: [],
+    fallbackText: 'the folders of the libraries, the home folder, /media, /mnt and /srv',
+    about:
+      'Folder that administrators may look through for new libraries, with all below it but the data folder. Repeatable; in the environment separated by colons.',
+  },
+  {
     key: 'plugins.enabled',
     flag: 'plugins',
     env: 'CARREL_PLUGINS',

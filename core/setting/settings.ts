@@ -42,6 +42,8 @@ export interface Settings {
   watchdogMs: number
   log: { level: 'debug' | 'info' | 'warn' | 'error' | 'silent'; format: 'pretty' | 'json' }
   compatibility: { legacyNames: boolean }
+  /** Absolute paths of folders that administrators may look through; none = the usual ones, see core/library/browse-folders.ts. */
+  filesystemRoots: readonly string[]
   plugins: {
     /** Off is the safe mode: whatever is installed, none runs. */
     enabled: boolean

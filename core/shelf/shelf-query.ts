@@ -24,17 +24,25 @@ interface Window {
   limit: number
 }
 
-/** One page of shelves by name; `memberId` leaves those on which this stands. */
+/** One page of shelves by name; `memberId` leaves those on which this stands, `search` those with this in their name, in any case. */
 export async function listShelves(
   database: Knex,
   caller: Caller,
   kind: ShelfKind,
-  list: Window & { memberId?: string | undefined },
+  list: Window & { memberId?: string | undefined; search?: string | null; libraryIds?: readonly string[] | undefined },
 ): Promise<{ items: Shelf[]; total: number }> {
   const matching = visibleShelves(database, caller, kind)
   const { members, shelf, member } = SHELF_TABLES[kind]
   if (list.memberId !== undefined) {
     matching.whereExists(database(`${members} AS m`).whereRaw('m.?? = s.id AND m.?? = ?', [shelf, member, list.memberId]))
+  }
+  if (list.search) matching.whereRaw('s.name ILIKE ?', [`%${list.search.replace(/[\\%_]/g, '\\$&')}%`])
+  if (list.libraryIds) {
+    const inLibraries = visibleMembers(database, caller, kind).whereRaw('??.library_id = ANY(CAST(? AS uuid[]))', [
+      SHELF_TABLES[kind].things,
+      [...list.libraryIds],
+    ])
+    matching.whereExists(inLibraries.select(database.raw('1')))
   }
   const [rows, counted] = await Promise.all([
     withCounts(database, caller, kind, matching.clone()).orderByRaw('lower(s.name), s.id').offset(list.offset).limit(list.limit) as Promise<
@@ -43,6 +51,26 @@ export async function listShelves(
     matching.count({ total: '*' }).first() as unknown as Promise<{ total: string }>,
   ])
   return { items: rows.map(shelfOf), total: Number(counted.total) }
+}
+
+/** The ids of what stands on each shelf and the caller may see, in order; of books only those that are there. */
+export async function listMemberIds(
+  database: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  ids: readonly string[],
+): Promise<Map<string, string[]>> {
+  const { members, shelf, member, things, seriesOf } = SHELF_TABLES[kind]
+  const query = database(`${members} AS m`)
+    .join(things, `${things}.id`, `m.${member}`)
+    .whereRaw('m.?? = ANY(CAST(? AS uuid[]))', [shelf, [...ids]])
+    .modify(visibleTo(caller, seriesOf))
+    .orderBy('m.position')
+    .select(`m.${shelf} AS shelf_id`, `m.${member} AS member_id`)
+  if (kind === 'read_list') query.whereNull('books.deleted_at')
+  const found = new Map<string, string[]>(ids.map((id) => [id, []]))
+  for (const { shelf_id, member_id } of (await query) as { shelf_id: string; member_id: string }[]) found.get(shelf_id)?.push(member_id)
+  return found
 }
 
 /** Null also for a shelf on which stands only what the caller may not see: its name would tell of it. */

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Nullable, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 
 /** A collection is a shelf of series, a read list one of books; everybody sees them, less what is hidden from them. */
 export type ShelfKind = 'collection' | 'read_list'
@@ -28,8 +28,8 @@ export const Collection = Type.Object({ ...members, seriesCount: Type.Integer({ 
 export const ReadList = Type.Object({ ...members, bookCount: Type.Integer({ minimum: 0 }) }, { title: 'ReadList' })
 export const ShelfEdit = Type.Object(edit, { title: 'ShelfEdit' })
 export type ShelfEdit = Static<typeof ShelfEdit>
-export const SeriesIds = Type.Object({ seriesIds: Ids })
-export const BookIds = Type.Object({ bookIds: Ids })
+export const SeriesIds = Noun('SeriesIds')({ seriesIds: Ids })
+export const BookIds = Noun('BookIds')({ bookIds: Ids })
 export const NewCollection = Type.Object({ ...edit, name: Name, seriesIds: Type.Optional(Ids) }, { title: 'NewCollection' })
 export const NewReadList = Type.Object({ ...edit, name: Name, bookIds: Type.Optional(Ids) }, { title: 'NewReadList' })
 

@@ -6,14 +6,14 @@ import { shownMessage } from '#core/account/shown-path.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/errors.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
 
 export const TASK_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
 /** A task as people see it. */
-export const TaskRecord = Type.Object({
+export const TaskRecord = Noun('Task')({
   id: Uuid,
   taskType: Type.String(),
   status: OneOf(TASK_STATUSES),
@@ -48,7 +48,7 @@ const Count = Type.Integer({ minimum: 0 })
 const COUNTS = { pending: Count, processing: Count, completed: Count, failed: Count, stale: Count, total: Count }
 
 /** How many tasks there are, by status and type. `stale` are running ones whose node is gone. */
-export const TaskStats = Type.Object({ ...COUNTS, byType: Type.Record(Type.String(), Type.Object(COUNTS)) })
+export const TaskStats = Noun('TaskStats')({ ...COUNTS, byType: Type.Record(Type.String(), Type.Object(COUNTS)) })
 export type TaskStats = Static<typeof TaskStats>
 
 const STATUS_OF_STATE = {
@@ -115,6 +115,15 @@ export async function listTasks(
 export async function getTask(database: Knex, taskId: string, by: Caller | null = null): Promise<TaskRecord> {
   const [task] = await readTasks(database, by, (jobs) => jobs.where('job.id', taskId).limit(1))
   return task ?? refuse('not_found', `There is no task ${taskId}; finished tasks are forgotten after some hours.`)
+}
+
+/** Adds "the caller may know of this task" to a query of the queue's table `job`. */
+export async function onlyKnownTo(database: Knex, by: Caller): Promise<(jobs: Knex.QueryBuilder) => void> {
+  const restricted = await hasSharingGrants(database, by.userId)
+  return (jobs) => {
+    jobs.modify(showsNothingPrivate(by))
+    if (restricted) jobs.modify(showsNothingHidden(database, by))
+  }
 }
 
 async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.QueryBuilder) => void): Promise<TaskRecord[]> {

@@ -1,10 +1,13 @@
 import { randomInt } from 'node:crypto'
 import type { Knex } from 'knex'
 import { PgBoss } from 'pg-boss'
+import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import { duringWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/log.ts'
-import { FinalFailure, TASK_PRIORITY, type TaskHandler, type TaskQueue, type TaskType, taskErrorMessage } from '#core/task/task.ts'
-import { outputOf, type Payload, payloadOf, sendOptions } from '#core/task/task-payload.ts'
+import type { Lane, Running } from '#core/task/lane.ts'
+import { FinalFailure, TASK_PRIORITY, type TaskQueue, type TaskType, taskErrorMessage } from '#core/task/task.ts'
+import { openTaskAnnouncer } from '#core/task/task-announcer.ts'
+import { outputOf, type Payload, payloadOf, sendOptions, waitOf } from '#core/task/task-payload.ts'
 import {
   bossDatabase,
   type Claim,
@@ -49,35 +52,6 @@ const ADD_CHUNK = 500
 const MAINTENANCE = { supervise: true, maintenanceIntervalSeconds: 3600, flowIntervalSeconds: 3600, monitorVacuum: false, reindex: false }
 const TYPES = Object.keys(TASK_PRIORITY) as TaskType[]
 
-interface Running {
-  claim: Claim
-  abort: AbortController
-  cancelled: boolean
-  done: Promise<void>
-}
-
-type Ending = { claim: Claim } & (
-  | { how: 'completed'; result: unknown }
-  | { how: 'failed'; error: unknown }
-  | { how: 'handed back' }
-  | { how: 'cancelled' }
-)
-
-/** The tasks of one type on this node. */
-interface Lane {
-  type: TaskType
-  concurrency: number
-  handler: TaskHandler
-  running: Map<string, Running>
-  ended: Ending[]
-  /** Claimed in the turn under way, begun or not. */
-  claimed: string[]
-  /** Cancelled during the turn under way: what was claimed in it must not begin. */
-  cancelled: Set<string>
-  pumping: Promise<void> | null
-  again: boolean
-}
-
 /**
  * Opens the task queue: pg-boss keeps the tasks, our own loops run them. The loops fetch as many as have room and again whenever one
  * ends, so a backlog never waits for a poll (pg-boss' own workers with one job a batch do 9 a second, 2,121 in batches of 100 that
@@ -89,6 +63,8 @@ export async function openTaskQueue(options: {
   database: Knex
   log: Log
   nodeId: string
+  /** Nobody is told where it is missing. */
+  announcer?: Announcer
   retryDelaySeconds?: number
   sweepMs?: number
 }): Promise<TaskQueue> {
@@ -113,6 +89,7 @@ export async function openTaskQueue(options: {
     await boss.updateQueue(type, settings)
   }
 
+  const announcer = openTaskAnnouncer({ database, log, announcer: options.announcer ?? silentAnnouncer })
   const lanes = new Map<TaskType, Lane>()
   const progress = new Map<string, Progress>()
   const timers: NodeJS.Timeout[] = []
@@ -140,8 +117,9 @@ export async function openTaskQueue(options: {
         const ended = settled.filter((id) => !lane.running.has(id))
         if (ended.length > 0 || jobs.length > 0)
           await replaceRuns(database, { ended, begun: lane.claimed, type: lane.type, nodeId, nodeLock })
-        for (const { id, retryCount, retryLimit, data } of jobs)
-          begin(lane, { id, retryCount }, { data: data ?? {}, attempt: attemptOf({ retryCount, retryLimit }) })
+        announcer.changed(lane.type, [...settled, ...lane.claimed])
+        for (const job of jobs)
+          begin(lane, { id: job.id, retryCount: job.retryCount }, { data: job.data ?? {}, attempt: attemptOf(job), waitedMs: waitOf(job) })
       }
     } catch (error) {
       // The database is away: the next poll tries again, and what was claimed without a run is taken back by a sweep.
@@ -153,7 +131,7 @@ export async function openTaskQueue(options: {
     }
   }
 
-  function begin(lane: Lane, claim: Claim, { data, attempt }: { data: Payload; attempt: number }): void {
+  function begin(lane: Lane, claim: Claim, { data, attempt, waitedMs }: { data: Payload; attempt: number; waitedMs: number }): void {
     const live = lane.running.get(claim.id)
     if (live && !live.cancelled) {
       // Another node took it for lost while we were cut off: the run that lives settles the new claim.
@@ -174,6 +152,7 @@ export async function openTaskQueue(options: {
       type: lane.type,
       params,
       attempt,
+      waitedMs,
       signal: abort.signal,
       progress: (current: number, total: number, message?: string) => {
         progress.set(claim.id, { id: claim.id, current: Math.round(current), total: Math.round(total), message: message ?? '' })
@@ -243,8 +222,9 @@ export async function openTaskQueue(options: {
     }
   }
 
-  async function tellCancelled(ids: string[]): Promise<void> {
+  async function tellCancelled(type: TaskType, ids: string[]): Promise<void> {
     for (const id of ids) abortRun(id)
+    announcer.changed(type, ids)
     // A notification carries 8,000 bytes at most.
     for (let at = 0; at < ids.length; at += 150) await sendSignal(database, { cancel: ids.slice(at, at + 150) })
   }
@@ -274,6 +254,11 @@ export async function openTaskQueue(options: {
     const all = [...progress.values()]
     progress.clear()
     await recordProgress(database, all)
+    for (const lane of lanes.values())
+      announcer.changed(
+        lane.type,
+        all.map(({ id }) => id).filter((id) => lane.running.has(id)),
+      )
   }
 
   function every(ms: number, work: () => Promise<void>): void {
@@ -300,6 +285,7 @@ export async function openTaskQueue(options: {
         const taskId = await boss.send({ name: task.type, data: payloadOf(task), options: sendOptions(task) })
         // Null: another one of this key came in between, and may have begun since.
         if (taskId === null) continue
+        announcer.changed(task.type, [taskId])
         await wake(task.type)
         return { taskId, created: true }
       }
@@ -323,6 +309,8 @@ export async function openTaskQueue(options: {
             { returnId: true },
           )
           added += ids?.length ?? 0
+          // Analyses by the hundred thousand are told when they begin.
+          if (type !== 'analyze_book') announcer.changed(type, ids ?? [])
           await wake(type)
         }
       }
@@ -363,6 +351,7 @@ export async function openTaskQueue(options: {
       await Promise.all(all.flatMap((lane) => [...lane.running.values()].map((running) => running.done)))
       await Promise.all(all.map((lane) => pump(lane)))
       await boss.stop({ graceful: false, close: false })
+      await announcer.flush()
       await presence?.close()
     },
 
@@ -372,19 +361,20 @@ export async function openTaskQueue(options: {
       // affected is missing from the types, which say only what the answer is not.
       const { affected } = (await boss.cancel(type, taskId)) as { affected: number }
       if (affected === 0) return false
-      await tellCancelled([taskId])
+      await tellCancelled(type, [taskId])
       return true
     },
 
     async cancelAll(which) {
       const ids = await cancelMatching(database, which)
-      await tellCancelled(ids)
+      await tellCancelled(which.type, ids)
       return ids.length
     },
 
     async retry(taskId) {
       const type = await findTaskType(database, taskId)
       if (type === null || !(await requeue(database, type, { id: taskId, retries: RETRIES }))) return false
+      announcer.changed(type, [taskId])
       await wake(type)
       return true
     },

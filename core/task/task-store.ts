@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Client } from 'pg'
+import { type Channel, openChannel } from '#core/database/channel-store.ts'
 import type { TasksOf, TaskType } from '#core/task/task.ts'
 
 /** Where pg-boss keeps its tables. */
@@ -8,8 +8,6 @@ export const QUEUE_SCHEMA = 'pgboss'
 const CHANNEL = 'carrel_task'
 /** Any constant of our own: whoever holds this advisory lock adds our indexes. */
 const INDEX_LOCK = 7_201_884_315
-/** After a lost connection; the database may be restarting. */
-const RECONNECT_MS = 1_000
 /** The write of a run's row follows its claim at once; an active task without one after this time has lost its node in between. */
 const ORPHAN_SECONDS = 10
 
@@ -156,13 +154,18 @@ export async function spendTries(database: Knex, type: TaskType, claim: Claim): 
   )
 }
 
-/** Cancels every waiting and running task of the type and library; answers their ids. */
+/** Cancels every waiting and running one of these tasks; answers their ids. */
 export async function cancelMatching(database: Knex, which: TasksOf): Promise<string[]> {
-  const [member, id] = 'parentId' in which ? ['parentId', which.parentId] : ['libraryId', which.libraryId]
+  const [condition, id] =
+    'all' in which
+      ? ['true', '']
+      : 'parentId' in which
+        ? [`data ->> 'parentId' = :id`, which.parentId]
+        : [`data ->> 'libraryId' = :id`, which.libraryId]
   const { rows } = await database.raw(
     `UPDATE ${QUEUE_SCHEMA}.job SET state = 'cancelled', completed_on = now()
-     WHERE name = :type AND state IN ('created', 'retry', 'active') AND data ->> '${member}' = :id RETURNING id`,
-    { type: which.type, id: id as string },
+     WHERE name = :type AND state IN ('created', 'retry', 'active') AND ${condition} RETURNING id`,
+    { type: which.type, id },
   )
   return rows.map((row: { id: string }) => row.id)
 }
@@ -228,9 +231,7 @@ export async function sendSignal(database: Knex, signal: Signal): Promise<void> 
 }
 
 /** A connection of our own that hears the other nodes, and by holding a lock shows them that this node lives. */
-export interface Presence {
-  close(): Promise<void>
-}
+export type Presence = Channel
 
 /**
  * @param options.nodeLock positive, below 2^53, unlike that of any other process
@@ -241,65 +242,12 @@ export async function openPresence(
   database: Knex,
   options: { nodeLock: number; onSignal: (signal: Signal) => void; onReturn: () => void; onLoss: (error: unknown) => void },
 ): Promise<Presence> {
-  let closed = false
-  let client: Client | null = null
-  let timer: NodeJS.Timeout | undefined
-
-  async function connect(): Promise<void> {
-    // Outside the pool, since it stays for good.
-    const fresh = (await database.client.acquireRawConnection()) as Client
-    if (closed) return await fresh.end()
-    // From here on close() ends it, even while it waits for the lock.
-    client = fresh
-    let listens = false
-    let fault: unknown = null
-    const lose = (error: unknown) => {
-      if (fault || closed) return
-      fault = error
-      // Before that it is connect() that fails: a second way to connect again would end in connections waiting for each other's lock.
-      if (!listens) return
-      discard(fresh)
-      options.onLoss(error)
-      timer = setTimeout(reconnect, RECONNECT_MS)
-    }
-    fresh.on('error', lose)
-    fresh.on('end', () => lose(new Error('the connection was closed')))
-    fresh.on('notification', ({ payload }) => {
-      if (payload) options.onSignal(JSON.parse(payload) as Signal)
-    })
-    try {
-      await fresh.query('SELECT pg_advisory_lock($1)', [options.nodeLock])
-      await fresh.query(`LISTEN ${CHANNEL}`)
-      if (fault) throw fault
-      listens = true
-    } catch (error) {
-      discard(fresh)
-      throw error
-    }
-  }
-
-  function discard(lost: Client): void {
-    if (client === lost) client = null
-    lost.end().catch(() => {})
-  }
-
-  async function reconnect(): Promise<void> {
-    try {
-      await connect()
-      if (!closed) options.onReturn()
-    } catch (error) {
-      if (closed) return
-      options.onLoss(error)
-      timer = setTimeout(reconnect, RECONNECT_MS)
-    }
-  }
-
-  await connect()
-  return {
-    async close() {
-      closed = true
-      clearTimeout(timer)
-      await client?.end()
-    },
-  }
+  const { nodeLock, onSignal, onReturn, onLoss } = options
+  return await openChannel(database, {
+    name: CHANNEL,
+    prepare: (client) => client.query('SELECT pg_advisory_lock($1)', [nodeLock]),
+    onPayload: (payload) => onSignal(JSON.parse(payload) as Signal),
+    onReturn,
+    onLoss,
+  })
 }

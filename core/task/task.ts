@@ -6,17 +6,27 @@
 /** Default priorities, higher first. */
 export const TASK_PRIORITY = {
   scan_library: 1000,
+  purge_deleted: 900,
   analyze_library: 850,
   analyze_books: 810,
   analyze_book: 800,
   reprocess_series_title: 780,
   reprocess_series_titles: 770,
+  renumber_series: 760,
+  renumber_series_batch: 750,
   refresh_recommendations: 600,
+  generate_thumbnail: 600,
+  generate_series_thumbnail: 590,
+  generate_thumbnails: 580,
+  generate_series_thumbnails: 570,
   auto_match_series: 500,
   auto_match_book: 490,
   auto_match_library: 450,
   library_job: 400,
+  find_duplicates: 400,
   export_series: 300,
+  cleanup_orphaned_files: 100,
+  cleanup_pdf_cache: 100,
 } as const
 export type TaskType = keyof typeof TASK_PRIORITY
 
@@ -38,6 +48,8 @@ export interface NewTask extends TaskReference {
   /** Two waiting tasks of one type with one key are one task. Must name every identity member. */
   dedupeKey: string
   priority?: number
+  /** Not begun before; at once unless said. */
+  scheduledFor?: Date
 }
 
 /** What a handler is given for one task. `signal` aborts on cancel and on shutdown; check it between steps. */
@@ -45,6 +57,8 @@ export interface TaskRun extends TaskReference {
   id: string
   type: TaskType
   params: Record<string, unknown>
+  /** How long it stood in line although it might have begun, in ms. */
+  waitedMs?: number
   /** 1 for the first try since it was added or retried by a person; the end of the server is no try. */
   attempt: number
   signal: AbortSignal
@@ -69,8 +83,8 @@ export function taskErrorMessage(error: unknown): string {
 /** Does the work; what it returns is the task's result (JSON). Throwing means another try with back-off, until the tries are used up. */
 export type TaskHandler = (run: TaskRun) => Promise<unknown>
 
-/** Tasks of one type: all of a library, or the parts of one task. */
-export type TasksOf = { type: TaskType } & ({ libraryId: string } | { parentId: string })
+/** Tasks of one type: those of a library, the parts of one task, or all there are. */
+export type TasksOf = { type: TaskType } & ({ libraryId: string } | { parentId: string } | { all: true })
 
 export interface TaskQueue {
   /** Adds a task; `created` is false when one with the same key already waits, whose id is then answered where it is known. */
@@ -84,7 +98,7 @@ export interface TaskQueue {
   stop(): Promise<void>
   /** Cancels a waiting or running task: its signal aborts at once, on whichever node it runs. False when it had already ended or is unknown. */
   cancel(taskId: string): Promise<boolean>
-  /** Cancels every waiting and running task of a type that is of a library, or a part of a task; answers how many there were. */
+  /** Cancels every waiting and running one of these tasks; answers how many there were. */
   cancelAll(which: TasksOf): Promise<number>
   /** Puts a failed or cancelled task back in line. False when it is neither. */
   retry(taskId: string): Promise<boolean>

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { Award, type Field } from '#core/metadata/field.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, Uuid } from '#core/schema.ts'
 import { SERIES_FIELDS, SERIES_LOCKS } from '#core/series/metadata.ts'
 
 /**
@@ -30,33 +30,33 @@ const seriesLocks = SERIES_LOCKS.filter((name) => name !== 'alternateTitles').ma
   member: name === 'authors' ? 'authorsJsonLock' : `${name}Lock`,
 }))
 
-const Person = Type.Object({
+const Person = Noun('ContextPerson')({
   name: Type.String({ description: 'Name of the person.' }),
   role: Nullable(Type.String(), { description: 'The part taken in the work, such as writer.' }),
   sortName: Nullable(Type.String(), { description: 'What the person is sorted by.' }),
 })
-const Prize = Type.Object({
+const Prize = Noun('ContextAward')({
   name: Type.String({ description: 'Name of the award.' }),
   category: Nullable(Type.String(), { description: 'Category of the award.' }),
   won: Nullable(Type.Boolean(), { description: 'True when won, false when only nominated.' }),
   year: Nullable(Award.properties.year.anyOf[0], { description: 'Year of the award.' }),
 })
-const ExternalLink = Type.Object({
+const ExternalLink = Noun('ContextLink')({
   source: Type.String({ description: 'The service that the link leads to.' }),
   url: Type.String({ description: 'Address of the page.' }),
   externalId: Nullable(Type.String(), { description: 'Identifier at the service.' }),
 })
-const ExternalRating = Type.Object({
+const ExternalRating = Noun('ContextRating')({
   source: Type.String({ description: 'The service that the rating is from.' }),
   rating: Type.Number({ minimum: 0, maximum: 100, description: 'Rating from 0 to 100.' }),
   votes: Nullable(Type.Integer(), { description: 'How many people have voted.' }),
 })
-const AlternateTitle = Type.Object({
+const AlternateTitle = Noun('ContextTitle')({
   label: Type.String({ description: 'What kind of title it is, such as Japanese.' }),
   title: Type.String({ description: 'The title.' }),
 })
 
-export const ExternalId = Type.Object({
+export const ExternalId = Noun('ContextExternalId')({
   id: Type.String({ description: 'Identifier at the service.' }),
   url: Nullable(Type.String(), { description: 'Address of its page there.' }),
   hash: Nullable(Type.String(), { description: 'Hash of the metadata as the service last gave it.' }),

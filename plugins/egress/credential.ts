@@ -13,6 +13,8 @@ export interface Credential {
   /** Of the header, of the parameter of the address, or of the member of a form or of an object as JSON. */
   name: string
   value: string
+  /** Stands in the same place under a name of its own: whose password the value is. No secret. */
+  username?: { name: string; value: string } | undefined
   /** What of it is a secret: a manifest may have put something in front that it knows. Looked for in the value where nobody says it. */
   secrets?: readonly string[] | undefined
   /** What is a secret only as a whole, as a name with its password. */
@@ -33,7 +35,11 @@ const BODY_LENGTH_MAX = 64 * 1024
  * The request with the credential in its place; what the plugin has put there itself gives way. A request without a body has no place in it.
  * @throws GuestError invalid_argument for a body that has no such members
  */
-export function withCredential(hop: Hop, { place, name, value }: Credential): Hop {
+export function withCredential(hop: Hop, { place, username, ...main }: Credential): Hop {
+  return withField(username ? withField(hop, { place, ...username }) : hop, { place, ...main })
+}
+
+function withField(hop: Hop, { place, name, value }: Pick<Credential, 'place' | 'name' | 'value'>): Hop {
   if (place === 'header') return { ...hop, headers: { ...hop.headers, [name.toLowerCase()]: value } }
   if (place === 'query') {
     const url = new URL(hop.url)

@@ -7,10 +7,11 @@ import { findCode, findPlugin, updatePlugin } from '#core/plugin/plugin-store.ts
 import { findUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
 import { openCallFailures } from '#plugins/host/call-failures.ts'
-import { authOf, type Credentials } from '#plugins/host/credentials.ts'
+import type { Credentials } from '#plugins/host/credentials.ts'
 import { openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { openJsonReader } from '#plugins/host/json-reader.ts'
+import { authOf } from '#plugins/host/plugin-auth.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import type { Budget, Guest, Program } from '#plugins/isolate/guest.ts'
@@ -130,7 +131,7 @@ export interface PluginCallParts {
 }
 
 export function openPluginCalls(parts: PluginCallParts): PluginCalls {
-  const { database, supervisor, journal, health, log } = parts
+  const { database, supervisor, egress, journal, health, log } = parts
   const answersFor = openHostCalls(parts)
   const reader = openJsonReader()
   const failures = openCallFailures({
@@ -227,7 +228,7 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
   ) {
     const { plugin, userId, config, userConfig } = setting
     const { record, callId = randomUUID(), onProgress, onUncaught } = options
-    const auth = authOf({ ...plugin, config })
+    const auth = authOf({ ...plugin, config }, egress.local)
     const more = JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig })
     return guest.call(method, text ?? 'null', budget, {
       more,

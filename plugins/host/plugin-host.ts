@@ -4,8 +4,9 @@ import type { Log } from '#core/log.ts'
 import { findPlugin, listPlugins, listVersions, type Matching, updatePlugin, type VersionRow } from '#core/plugin/plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
 import { ruleOfAddress } from '#plugins/egress/rules.ts'
-import { type AuthStatus, authOf, type Credentials, confirmDestination, openCredentials } from '#plugins/host/credentials.ts'
+import { type Credentials, openCredentials } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/host/plugin-auth.ts'
 import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls, pluginFault } from '#plugins/host/plugin-calls.ts'
 import { failureCode, openPluginHealth } from '#plugins/host/plugin-health.ts'
 import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
@@ -45,6 +46,8 @@ export interface PluginHost
   edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
   /** Starts the plugin beside whatever runs of it and lets it get ready. `code` says in a word why it does not. */
   test(id: string): Promise<{ success: boolean; latencyMs: number; message: string; code: string | null }>
+  /** What its manifest says of credentials, and where they go by its configuration as it is now. */
+  authOf(plugin: InstalledPlugin): PluginAuth
   authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus>
   /** `unknown` before it has run, `degraded` while it is left alone. */
   healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled'
@@ -90,6 +93,7 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
 
   const get = async (id: string): Promise<InstalledPlugin> =>
     (await findPlugin<InstalledPlugin>(database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+  const authOfInstalled = (plugin: InstalledPlugin): PluginAuth => authOf(plugin, parts.egress.local)
 
   return {
     ...lifecycle,
@@ -125,7 +129,10 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       if (privateHosts === true && (manifest.permissions?.networkFromConfig ?? []).length === 0)
         refuse('invalid_value', `${manifest.name} talks to no host of its configuration.`)
       if (fields !== undefined) {
-        const auth = authOf({ manifest, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts })
+        const auth = authOf(
+          { manifest, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts },
+          parts.egress.local,
+        )
         confirmDestination(auth, credentialsHost)
         await credentials.set({ pluginId: id, userId: null }, auth, fields)
       }
@@ -160,8 +167,10 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
       }
     },
 
+    authOf: authOfInstalled,
+
     authStatus(plugin, userId) {
-      const auth = authOf(plugin)
+      const auth = authOfInstalled(plugin)
       return credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
     },
 

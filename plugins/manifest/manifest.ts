@@ -185,6 +185,12 @@ export const Manifest = Type.Object({
               description: 'In place of header: a member of the body, which is a form or an object as JSON.',
             }),
           ),
+          usernameField: Type.Optional(
+            Type.String({
+              ...{ pattern: FIELD, maxLength: 64 },
+              description: 'For basic, beside query or body: where the user name stands. The other one then holds the password alone.',
+            }),
+          ),
           format: Type.Optional(
             Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Holds {token}, which alone it is unless given.' }),
           ),
@@ -330,7 +336,7 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
   if (auth === undefined) return
   const { bind, oauth2, type, scope } = auth
   if (bind !== undefined) {
-    const { host, hostFrom, header, query, body, format = '{token}' } = bind
+    const { host, hostFrom, header, query, body, usernameField, format = '{token}' } = bind
     if ((host === undefined) === (hostFrom === undefined))
       wrong('/auth/bind', 'either host or hostFrom must say where the credentials go, and not both')
     const hosts = (permissions.network ?? []).map((one) => one.host)
@@ -343,8 +349,13 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
     if (hostFrom !== undefined && type === 'oauth2') wrong('/auth/bind/hostFrom', 'tokens of oauth2 go to a host that the manifest names')
     if ([header, query, body].filter((name) => name !== undefined).length !== 1)
       wrong('/auth/bind', 'one of header, query and body must say where in a request the credentials stand')
-    // By its standard it is a header and nothing else.
-    if (header === undefined && type === 'basic') wrong('/auth/bind', 'credentials of the type basic go into a header')
+    // By its standard it is a header; services that take both by themselves take them as two fields.
+    if (header === undefined && usernameField === undefined && type === 'basic')
+      wrong('/auth/bind', 'credentials of the type basic go into a header, or with usernameField into two fields')
+    if (usernameField !== undefined && (type !== 'basic' || header !== undefined))
+      wrong('/auth/bind/usernameField', 'it stands beside query or body, and for the type basic alone')
+    if (usernameField !== undefined && usernameField === (query ?? body))
+      wrong('/auth/bind/usernameField', 'user name and password stand in two fields')
     if (header !== undefined && FORBIDDEN_HEADER.test(header)) wrong('/auth/bind/header', `credentials cannot go into ${header}`)
     if (format.split('{token}').length !== 2)
       wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')

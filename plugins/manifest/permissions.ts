@@ -54,7 +54,9 @@ export function permissionsOf({ permissions = {}, auth, limits = {} }: Manifest)
 function intoOf(bind: NonNullable<Manifest['auth']>['bind']): { into?: string } {
   const [place, name] = bind?.query !== undefined ? ['query', bind.query] : ['body', bind?.body]
   if (name === undefined) return {}
-  return { into: [place, name, ...(bind?.format === undefined ? [] : [`as ${bind.format}`])].join(' ') }
+  const { format, usernameField } = bind ?? {}
+  const more = [...(format === undefined ? [] : [`as ${format}`]), ...(usernameField === undefined ? [] : [`with ${usernameField}`])]
+  return { into: [place, name, ...more].join(' ') }
 }
 
 /** What the second asks for beyond the first, in words; an update that asks for more waits for consent. */

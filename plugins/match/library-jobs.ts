@@ -133,9 +133,9 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
     synced: skipRecentlySyncedWithinS ? { source: idKeyOf(plugin, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
   })
 
-  const wishOf = (plugin: InstalledPlugin, config: JobConfig) => ({
+  const wishOf = (plugin: InstalledPlugin, kind: Pass['kind'], config: JobConfig) => ({
     pluginIds: [plugin.id],
-    fields: fieldsOf(config),
+    fields: fieldsOf(config, kind),
     existingIdsOnly: config.existingSourceIdsOnly ?? false,
   })
 
@@ -178,7 +178,7 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
     try {
       const tallies: Partial<Record<Pass['kind'], MatchTally>> = {}
       for (const kind of kindsOf(job.config.scope))
-        tallies[kind] = await matchTasks.matchAll(passOf(job.libraryId, kind, plugin, job.config), wishOf(plugin, job.config), run)
+        tallies[kind] = await matchTasks.matchAll(passOf(job.libraryId, kind, plugin, job.config), wishOf(plugin, kind, job.config), run)
       const sum = (name: 'processed' | 'matched' | 'fieldsApplied') =>
         Object.values(tallies).reduce((total, tally) => total + tally[name], 0)
       const message = `${sum('processed')} looked at, ${sum('matched')} found, ${sum('fieldsApplied')} fields changed.`

@@ -12,8 +12,8 @@ import {
 import { findLiveRefresh, forgetFailures } from '#core/recommendation/recommendation-store.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
-import { type AuthStatus, authOf, confirmDestination } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type AuthStatus, confirmDestination } from '#plugins/host/plugin-auth.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { readConfig } from '#plugins/manifest/plugin-config.ts'
 import { openSignIns, type SignInAnswer, type SignInBegun, type SignIns } from '#plugins/reader/sign-in.ts'
@@ -165,7 +165,7 @@ export function openUserPlugins(parts: {
     async setCredentials(userId, pluginId, given, expected) {
       const { plugin } = await getOwn(userId, pluginId)
       const { name } = plugin.manifest
-      const auth = authOf(plugin)
+      const auth = plugins.authOf(plugin)
       if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
         return refuse('invalid_request', `${name} takes no credentials of readers.`)
       confirmDestination(auth, expected)

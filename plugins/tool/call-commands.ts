@@ -7,6 +7,7 @@ import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, counted, printable, readCount, ToolProblem } from './command.ts'
+import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { openReplayEgress } from './host-answers.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
 import { type Built, CallProblem, describeProblem, openSession, type PluginSession } from './plugin-session.ts'
@@ -15,11 +16,13 @@ import { readCall, type SavedCall } from './saved-call.ts'
 
 /** Opens the plugin of a folder for one saved call. */
 async function withCall<Result>(
-  { cwd, folder, words, log, all }: CommandInput,
+  input: CommandInput,
   work: (opened: { built: Built; call: SavedCall; session: PluginSession; unmatched: string[] }) => Promise<Result>,
 ): Promise<Result> {
-  const local = readAllowLocal({ all })
+  const { cwd, folder, words, log } = input
+  const local = readAllowLocal(input)
   const project = await openProject(folder)
+  const credentials = await readCredentials(input, project.manifest)
   const call = await readCall(folder, path.resolve(cwd, words[0] as string))
   const { code, map } = await bundleProject(project)
   const built = { manifest: project.manifest, code, map }
@@ -31,7 +34,7 @@ async function withCall<Result>(
         ? openEgress(undefined, local)
         : openReplayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
     const { config, userConfig, library } = call
-    const session = openSession(supervisor, built, { egress, config, userConfig, library })
+    const session = openSession(supervisor, built, { egress, config, userConfig, library, credentials })
     try {
       return await work({ built, call, session, unmatched })
     } finally {
@@ -70,6 +73,7 @@ export const replay: Command = {
   flags: [
     { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
     ALLOW_LOCAL,
+    CREDENTIALS,
   ],
   wordsMin: 1,
   wordsMax: 1,

@@ -6,6 +6,7 @@ import { CarrelError } from '#core/errors.ts'
 import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
 import { type Command, type CommandInput, kilobytes, printable, readCount, ToolProblem } from './command.ts'
+import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { openDebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
 import { openDevSession } from './dev-session.ts'
@@ -37,6 +38,7 @@ export const dev: Command = {
       about: `Lets a debugger in, such as that of Chrome: breakpoints in your own source. On port ${INSPECT_PORT} unless one follows. While a debugger is there no time limit holds; that of memory does.`,
     },
     ALLOW_LOCAL,
+    CREDENTIALS,
     {
       name: 'server',
       value: 'url',
@@ -56,9 +58,10 @@ export const dev: Command = {
     const server = readServer(flag('server'), flag('token'))
     const local = readAllowLocal(input)
     const first = await openProject(folder)
+    const credentials = await readCredentials(input, first.manifest)
     const relay = inspectPort === null ? null : openDebugRelay()
     const supervisor = openSupervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
-    const session = openDevSession(folder, supervisor, { inspector: relay, local })
+    const session = openDevSession(folder, supervisor, { inspector: relay, local, credentials })
     const page = await openDevServer(folder, session, port)
     const inspector =
       relay && inspectPort !== null

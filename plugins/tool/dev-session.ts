@@ -11,6 +11,7 @@ import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { ToolProblem } from './command.ts'
+import type { GivenCredentials } from './credentials-file.ts'
 import { debugProgram } from './debug-program.ts'
 import { FIXTURES_FOLDER } from './fixture-files.ts'
 import { openReplayEgress } from './host-answers.ts'
@@ -44,12 +45,17 @@ const NAMES_MAX = 200
 
 /**
  * @param options.local places of this machine or its network that may be asked
+ * @param options.credentials put into requests to services themselves
  * @param options.inspector debugs every sandbox from its first line; it stays until the next takes its place, and calls wait for each other
  */
 export function openDevSession(
   folder: string,
   supervisor: Supervisor,
-  { inspector = null, local = NO_LOCAL_SERVICES }: { inspector?: Inspector | null; local?: LocalServices } = {},
+  {
+    inspector = null,
+    local = NO_LOCAL_SERVICES,
+    credentials,
+  }: { inspector?: Inspector | null; local?: LocalServices; credentials?: GivenCredentials | undefined } = {},
 ): DevSession {
   const outside = openEgress(undefined, local)
   let built: Built | null = null
@@ -129,7 +135,7 @@ export function openDevSession(
         })
         const egress = call.fixtures === null ? outside : openReplayEgress(openReplay(call.fixtures), () => {})
         const { config, userConfig, library } = call
-        const session = open(running, { egress, config, userConfig, library, storage, onLog })
+        const session = open(running, { egress, config, userConfig, library, storage, credentials, onLog })
         const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(permissionsOf(running.manifest), call.method)
         try {
           const { answer, trace } = await session.call(call.method, call.input)

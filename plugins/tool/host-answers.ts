@@ -4,9 +4,11 @@ import { ENTRIES_PAGE, type LibraryEntry } from '#core/plugin/library-entry-quer
 import type { Egress, EgressResponse } from '#plugins/egress/egress.ts'
 import { checkAddress, readRequest, refuse } from '#plugins/egress/request.ts'
 import { type HostCaller, openHostCalls, shownEntry } from '#plugins/host/host-calls.ts'
+import { credentialOf } from '#plugins/host/plugin-auth.ts'
 import { bodyOf, type Exchange, type FixtureResponse, type Replay } from '../../plugin-sdk/fixtures.ts'
 import type { OpenOptions } from '../../plugin-sdk/testing.ts'
 import type { LibraryEntry as GivenEntry } from '../../plugin-sdk/types.ts'
+import type { GivenCredentials } from './credentials-file.ts'
 import { ALL_LOCAL_SERVICES } from './local-places.ts'
 import type { MemoryStorage } from './memory-storage.ts'
 
@@ -15,6 +17,8 @@ export interface HostParts {
   storage: MemoryStorage
   library: readonly GivenEntry[]
   auth: NonNullable<OpenOptions['auth']>
+  /** Put into requests to services themselves; fixtures answer without. */
+  credentials?: GivenCredentials | undefined
 }
 
 /** There is no database behind these commands. What needs one is answered here; anything new that does is refused instead of crashing. */
@@ -27,12 +31,10 @@ const NO_DATABASE = new Proxy((() => {}) as unknown as Knex, {
 export function openHostAnswers(
   parts: HostParts,
 ): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
-  const { egress, storage, library, auth } = parts
-  // Tests have no credentials, and fixtures answer without.
-  const credentials = { bound: async () => undefined, status: async () => auth }
-  const answersFor = openHostCalls({ database: NO_DATABASE, egress, credentials })
+  const { egress, storage, library, auth, credentials: fields = {} } = parts
   return (caller) => {
-    const answer = answersFor(caller)
+    const credentials = { bound: async () => credentialOf(caller.auth, fields), status: async () => auth }
+    const answer = openHostCalls({ database: NO_DATABASE, egress, credentials })(caller)
     return async (kind, payload, signal) => {
       const given = payload !== null && typeof payload === 'object' ? (payload as Record<string, unknown>) : {}
       switch (kind) {

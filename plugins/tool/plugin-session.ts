@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Egress, EgressResponse } from '#plugins/egress/egress.ts'
 import { readRequest } from '#plugins/egress/request.ts'
 import type { HostCaller } from '#plugins/host/host-calls.ts'
+import { authOf } from '#plugins/host/plugin-auth.ts'
 import { budgetOf, pluginProgram, SETUP } from '#plugins/host/plugin-program.ts'
 import { readResult } from '#plugins/host/results.ts'
 import type { Budget, Guest, Program } from '#plugins/isolate/guest.ts'
@@ -13,6 +14,7 @@ import { permissionsOf } from '#plugins/manifest/permissions.ts'
 import { findSource, readSourceMap } from '#plugins/package/source-map.ts'
 import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import type { CallFailure, CallTrace, OpenOptions } from '../../plugin-sdk/testing.ts'
+import type { GivenCredentials } from './credentials-file.ts'
 import { openHostAnswers } from './host-answers.ts'
 import { openMemoryStorage } from './memory-storage.ts'
 
@@ -30,7 +32,9 @@ export interface SessionOptions {
   userConfig?: Record<string, unknown>
   storage?: Record<string, Json>
   library?: readonly LibraryEntry[]
-  auth?: NonNullable<OpenOptions['auth']>
+  /** `connected` unless said where there are credentials, else `none`. */
+  auth?: NonNullable<OpenOptions['auth']> | undefined
+  credentials?: GivenCredentials | undefined
   /** What runs in place of the program that a server would make of it: the same with a debugger. */
   program?: Program
   /** Every line as it is said, beside what the trace of its call holds. */
@@ -91,7 +95,7 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
 
   const run = async (opened: Guest, method: string, input: unknown, trace: CallTrace, budget: Budget): Promise<string> => {
     const callId = randomUUID()
-    const { library = [], auth = 'none' } = options
+    const { library = [], credentials, auth = credentials ? 'connected' : 'none' } = options
     const config = settle(manifest.config, options.config)
     const userConfig = settle(manifest.userConfig, options.userConfig)
     const egress = tracing(options.egress, trace)
@@ -102,7 +106,7 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
       granted,
       // Somebody's, so that there is a library.
       userId: 'reader',
-      auth: manifest.auth,
+      auth: authOf({ manifest, config, privateHosts: false }, egress.local),
       http: manifest.http,
       config,
       privateHosts: false,
@@ -112,7 +116,7 @@ export function openSession(supervisor: Supervisor, built: Built, options: Sessi
     }
     const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
       more: JSON.stringify({ callId, plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
-      onRequest: openHostAnswers({ egress, storage, library, auth })(caller),
+      onRequest: openHostAnswers({ egress, storage, library, auth, credentials })(caller),
       // Nobody but its author waits here.
       readLarge: async (_kind, body) => readRecord(body)['payload'],
       onSay: (kind, said) => hear(kind, said, trace, options.onLog),

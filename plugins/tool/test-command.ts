@@ -2,6 +2,7 @@ import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, printable, readCount, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
+import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
 import { packProject } from './pack.ts'
 import { openProject } from './project.ts'
@@ -32,6 +33,7 @@ export const test: Command = {
       about: 'Asks the services themselves, and writes what they answer into fixtures/.',
     },
     ALLOW_LOCAL,
+    CREDENTIALS,
     { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that computes for longer.' },
     { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance your tests alone.' },
   ],
@@ -42,7 +44,10 @@ export const test: Command = {
     const local = readAllowLocal(input)
     if (local.size > 0 && !isOn('record'))
       throw new ToolProblem('--allow-local goes with --record: without that, fixtures answer and no request leaves this machine.')
+    if (flag(CREDENTIALS.name) !== undefined && !isOn('record'))
+      throw new ToolProblem('--credentials goes with --record: fixtures answer without any.')
     const project = await openProject(folder)
+    const credentials = await readCredentials(input, project.manifest)
     const bundle = await bundleProject(project)
     // What no server would install needs no tests.
     packProject(project, bundle)
@@ -54,7 +59,7 @@ export const test: Command = {
     const outcomes: Outcome[] = []
     const show = printing(input, outcomes)
     try {
-      const tools = openTestingHost({ folder, built, supervisor, isRecording: isOn('record'), local, cpuMsMax })
+      const tools = openTestingHost({ folder, built, supervisor, isRecording: isOn('record'), local, credentials, cpuMsMax })
       await runTestFiles(folder, files, tools, show)
       for (const file of isOn('record') ? await tools.saveRecorded() : []) out.line(`  recorded ${file}`)
       if (flag('conformance') !== 'false') await runConformance({ built, supervisor, calls }, show)

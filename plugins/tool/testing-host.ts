@@ -4,6 +4,7 @@ import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plug
 import type { AnyConfig, Json } from '../../plugin-sdk/index.ts'
 import type { CallReport, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'
 import { ToolProblem } from './command.ts'
+import type { GivenCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, openRecorder, type Recorder, writeFixtures } from './fixture-files.ts'
 import { openReplayEgress } from './host-answers.ts'
 import { type Built, CallProblem, openSession, type PluginSession } from './plugin-session.ts'
@@ -36,6 +37,8 @@ export interface TestingOptions {
   isRecording: boolean
   /** Places of this machine or its network that are asked then. */
   local: ReadonlySet<string>
+  /** Put into what they are asked. */
+  credentials?: GivenCredentials | undefined
   /** A call that computes for longer fails. */
   cpuMsMax: number | null
 }
@@ -47,7 +50,7 @@ interface Opened {
 }
 
 /** What the tests of an author meet as `@carrel/plugin-sdk/testing`. */
-export function openTestingHost({ folder, built, supervisor, isRecording, local, cpuMsMax }: TestingOptions): TestingTools {
+export function openTestingHost({ folder, built, supervisor, isRecording, local, credentials, cpuMsMax }: TestingOptions): TestingTools {
   const tests: NamedTest[] = []
   const opened: Opened[] = []
   const recorders = new Map<string, Recorder>()
@@ -78,7 +81,11 @@ export function openTestingHost({ folder, built, supervisor, isRecording, local,
       replay === null
         ? (await recorderOf(fixtures as string)).egress
         : openReplayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
-    const session = openSession(supervisor, built, { egress, config: plain(config), userConfig: plain(userConfig), storage, library, auth })
+    const session = openSession(supervisor, built, {
+      ...{ egress, config: plain(config), userConfig: plain(userConfig), storage, library, auth },
+      // What the test says of them holds, so that it goes the same way when fixtures answer.
+      ...(isRecorded && { credentials }),
+    })
     opened.push({
       session,
       replay,

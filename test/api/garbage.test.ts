@@ -36,3 +36,32 @@ t.test('garbage does not pile up', (t) => {
   t.equal(fate('alone', 2), 'kept', 'which V8 would have left')
   t.end()
 })
+
+/** Works for longer than a reader turns a page, and rests; says which collections there were. */
+const WORK_AND_REST = `
+const [, module, busyMs] = process.argv
+const collect = globalThis.gc
+const flavors = []
+globalThis.gc = (options) => {
+  flavors.push(options.flavor)
+  return collect(options)
+}
+;(await import(module)).watchGarbage({ lookEveryMs: 100 })
+const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+for (const times of [1, 2]) {
+  for (const until = Date.now() + Number(busyMs); Date.now() < until; await rest(1)) for (const turn = Date.now() + 20; Date.now() < turn; );
+  for (const until = Date.now() + 20_000; Date.now() < until && flavors.filter((one) => one === 'last-resort').length < times; ) await rest(100)
+}
+await rest(2_000)
+console.log(flavors.filter((one) => one === 'last-resort').length)
+`
+
+t.test('after work that is over everything is given back, once', (t) => {
+  const module = new URL('../../api/garbage.ts', import.meta.url).href
+  const count = (busyMs: number) =>
+    execFileSync(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', WORK_AND_REST, '--', module, String(busyMs)], {
+      encoding: 'utf8',
+    }).trim()
+  t.equal(count(1_500), '2', 'after each of two times')
+  t.end()
+})

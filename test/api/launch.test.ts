@@ -45,7 +45,7 @@ async function makeRepository(): Promise<string> {
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const root = path.join(room, 'repository')
   await mkdir(path.join(root, 'api'), { recursive: true })
-  for (const name of ['launch.mjs', 'node-tuning.mjs', 'exit-codes.mjs', 'restart-pause.mjs', 'stop-database.mjs'])
+  for (const name of ['launch.mjs', 'compile-cache.mjs', 'node-tuning.mjs', 'exit-codes.mjs', 'restart-pause.mjs', 'stop-database.mjs'])
     await copyFile(path.join(path.dirname(launcher), name), path.join(root, 'api', name))
   await writeFile(path.join(root, 'api', 'program.mjs'), PROGRAM)
   await writeFile(path.join(root, 'api', 'main.ts'), PROGRAM.replace('args:', 'main: true, args:'))

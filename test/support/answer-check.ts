@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import type { Route } from '#api/http/endpoint.ts'
+import { mountsOf } from '#api/http/mount.ts'
 import { routes } from '#api/routes/index.ts'
 import type { Services } from '#api/services.ts'
 import { ERRORS } from '#core/errors.ts'
@@ -11,7 +12,8 @@ import { promiseComplaints } from '#test/support/promised-shapes.ts'
 /** What an answer is recognised by, and the shape of the wire contract that it then must have. */
 const SHAPES: { shape: string; is: (value: Record<string, unknown>) => boolean }[] = [
   { shape: 'FullBook', is: (value) => 'fileHash' in value && 'metadata' in value },
-  { shape: 'Book', is: (value) => 'fileHash' in value && !('metadata' in value) },
+  // Groups of duplicates have a hash too.
+  { shape: 'Book', is: (value) => 'fileHash' in value && !('metadata' in value) && !('bookIds' in value) },
   { shape: 'FullBookMetadata', is: (value) => 'writers' in value && 'locks' in value },
   { shape: 'BookMetadata', is: (value) => 'bookId' in value && 'locks' in value },
   { shape: 'BookMetadataLocks', is: (value) => 'writerLock' in value },
@@ -38,12 +40,19 @@ export function complaintsOf(
   const { method, path, status, json } = answer
   // The description of the interface speaks of every shape without having any of them.
   if (json === undefined || path === '/api/openapi.json') return []
+  const bare = path.split('?', 1)[0] as string
+  const route = findRoute(own, method, bare)
+  const mount = route?.mount ?? mountsOf(own).find((one) => one.covers(bare))
+  // Where a mount is closed, refusals are our own.
+  if (status >= 400 && mount && status !== 429 && refusalComplaints(status, json).length > 0)
+    return replyComplaints(mount.dialect.shapeOf(status).schema, json)
   if (status >= 400) return refusalComplaints(status, json)
-  const route = findRoute(own, method, path.split('?', 1)[0] as string)
   const schema = route?.kind === 'endpoint' ? (route.reply as TSchema | undefined) : undefined
   const full = /[?&]full=true(&|$)/.test(path)
   const promised = route ? promiseComplaints({ method, path: route.path, full, json }) : []
-  return [...(schema ? replyComplaints(schema, json) : []), ...promised, ...contractComplaints(json, '')]
+  // A foreign protocol has shapes of its own, of which some look like ours.
+  const ours = route?.mount ? [] : [...promised, ...contractComplaints(json, '')]
+  return [...(schema ? replyComplaints(schema, json) : []), ...ours]
 }
 
 function refusalComplaints(status: number, json: unknown): string[] {

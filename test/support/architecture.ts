@@ -36,6 +36,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'node-unrar-js': /^workers\/rar.*\.ts$/,
   'pdfjs-dist': /^workers\/pdf.*\.ts$/,
   '@napi-rs/canvas': /^workers\/pdf.*\.ts$/,
+  unzipper: /^workers\/epub-entries\.ts$/,
   'fast-xml-parser': /^(workers|plugin-sdk)\/xml\.ts$/,
   htmlparser2: /^plugin-sdk\/html\.ts$/,
   'css-select': /^plugin-sdk\/html\.ts$/,

@@ -8,6 +8,7 @@ import { openServer } from '#api/server.ts'
 import type { Services } from '#api/services.ts'
 import type { Role } from '#core/account/permission.ts'
 import { silentLog } from '#core/log.ts'
+import { changeSettings } from '#core/setting/chosen-setting-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { ADMIN, testSettings } from '#test/support/server.ts'
 
@@ -30,7 +31,15 @@ export async function openComposedServer(t: Test) {
     rmSync(folder, { recursive: true, force: true })
   })
   const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
+  await openProtocols(database)
   return { folder, database, services, start, url, adminToken }
+}
+
+/** Opens what is closed until an administrator opens it. */
+export async function openProtocols(database: Knex): Promise<void> {
+  const { id: userId } = await database('users').first('id')
+  const changes = [{ key: 'readerSync.enabled', value: 'true' }]
+  await changeSettings(database, changes, { userId, reason: null, address: '127.0.0.1' })
 }
 
 /** Makes a user who is denied, or allowed nothing but, what carries the tag, and signs them in. */

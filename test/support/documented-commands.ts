@@ -69,8 +69,8 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
   const typed = new Set<string>()
 
   /** Types the commands below a heading, in their order. Answers what each said, which has to match what is expected of it. */
-  async function type(heading: string, variables: Record<string, string>, expected: readonly unknown[]): Promise<unknown[]> {
-    const commands = await commandsOf(page, heading)
+  async function type(heading: string, variables: Record<string, string>, expected: readonly unknown[], from = page): Promise<unknown[]> {
+    const commands = await commandsOf(from, heading)
     t.equal(commands.length, expected.length, `${heading}: something is expected of every command`)
     const answers: unknown[] = []
     const given = { URL: server.url, KEY: adminKey, ...variables }

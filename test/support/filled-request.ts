@@ -16,7 +16,7 @@ export interface Filled {
 }
 
 /** What names a book, a series, or what is made of them. */
-const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId)$/
+const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId|document)$/
 
 /**
  * A request for a route, with a value for all that it needs, made from its schemas; or what nobody knows how to fill.
@@ -29,7 +29,7 @@ export function fill(route: Route<Services>, known: Known): Filled | { unknown: 
     const value = known[name]
     if (value === undefined) return { unknown: `the path parameter ${name}` }
     echoes ||= HIDDEN_NAMES.test(name)
-    path = path.replace(`:${name}`, encodeURIComponent(String(value)))
+    path = path.replace(new RegExp(`:${name}\\b\\*?`), encodeURIComponent(String(value)))
   }
   const query = new URLSearchParams()
   for (const [name, schema] of Object.entries(propertiesOf(route.query))) {
@@ -62,7 +62,7 @@ export function fill(route: Route<Services>, known: Known): Filled | { unknown: 
   // Tried on one thing at a time.
   if (/\/(templates\/render|conditions\/evaluate)$/.test(path)) delete (body as Shape)['seriesId']
   const text = JSON.stringify(body)
-  echoes ||= text.includes(String(known['bookId'])) || text.includes(String(known['seriesId']))
+  echoes ||= ['bookId', 'seriesId', 'document'].some((name) => text.includes(String(known[name])))
   return { path, headers: { 'content-type': 'application/json' }, body: text, echoes }
 }
 

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { openPlugins } from '#api/plugin-composition.ts'
 import { silentLog } from '#core/log.ts'
+import type { Settings } from '#core/setting/settings.ts'
 import type { TaskRecord } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
@@ -40,9 +41,9 @@ export const PROVIDER_MANIFEST = {
 export const NOWHERE = '00000000-0000-4000-8000-000000000000'
 
 /** The server with plugins and tasks, a provider that is agreed to, and a library. Every address outside answers with a picture. */
-export async function openMatchingServer(t: Test) {
+export async function openMatchingServer(t: Test, options: { settings?: Partial<Settings> } = {}) {
   const folder = t.testdir()
-  const server = await openTestServer(t, { settings: { dataFolder: folder } })
+  const server = await openTestServer(t, { settings: { dataFolder: folder, ...options.settings } })
   const { database, services, adminToken } = server
   const picture = await makePicture({ width: 60, height: 90 })
   const way = await openLoopback(t, (_request, response) => {

@@ -40,8 +40,15 @@ const OTHERWISE: Record<string, string> = {
 
 /** Routes that neither the reference nor the contract knows: only our own schema says what they answer. */
 const OWN: RegExp[] = [
+  // The interface of Komga.
+  / \/\{\}\/api\//,
   /^POST \/api\/v1\/auth\/refresh$/,
-  /\/progression$/,
+  /^PUT \/api\/v1\/user\/password$/,
+  /^GET \/api\/v1\/setup\/settings$/,
+  // They belong to what is not here.
+  /^GET \/api\/v1\/(release-sources\/applicability|auth\/oidc\/providers)$/,
+  /\/(progression|manifest|positions)$/,
+  / \/koreader\//,
   / \/api\/v1\/user\/want-to-read/,
   / \/api\/v1\/user\/exports\/series/,
   / \/api\/v1\/(collections|read-lists)(\/|$)/,
@@ -58,6 +65,7 @@ const OWN: RegExp[] = [
   /\/admin\/plugins\/\{\}\/(consent|versions)$/,
   / \/api\/v1\/metrics\/server$/,
   / \/api\/openapi\.json$/,
+  / \/api\/docs(\/|$)/,
 ]
 
 /** What somebody else than we has promised of the answer of a route. */

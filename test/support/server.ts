@@ -40,6 +40,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     watchdogMs: 0,
     log: { level: 'silent', format: 'json' },
     compatibility: { legacyNames: false },
+    filesystemRoots: [],
     plugins: {
       enabled: true,
       isolation: 'strict',

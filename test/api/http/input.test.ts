@@ -74,7 +74,7 @@ const routes = [
       tag: 'test',
       allow: { who: 'public' },
       ...(path === '/api/v1/anything' && { takesAnyQuery: true }),
-      query: Type.Object({ page: Type.Optional(Type.Integer()), pageSize: Type.Optional(Type.Integer()) }),
+      query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1 })), pageSize: Type.Optional(Type.Integer()) }),
       reply: Type.Object({ query: Type.Unknown() }),
       run: async (_call, { query }) => ({ query }),
     }),
@@ -249,6 +249,10 @@ t.test('a query parameter that a route does not know', async (t) => {
   const log = { ...silentLog, debug: (...line: unknown[]) => lines.push(line) }
   const lenient = await openTestServer(t, { routes, log, admin: false, settings: { compatibility: { legacyNames: true } } })
   t.same((await lenient.request('GET', '/api/v1/shelf?limit=1&page=2')).json, { query: { page: 2 } })
+  t.same((await lenient.request('GET', '/api/v1/shelf?page=0')).json, { query: { page: 1 } }, 'older clients count pages from 0')
+  t.equal((await lenient.request('GET', '/api/v1/shelf?page=-1')).status, 400)
+  t.equal((await lenient.request('GET', '/api/v1/shelf?page=0&page=0')).status, 400)
+  t.equal((await strict.request('GET', '/api/v1/shelf?page=0')).status, 400)
   t.match(lines, [[{ names: ['limit'] }, 'Query parameters that are not known were left alone']])
 })
 

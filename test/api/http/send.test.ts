@@ -222,6 +222,32 @@ t.test('bytes: conditions, HEAD, no cache shared', async (t) => {
   t.equal(whole.headers.vary, undefined, 'what anybody may see is the same for all')
 })
 
+t.test('text that is made for one answer is compressed where it is worth it and wanted; and what is elsewhere is told', async (t) => {
+  const text = (path: string, bytes: Buffer) =>
+    stream({
+      ...{ path, summary: 'a text', tag: 'test', allow: { who: 'public' }, mediaTypes: ['text/plain'] },
+      run: async () => ({ kind: 'bytes', bytes, compress: true, mediaType: 'text/plain', etag: 'tag', cacheControl: 'private, no-cache' }),
+    })
+  const elsewhere = stream({
+    ...{ path: '/old', summary: 'moved', tag: 'test', allow: { who: 'public' }, mediaTypes: [], redirects: true },
+    run: async () => ({ kind: 'redirect', location: '/long' }),
+  })
+  const long = Buffer.from('a word '.repeat(1_000))
+  const { url } = await openTestServer(t, { admin: false, routes: [text('/long', long), text('/short', Buffer.from('a word')), elsewhere] })
+  const ask = (path: string, encoding: string, more: Record<string, string> = {}) =>
+    get(url + path, { headers: { 'accept-encoding': encoding, ...more } })
+  const packed = await ask('/long', 'gzip')
+  t.match(packed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding', etag: '"tag-gzip"' })
+  t.ok(gunzipSync(packed.bytes).equals(long))
+  const plain = await ask('/long', 'identity')
+  t.match([plain.headers['content-encoding'], plain.headers.etag], [undefined, '"tag"'])
+  t.ok(plain.bytes.equals(long))
+  t.equal((await ask('/short', 'gzip')).headers['content-encoding'], undefined)
+  t.equal((await ask('/long', 'gzip', { 'if-none-match': '"tag-gzip"' })).status, 304)
+  const redirect = await ask('/old', 'gzip')
+  t.match([redirect.status, redirect.headers.location, redirect.bytes.length], [302, '/long', 0])
+})
+
 t.test('what one caller may see is not shown to the next at the same browser', async (t) => {
   const { url, adminToken } = await openTestServer(t, { routes })
   const cookie = { cookie: `auth_token=${adminToken}` }

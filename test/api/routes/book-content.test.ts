@@ -9,6 +9,7 @@ import type { BookPage } from '#core/book/book.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { coverPath } from '#core/book/book-file.ts'
 import { openPageReader } from '#core/book/read-page.ts'
+import { PLACEHOLDER_COVER } from '#core/cover/placeholder.ts'
 import { silentLog } from '#core/log.ts'
 import { addBook, addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
@@ -239,13 +240,22 @@ t.test('covers', async (t) => {
     t.equal((await getBytes(path, { headers: { cookie: `auth_token=${server.adminToken}` } })).status, 200)
   }
   await rm(cover)
-  t.match((await get('/thumbnail')).bytes.toString(), /is lost/)
+  const refused = async (path: string) => {
+    const { status, bytes } = await get(`${path}?placeholder=false`)
+    return [status, bytes.toString()]
+  }
+  t.match(await refused('/thumbnail'), [404, /is lost/])
   await database('books').where({ id: book.id }).update({ cover_hash: null })
-  const none = await get('/thumbnail')
-  t.match([none.status, none.bytes.toString()], [404, /has no cover/])
-  t.match((await get(series)).bytes.toString(), /No book of this series has a cover/)
+  t.match(await refused('/thumbnail'), [404, /has no cover/])
+  t.match(await refused(series), [404, /No book of this series has a cover/])
+  for (const path of [`${url}/thumbnail`, series]) {
+    const answer = await get(path)
+    t.match(answer, { status: 200, headers: { 'content-type': 'image/jpeg', 'cache-control': 'private, max-age=60' } }, 'a placeholder')
+    t.ok(answer.bytes.equals(PLACEHOLDER_COVER))
+    t.equal((await get(path, { 'if-none-match': String(answer.headers.etag) })).status, 304)
+  }
   await database('books').where({ id: book.id }).update({ state: 'pending' })
-  t.match((await get('/thumbnail')).bytes.toString(), /has not been made yet/)
+  t.match(await refused('/thumbnail'), [404, /has not been made yet/])
 })
 
 t.test('books that have no pages to show', async (t) => {

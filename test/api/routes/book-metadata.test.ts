@@ -88,6 +88,67 @@ t.test('locks by name', async (t) => {
   t.same([after.coverLock, after.writerLock], [false, true])
 })
 
+t.test("a form that is sent back with one correction makes that field the person's, and no other", async (t) => {
+  const { ask, bookId, database } = await openShelf(t)
+  await ask('PUT', `${bookId}/metadata`, { ...SAMPLES, authors: PEOPLE })
+  const { sources } = await database('book_metadata').where('book_id', bookId).first('sources')
+  const embedded = Object.fromEntries(Object.keys(sources).map((name) => [name, 'embedded']))
+  t.ok(Object.keys(embedded).length > 25, 'every field has a value')
+  await database('book_metadata').where('book_id', bookId).update({ sources: embedded, locks: '{}' })
+  const { bookId: _id, locks, updatedAt, sources: _sources, ...form } = (await ask('GET', `${bookId}/metadata?sources=true`)).json
+  const same = await ask('PATCH', `${bookId}/metadata`, form)
+  t.same([same.status, same.json.locks, same.json.updatedAt], [200, locks, updatedAt], 'nothing was said')
+  const corrected = await ask('PATCH', `${bookId}/metadata`, { ...form, summary: 'Corrected', translator: null })
+  t.same(corrected.json, {
+    bookId,
+    ...form,
+    summary: 'Corrected',
+    locks: { ...(locks as Json), summaryLock: true },
+    updatedAt: corrected.json.updatedAt,
+  })
+  t.same((await ask('GET', `${bookId}/metadata?sources=true`)).json.sources, { ...embedded, summary: 'user' })
+})
+
+t.test('locks in every spelling, and what is none beside them', async (t) => {
+  const { ask, bookId, other } = await openShelf(t)
+  const path = `${bookId}/metadata/locks`
+  const given = {
+    summary: true,
+    publisherLock: true,
+    authors: true,
+    awardsJson: true,
+    cover: true,
+    ageRating: true,
+    nothing: { at: 'all' },
+  }
+  const { status, json } = await ask('PUT', path, given)
+  t.match([status, json], [200, { summaryLock: true, publisherLock: true, authorsJsonLock: true, awardsJsonLock: true, coverLock: true }])
+  t.equal(Object.values(json).filter((locked) => locked).length, 5)
+  t.match((await ask('PUT', path, { summary: true, summaryLock: false, authorsJson: null })).json, {
+    summaryLock: false,
+    authorsJsonLock: true,
+  })
+  t.equal((await ask('PUT', path, { summaryLock: 'yes' })).status, 400)
+  t.equal((await ask('PUT', 'bulk/metadata/locks', { bookIds: [other], writer: true, nothing: 1 })).status, 200)
+  t.equal((await ask('GET', `${other}/metadata/locks`)).json.writerLock, true)
+})
+
+t.test('beside a book its authors are among the writers, and its number is exact', async (t) => {
+  const { ask, bookId } = await openShelf(t)
+  const people = [
+    { name: 'Ida', role: 'author' },
+    { name: 'Ida', role: 'writer' },
+    { name: 'Bo', role: 'writer' },
+    { name: 'Cy', role: 'editor' },
+  ]
+  await ask('PATCH', `${bookId}/metadata`, { authors: people })
+  t.match((await ask('GET', bookId)).json, {
+    book: { number: null },
+    metadata: { id: bookId, bookId, writers: ['Ida', 'Bo'], writer: 'Ida, Bo', editors: ['Cy'], number: '1.5' },
+  })
+  t.equal((await ask('PATCH', bookId, { number: 2.5 })).json.number, 2.5)
+})
+
 t.test('lists carry full books', async (t) => {
   const { server, bookId, library_id, series_id } = await openShelf(t)
   const paths = ['books', `libraries/${library_id}/books`, `series/${series_id}/books`]

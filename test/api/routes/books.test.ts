@@ -109,8 +109,8 @@ t.test('lists of books', async (t) => {
   t.equal((await listed('list?sort=release_date,desc', { condition: { name: { operator: 'is', value: 'run' } } })).json.total, 1)
   t.equal((await listed('list', { condition: { name: { operator: 'eq', value: 'run' } } })).status, 400)
   t.same((await listed('list/alphabetical-groups', {})).json, [
-    { group: 'R', count: 1 },
-    { group: 'S', count: 1 },
+    { group: 'r', count: 1 },
+    { group: 's', count: 1 },
   ])
   t.equal((await listed('search', { query: 'secr' })).json.length, 1)
   for (const sort of [

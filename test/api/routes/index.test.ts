@@ -2,14 +2,18 @@ import t from 'tap'
 import { routes } from '#api/routes/index.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
+import { openProtocols } from '#test/support/composed-server.ts'
+import { switchKomgaOn } from '#test/support/komga-switch.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 const ID = '00000000-0000-4000-8000-000000000000'
 /** An address of the route; numbers and UUIDs both read this way far enough to be refused or let in by permission first. */
-const addressOf = (path: string) => path.replace(/:\w+/g, ID)
+const addressOf = (path: string) => path.replace(':prefix', 'komga').replace(/:\w+/g, ID)
 
 t.test('every route but the public ones asks who is there, and for its permission', async (t) => {
   const server = await openTestServer(t)
+  await switchKomgaOn(server.database)
+  await openProtocols(server.database)
   const reader = await server.signUp({ username: 'rita' })
   const mine = new Set<string>(ROLE_PERMISSIONS.reader)
   const key = await server.accounts.createApiKey(
@@ -18,6 +22,9 @@ t.test('every route but the public ones asks who is there, and for its permissio
   )
   const open: string[] = []
   for (const { method, path, allow } of routes) {
+    const isKomga = path.startsWith('/:prefix/')
+    const isKoreader = path.startsWith('/koreader/')
+    const details = { permission: allow.who }
     const address = addressOf(path)
     const name = `${method} ${path}`
     if (allow.who === 'public') {
@@ -30,21 +37,33 @@ t.test('every route but the public ones asks who is there, and for its permissio
     if (allow.who === 'user') continue
     t.match(
       await server.request(method, address, { token: key.key }),
-      { status: 403, json: { error: 'forbidden', details: { permission: allow.who } } },
+      { status: 403, json: isKomga ? { status: 403, error: 'Forbidden' } : isKoreader ? { code: 2005 } : { error: 'forbidden', details } },
       `${name} with a key that may nothing`,
     )
     if (!mine.has(allow.who)) t.equal((await server.request(method, address, { token: reader.token })).status, 403, `${name} as a reader`)
   }
   t.same(open.sort(), [
+    'GET /:prefix/api/v1/claim',
+    'GET /api/docs',
+    'GET /api/docs/start.js',
+    'GET /api/docs/swagger-ui-bundle.js',
+    'GET /api/docs/swagger-ui.css',
     'GET /api/openapi.json',
+    'GET /api/v1/auth/oidc/providers',
     'GET /api/v1/info',
     'GET /api/v1/settings/branding',
     'GET /api/v1/setup/status',
     'GET /api/v1/user/plugins/oauth/callback',
     'GET /health',
+    'GET /opds',
+    'GET /opds/authentication',
+    'POST /:prefix/api/logout',
+    'POST /:prefix/api/v1/logout',
     'POST /api/v1/auth/login',
     'POST /api/v1/auth/refresh',
+    'POST /api/v1/auth/register',
     'POST /api/v1/setup/initialize',
+    'POST /koreader/users/create',
   ])
 })
 

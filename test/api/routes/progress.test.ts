@@ -87,7 +87,7 @@ t.test('series and many at once, and the lists follow at once', async (t) => {
 t.test('Readium readers', async (t) => {
   const { ask, books } = await openShelf(t)
   const path = `books/${books[0]}/progression`
-  t.equal((await ask('GET', path)).status, 404)
+  t.equal((await ask('GET', path)).status, 204)
   const device = { id: 'urn:uuid:1', name: 'Reader' }
   const at = (modified: string, locations: Json) => ({
     modified,
@@ -112,6 +112,46 @@ t.test('Readium readers', async (t) => {
   t.ok(Date.parse((await ask('GET', path)).json.modified as string) <= Date.now(), 'a clock that is ahead locks nobody out')
   t.equal((await ask('PUT', path, at('2126-01-01T10:00:00Z', { position: 11 }))).status, 422)
   t.equal((await ask('PUT', path, { ...at('2026-01-01T10:00:00Z', {}), modified: 'yesterday' })).status, 422)
+})
+
+t.test('a page and a progression tell of one place', async (t) => {
+  const { ask, books } = await openShelf(t)
+  const path = `books/${books[0]}`
+  const at = (modified: string, locations: Json) => ({
+    ...{ modified, device: { id: 'urn:uuid:1', name: 'Reader' } },
+    locator: { href: 'pages/4', type: 'image/jpeg', locations },
+  })
+  const first = at('2026-01-02T10:00:00Z', { position: 4, totalProgression: 0.37, fragments: ['panel=2'] })
+  await ask('PUT', `${path}/progression`, first)
+  await ask('PUT', `${path}/progress`, { currentPage: 4 })
+  t.match(
+    (await ask('GET', `${path}/progression`)).json,
+    { ...first, modified: '2026-01-02T10:00:00.000Z' },
+    'the finer place of the same page stays',
+  )
+  t.match((await ask('GET', `${path}/progress`)).json, { currentPage: 4, progressPercentage: 0.37 })
+  t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:01Z', { position: 4, totalProgression: 0.38 }))).status, 204)
+  t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:01Z', { position: 4 }))).status, 204, 'the same time is no clash')
+  t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:00Z', { position: 4 }))).status, 409)
+  await ask('PUT', `${path}/progress`, { currentPage: 6 })
+  t.match((await ask('GET', `${path}/progression`)).json, {
+    device: { id: 'carrel' },
+    locator: { href: 'pages/6', locations: { position: 6 } },
+  })
+  t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:02Z', { position: 5 }))).status, 204, 'a page moves no clock')
+  t.match((await ask('GET', `${path}/progress`)).json, { currentPage: 5 })
+  await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:03Z', { position: 5, totalProgression: 0.47 }))
+  await ask('PUT', `${path}/progress`, { currentPage: 6, progressPercentage: 0.49 })
+  t.match((await ask('GET', `${path}/progression`)).json, { device: { id: 'urn:uuid:1' } }, 'readers round in different ways')
+  await ask('POST', `${path}/read`)
+  t.match((await ask('GET', `${path}/progression`)).json, { locator: { locations: { position: 10, totalProgression: 1 } } })
+  await ask('DELETE', `${path}/progress`)
+  t.equal((await ask('GET', `${path}/progression`)).status, 204)
+  t.equal(
+    (await ask('PUT', `${path}/progression`, at('2026-01-01T10:00:00Z', { position: 2 }))).status,
+    204,
+    'nothing is remembered of what was forgotten',
+  )
 })
 
 t.test('two devices at once, and nothing is lost or doubled', async (t) => {

@@ -121,6 +121,53 @@ t.test('series are seeded from the files of their books, under locks', async (t)
   t.match((await ask('POST', 'series/bulk/metadata/reset', { seriesIds: [seriesId, NOWHERE] })).status, 404)
 })
 
+t.test('a save of a form: metadata, then locks, then genres and tags, of which one field was corrected', async (t) => {
+  const { ask, seriesId, database } = await openShelf(t)
+  const path = `series/${seriesId}`
+  await ask('PUT', `${path}/metadata`, SAMPLES)
+  await ask('PUT', `${path}/genres`, { genres: ['Crime', 'Drama'] })
+  const { sources } = await database('series_metadata').where('series_id', seriesId).first('sources')
+  const embedded = Object.fromEntries(Object.keys(sources).map((name) => [name, 'embedded']))
+  await database('series_metadata').where('series_id', seriesId).update({ sources: embedded, locks: '{}' })
+  await database('series_genres').update({ given_by: 'embedded' })
+  const full = (await ask('GET', `${path}/metadata`)).json
+  const form = Object.fromEntries(SERIES_FIELDS.map(({ name }) => [name, full[name]]))
+  t.equal((await ask('PATCH', `${path}/metadata`, { ...form, summary: 'Corrected' })).status, 200)
+  const locks = { ...Object.fromEntries(SERIES_LOCKS.map((name) => [`${name}Lock`, false])), summaryLock: true, titleSort: null, other: 1 }
+  t.equal((await ask('PUT', `${path}/metadata/locks`, locks)).status, 200)
+  t.equal((await ask('PUT', `${path}/genres`, { genres: ['drama', 'Crime'] })).status, 200)
+  t.equal((await ask('PUT', `${path}/tags`, { tags: [] })).status, 200)
+  const after = (await ask('GET', `${path}/metadata?sources=true`)).json
+  t.same(after.sources, { ...embedded, summary: 'user' })
+  t.same(
+    Object.entries(after.locks as Json).filter(([, locked]) => locked),
+    [['summary', true]],
+  )
+  t.same(new Set(await database('series_genres').pluck('given_by')), new Set(['embedded']), 'nobody has said anything of the genres')
+  t.match((await ask('PUT', `${path}/metadata/locks`, { authors: true, genresLock: true })).json, { authorsJsonLock: true, genres: true })
+})
+
+t.test('a reset takes further titles and identifiers away, and sharing tags where one may', async (t) => {
+  const { ask, seriesId, server, database } = await openShelf(t)
+  const path = `series/${seriesId}`
+  const [tag] = await database('sharing_tags').insert({ name: 'kept away' }, 'id')
+  const give = async () => {
+    await ask('POST', `${path}/alternate-titles`, { label: 'Native', title: '走れ' })
+    await ask('POST', `${path}/external-ids`, { source: 'x', externalId: '1' })
+    await database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tag.id }).onConflict().ignore()
+  }
+  const tags = async () => Number((await database('series_sharing_tags').count({ n: '*' }).first())?.['n'])
+  await give()
+  const { token } = await server.signUp({ username: 'mia', role: 'maintainer' })
+  const asked = await server.request<Json>('DELETE', `/api/v1/${path}/metadata`, { token })
+  t.match([asked.status, asked.json.alternateTitles, asked.json.externalIds], [200, [], []])
+  t.equal(await tags(), 1, 'who may see a series is for administrators to say')
+  await give()
+  t.match((await ask('POST', 'series/bulk/metadata/reset', { seriesIds: [seriesId] })).json, { count: 1 })
+  t.match((await ask('GET', `${path}/metadata`)).json, { alternateTitles: [], externalIds: [] })
+  t.equal(await tags(), 0)
+})
+
 t.test('genres and tags: one name however it is written', async (t) => {
   const { ask, seriesId, other, books } = await openShelf(t)
   const set = await ask('PUT', `series/${seriesId}/genres`, { genres: ['  Science   Fiction', 'SCIENCE FICTION', 'Crime'] })

@@ -41,4 +41,11 @@ t.test('groups hold fields that can be proposed, and all of them together everyt
   t.equal(fieldsOf(config), null)
   t.same(fieldsOf({ ...config, fieldGroups: ['genres'], extraFields: ['summary', 'genres'] }), ['genres', 'summary'])
   t.throws(() => fieldsOf({ ...config, extraFields: ['passwords'] }), { code: 'invalid_value' })
+  const both = { ...config, fieldGroups: ['genres' as const], bookFieldGroups: ['tags' as const], bookExtraFields: ['summary'] }
+  t.same([fieldsOf(both), fieldsOf(both, 'book')], [['genres'], ['tags', 'subjects', 'summary']], 'books may have fields of their own')
+  t.same(fieldsOf({ ...config, fieldGroups: ['genres'], bookFieldGroups: [] }, 'book'), ['genres'], 'else those of series')
+  t.throws(() => fieldsOf({ ...config, bookExtraFields: ['passwords'] }), {
+    code: 'invalid_value',
+    details: [{ path: '/config/bookExtraFields' }],
+  })
 })

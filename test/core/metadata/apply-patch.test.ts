@@ -11,6 +11,8 @@ import { assertInTime } from '#test/support/timed-property.ts'
 const NOTHING: Holding = { values: {}, sources: {}, locks: new Set() }
 const fields: readonly Field[] = BOOK_FIELDS
 
+const ROLES: ReadonlySet<string> = new Set(fields.filter(({ role }) => role !== undefined).map(({ name }) => name))
+
 const apply = (current: Holding, patch: Record<string, unknown>, source: Source) => applyPatch(fields, current, patch, source)
 
 /** Names from a small set, so that patches meet each other. */
@@ -30,6 +32,15 @@ const holding = fc
     const reached = steps.reduce((current, { patch, source }) => apply(current, patch, source).next, NOTHING)
     return { ...reached, locks: new Set(locks) }
   })
+
+/** Every field as a form holds it that was shown this record and has not been touched. */
+const echo = (current: Holding) => Object.fromEntries(fields.map((field) => [field.name, shown(current, field)]))
+
+/** Whether a person who sends this has said anything. */
+function isNews(before: Holding, name: string, value: unknown): boolean {
+  const { next, outcomes } = apply(before, { [name]: value }, 'user')
+  return outcomes[0]?.result !== 'unchanged' || !isDeepStrictEqual(next, before)
+}
 
 /** What a person sees in a field. */
 function shown(current: Holding, field: Field): unknown {
@@ -69,7 +80,9 @@ t.test('a weaker source never changes what a stronger one gave', async () => {
 
 t.test('twice is once', async () => {
   assertInTime(
-    fc.property(holding, patch, fc.constantFrom(...SOURCES), (before, patch, source) => {
+    fc.property(holding, patch, fc.constantFrom(...SOURCES), (before, given, source) => {
+      // A list and strings that contradict it cannot both be right; whoever sends them again has changed the other.
+      const patch = given.authors === undefined ? given : Object.fromEntries(Object.entries(given).filter(([name]) => !ROLES.has(name)))
       const once = apply(before, patch, source).next
       const twice = apply(once, patch, source).next
       if (!isDeepStrictEqual(twice, once)) throw new Error(JSON.stringify([once, twice]))
@@ -84,10 +97,13 @@ t.test('a person sets what the patch says, and only that', async () => {
       const { next, outcomes } = apply(before, patch, 'user')
       if (outcomes.length !== Object.keys(patch).length) throw new Error('a member without an outcome')
       for (const field of fields) {
+        // Tried by themselves below.
+        if ('authors' in patch && field.role !== undefined) continue
         if (field.name in patch) {
           const value = patch[field.name]
           const empty = value === null || (Array.isArray(value) && value.length === 0)
-          if (!empty && !next.locks.has(field.name)) throw new Error(`${field.name} was set and not locked`)
+          if (!empty && isNews(before, field.name, value) && !next.locks.has(field.name))
+            throw new Error(`${field.name} was set and not locked`)
           if (empty && next.locks.has(field.name) !== before.locks.has(field.name))
             throw new Error(`null changed the lock of ${field.name}`)
           if (field.name !== 'authors' && (shown(next, field) ?? null) !== (value ?? null))
@@ -99,6 +115,70 @@ t.test('a person sets what the patch says, and only that', async () => {
     }),
     { numRuns: 500 },
   )
+})
+
+t.test('what a person sends as it stands changes nothing: neither value nor source nor lock', async (t) => {
+  assertInTime(
+    fc.property(holding, (before) => {
+      const { next, outcomes } = apply(before, echo(before), 'user')
+      if (!isDeepStrictEqual(next, before)) throw new Error(JSON.stringify([before, next]))
+      if (outcomes.some(({ result }) => result !== 'unchanged')) throw new Error(JSON.stringify(outcomes))
+    }),
+    { numRuns: 300 },
+  )
+  assertInTime(
+    fc.property(holding, patch, (before, patch) => {
+      const news = Object.fromEntries(Object.entries(patch).filter(([name, value]) => isNews(before, name, value)))
+      // An empty string beside a list of people is no news either, whatever stands.
+      const said = Array.isArray(patch.authors)
+        ? Object.fromEntries(Object.entries(news).filter(([name, value]) => !ROLES.has(name) || value !== null))
+        : news
+      const [whole, part] = [apply(before, patch, 'user').next, apply(before, said, 'user').next]
+      if (!isDeepStrictEqual(whole, part)) throw new Error(JSON.stringify({ before, patch, said, whole, part }))
+    }),
+    { numRuns: 500 },
+  )
+  assertInTime(
+    fc.property(
+      holding,
+      fc.constantFrom(...fields.filter(({ role, name }) => role === undefined && name !== 'authors')),
+      (before, field) => {
+        const { next } = apply(before, { ...echo(before), [field.name]: 'corrected' }, 'user')
+        const others = (of: Holding) => {
+          const { [field.name]: _, ...sources } = of.sources
+          return { sources, locks: [...of.locks].filter((name) => name !== field.name).sort() }
+        }
+        if (!isDeepStrictEqual(others(next), others(before))) throw new Error(`correcting ${field.name} changed another field`)
+        if (next.sources[field.name] !== 'user' || !next.locks.has(field.name)) throw new Error(`${field.name} is not the person's`)
+      },
+    ),
+    { numRuns: 300 },
+  )
+  const text = apply(NOTHING, { summary: 'One\r\nTwo\n', awards: [{ name: 'Prize', won: true }] }, 'embedded').next
+  const form = { summary: 'One\nTwo', awards: [{ name: 'Prize', won: true, category: null, year: null }] }
+  t.same(apply(text, form, 'user').next, text, 'nor what forms make of line ends and of members without a value')
+})
+
+t.test('beside a list of people an empty string of one role says nothing', async (t) => {
+  assertInTime(
+    fc.property(holding, fc.array(author, { maxLength: 4 }), fc.subarray([...ROLES]), (before, authors, roles) => {
+      const empty = Object.fromEntries(roles.map((name, index) => [name, index % 2 === 0 ? null : '']))
+      const [alone, beside] = [apply(before, { authors }, 'user').next, apply(before, { ...empty, authors }, 'user').next]
+      if (!isDeepStrictEqual(alone, beside)) throw new Error(JSON.stringify({ alone, beside }))
+    }),
+    { numRuns: 300 },
+  )
+  const authors = [{ name: 'Tia', role: 'translator' }]
+  t.same(apply(NOTHING, { authors, translator: null }, 'user').next.values.authors, authors, 'a translator stays')
+  const other = [{ name: 'Uma', role: 'translator' }]
+  const before = apply(NOTHING, { authors }, 'embedded').next
+  t.same(apply(before, { authors: other, translator: 'Tia' }, 'user').next.values.authors, other, 'nor does one that stands')
+  t.same(
+    apply(before, { authors, translator: 'Uma' }, 'user').next.values.authors,
+    other,
+    'one that does not says more than a list that stands',
+  )
+  t.notOk('authors' in apply(before, { authors: null, translator: null }, 'user').next.values)
 })
 
 t.test('people are one list', async (t) => {

@@ -41,6 +41,7 @@ t.test('with nothing given', async (t) => {
     cookieSecure: false,
     log: { level: 'info', format: 'pretty' },
     compatibility: { legacyNames: false },
+    filesystemRoots: [],
     plugins: { enabled: true, isolation: 'strict', hardened: false, allowLocal: [], secretKeys: [] },
   })
   t.ok(Object.isFrozen(settings) && Object.isFrozen(settings.rateLimit.anonymous))

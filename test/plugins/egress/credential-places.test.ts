@@ -109,6 +109,29 @@ t.test('a member of a form or of an object as JSON', async (t) => {
   t.ok(await closed())
 })
 
+t.test('a user name and a password as two fields', async (t) => {
+  const username = { name: 'login', value: 'ada & co' }
+  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+    bodyOf(request).then((body) => response.end(`You sent: ${request.url} ${body}`))
+  })
+  const send = async (place: 'query' | 'body', headers: Record<string, string>, body: string, host = HOST) => {
+    const given = { url: `https://${host}/x?login=mine&q=1`, method: 'POST', headers, body }
+    const { body: said } = await fetch(given, { credential: { ...inQuery, place, username, secrets: [SECRET] } })
+    t.notMatch(said, /cret%2Fof|cret\/of/i)
+    const { searchParams } = new URL(way.asked.at(-1)?.url ?? '', 'https://x')
+    return { query: Object.fromEntries(searchParams), said }
+  }
+  const both = { login: username.value, api_key: SECRET }
+  t.same((await send('query', JSON_TYPE, '{"login":"mine"}')).query, { q: '1', ...both })
+  const form = await send('body', FORM_TYPE, 'login=mine&p=2')
+  t.same(form.query, { login: 'mine', q: '1' })
+  t.match(form.said, /p=2&login=ada%20%26%20co&\[credential\]/)
+  t.match((await send('body', JSON_TYPE, '{"p":2}')).said, /\{\[credential\],"login":"ada & co","p":2\}/)
+  const other = await send('body', JSON_TYPE, '{"p":2}', 'other.example.org')
+  t.match([other.query, other.said], [{ login: 'mine', q: '1' }, /\{"p":2\}$/], 'another host')
+  t.ok(await closed())
+})
+
 t.test('it is masked in every spelling, also where it is short', (t) => {
   const short: Credential = { ...inQuery, value: 'k7' }
   const told = (text: string, credential: Credential = inQuery) => withoutCredential(text, credential)

@@ -1,6 +1,8 @@
-import type { RequestListener } from 'node:http'
+import http, { type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { authOf } from '#plugins/host/credentials.ts'
+import { openEgress } from '#plugins/egress/egress.ts'
+import { authOf } from '#plugins/host/plugin-auth.ts'
 import { readManifest } from '#plugins/manifest/manifest.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/manifest/permissions.ts'
 import { addCaller } from '#test/support/library-rows.ts'
@@ -75,7 +77,11 @@ t.test('credentials go to the address that was confirmed, and to no other that i
 
   const { sealed } = await database('plugin_credentials').where('field', 'boundTo').first('sealed')
   await database('plugin_credentials').where('field', 'token').update({ sealed })
-  t.equal(await host.credentials.bound({ pluginId: id, userId: null }, authOf(await host.get(id))), undefined, 'rows are not exchanged')
+  t.equal(
+    await host.credentials.bound({ pluginId: id, userId: null }, host.authOf(await host.get(id))),
+    undefined,
+    'rows are not exchanged',
+  )
   await database('plugin_credentials').where('field', 'boundTo').delete()
   t.equal(await host.authStatus(await host.get(id), null), 'missing', 'without it they go nowhere')
 })
@@ -85,11 +91,37 @@ t.test('scheme and port belong to the address of the house', async (t) => {
   const { id } = await run(CURIOUS, fromConfig(bindOf({ header: 'X-Api-Key' })))
   await host.edit(id, { config: { baseUrl: 'http://nas.lan:8080/x' }, privateHosts: true, credentials: { token: TOKEN } })
   const owner = { pluginId: id, userId: null }
-  t.match(await host.credentials.bound(owner, authOf(await host.get(id))), {
+  t.match(await host.credentials.bound(owner, host.authOf(await host.get(id))), {
     ...{ host: 'nas.lan', origin: 'http://nas.lan:8080', place: 'header', name: 'X-Api-Key', value: TOKEN },
   })
   await host.edit(id, { config: { baseUrl: 'http://nas.lan:8081/x' } })
-  await t.rejects(host.credentials.bound(owner, authOf(await host.get(id))), { message: /given for another address/ })
+  await t.rejects(host.credentials.bound(owner, host.authOf(await host.get(id))), { message: /given for another address/ })
+})
+
+t.test('and to a service of this machine, where the server lets that through for development', async (t) => {
+  const asked: { url: string; key: unknown }[] = []
+  const service = http.createServer((request, response) => {
+    asked.push({ url: request.url ?? '', key: request.headers['x-api-key'] })
+    response.end(`you sent ${request.headers['x-api-key']}`)
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => service.close())
+  const { port } = service.address() as AddressInfo
+  const origin = `http://localhost:${port}`
+  const { host, run } = await openTestHost(t, echo, { egress: openEgress(undefined, new Set([`localhost:${port}`])) })
+  const { id, call } = await run(
+    `export default { metadata: { series: {
+      async search(_, ctx) {
+        const said = await (await ctx.fetch(ctx.config.baseUrl + '/mine')).text()
+        return { results: [{ externalId: '1', title: (await ctx.auth.status()) + ': ' + said }] }
+      },
+      get: () => ({ externalId: '1' }) } } }`,
+    fromConfig(bindOf({ header: 'X-Api-Key' })),
+  )
+  await host.edit(id, { config: { baseUrl: `${origin}/api` }, credentials: { token: TOKEN }, credentialsHost: origin })
+  t.equal(await host.authStatus(await host.get(id), null), 'connected')
+  t.match(await call('metadata.series.search', { query: '', limit: 1 }), { results: [{ title: 'connected: you sent [credential]' }] })
+  t.same(asked, [{ url: '/api/mine', key: TOKEN }])
 })
 
 t.test('those of a reader do not follow an administrator to another address', async (t) => {
@@ -101,11 +133,11 @@ t.test('those of a reader do not follow an administrator to another address', as
   const { userId } = await addCaller(database)
   const plugin = () => host.get(id)
   await host.edit(id, { config: { baseUrl: 'https://first.example.net' } })
-  await host.credentials.set({ pluginId: id, userId }, authOf(await plugin()), { token: TOKEN })
+  await host.credentials.set({ pluginId: id, userId }, host.authOf(await plugin()), { token: TOKEN })
   t.equal(await host.authStatus(await plugin(), userId), 'connected')
   await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
   t.equal(await host.authStatus(await plugin(), userId), 'missing')
-  await t.rejects(host.credentials.bound({ pluginId: id, userId }, authOf(await plugin())), { message: /given for another address/ })
+  await t.rejects(host.credentials.bound({ pluginId: id, userId }, host.authOf(await plugin())), { message: /given for another address/ })
 })
 
 t.test('nor do they follow an update of the plugin to another host, or to where tokens come from', async (t) => {
@@ -153,13 +185,19 @@ t.test('what a manifest may say of credentials', (t) => {
     [bindOf({ query: 'a&b' }), '/auth/bind/query', /letters, digits/],
     [bindOf({ body: 'a"b' }), '/auth/bind/body', /letters, digits/],
     [bindOf({ query: 'a', format: 'no token' }), '/auth/bind/format', /\{token\} once/],
-    [{ ...bindOf({ query: 'a' }), type: 'basic' }, '/auth/bind', /basic go into a header/],
+    [{ ...bindOf({ query: 'a' }), type: 'basic' }, '/auth/bind', /basic go into a header, or with usernameField/],
+    [bindOf({ body: 'a', usernameField: 'b' }), '/auth/bind/usernameField', /for the type basic alone/],
+    [{ ...bindOf({ header: 'A', usernameField: 'b' }), type: 'basic' }, '/auth/bind/usernameField', /beside query or body/],
+    [{ ...bindOf({ body: 'a', usernameField: 'a' }), type: 'basic' }, '/auth/bind/usernameField', /two fields/],
     [{ ...bindOf({ query: 'a' }), type: 'oauth2', oauth2 }, '/auth/bind/hostFrom', /oauth2 go to a host that the manifest names/],
   ] as const)
     t.throws(() => read(auth), { code: 'invalid_value', message: new RegExp(`at ${at}: .*${why.source}`) }, `${at} ${why}`)
   // Nothing of a manifest passes for what an administrator has entered.
   const manifest = read({ ...bindOf({ query: 'a' }), origin: 'https://evil.example.com' })
-  t.equal(authOf({ manifest, config: {}, privateHosts: false })?.origin, undefined)
+  t.equal(authOf({ manifest, config: {}, privateHosts: false }, undefined)?.origin, undefined)
+
+  const basic = read({ ...bindOf({ body: 'pass', usernameField: 'login' }), type: 'basic' })
+  t.match(permissionsOf(basic).auth, { into: 'body pass with login' })
 
   const asked = permissionsOf(read(bindOf({ query: 'a' })))
   t.match(asked.auth, { host: null, hostFromConfig: 'baseUrl', into: 'query a' })

@@ -87,6 +87,23 @@ t.test('draws in a warm child, which ends when it is idle', async (t) => {
   t.ok(idle.pool.healthy())
 })
 
+t.test('a process that drew covers alone ends soon, one that pages are read from stays', async (t) => {
+  const { pool, draw } = open(t, { coverIdleMs: 500 })
+  const path = save({ width: 300, height: 200, text: 'one' })
+  const cover = () => pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'cover' })
+  t.match(await cover(), { width: 300 })
+  t.ok(await awaitGone(pool.pids()), 'the scan is over')
+  t.ok(pool.healthy())
+
+  t.match(await draw(path), { width: 300 })
+  const pages = pool.pids()
+  t.match(await cover(), { width: 300 }, 'a cover is drawn by whoever is there')
+  await sleep(3_000)
+  for (const pid of pages) t.notMatch(findProcess(pid)?.state ?? 'Z', 'Z', 'whom a reader has, or may have next, stays')
+  t.match(await draw(path), { width: 300 })
+  t.ok(pool.pids().some((pid) => pages.includes(pid)))
+})
+
 t.test('a page that draws for ever costs its process, and others are drawn meanwhile', async (t) => {
   const { pool, draw } = open(t, { deadlineMs: 12_000, slowMs: 500 })
   const good = save({ text: 'good' })

@@ -1,0 +1,112 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { crc32 } from 'node:zlib'
+import { drained } from '#api/http/drained.ts'
+import { openInside } from '#core/foundation/open-inside.ts'
+import {
+  centralDirectory,
+  dataDescriptor,
+  localHeader,
+  type WrittenZipEntry,
+  type ZipEntryPlan,
+  zipLength,
+} from '#core/foundation/zip-format.ts'
+
+/** A file that goes into an archive, as it is now. */
+export interface ArchivedFile {
+  /** In the archive: safe, and unlike all others. */
+  name: string
+  /** Absolute; the file must really lie in `inside`. */
+  path: string
+  inside: string
+  bytes: number
+  modifiedAt: Date
+}
+
+/** A zip of files, made while it is sent. */
+export interface ArchiveReply {
+  kind: 'archive'
+  attachmentName: string
+  cacheControl: string
+  files: readonly ArchivedFile[]
+}
+
+/** Larger chunks gain little more and are held for every slow client. */
+const CHUNK_BYTES = 262_144
+
+/** A file of an archive that is not what was promised; its client sees a connection that broke off, never a whole archive with a part missing. */
+export class BrokenArchive extends Error {}
+
+/**
+ * Sends a zip of these files without writing it anywhere: one file at a time, one chunk of it in memory, no faster than the client takes it. Its length
+ * is told before. Returns when all is on its way, or the client has gone.
+ * @throws BrokenArchive when a file has changed or gone since; the connection is cut then, for its client cannot be told otherwise
+ */
+export async function sendArchive(response: ServerResponse, files: readonly ArchivedFile[]): Promise<void> {
+  const plans = files.map(({ name, bytes, modifiedAt }): ZipEntryPlan => ({ name: Buffer.from(name), bytes, modifiedAt }))
+  response.setHeader('Content-Type', 'application/zip')
+  response.setHeader('Content-Length', zipLength(plans))
+  // A part of it would have to be made from its beginning.
+  response.setHeader('Accept-Ranges', 'none')
+  response.writeHead(200)
+  if (response.req.method === 'HEAD') {
+    response.end()
+    return
+  }
+  const written: WrittenZipEntry[] = []
+  let offset = 0
+  const write = async (bytes: Buffer) => {
+    offset += bytes.length
+    if (!response.destroyed && !response.write(bytes)) await drained(response)
+  }
+  try {
+    for (const [index, file] of files.entries()) {
+      const plan = plans[index] as ZipEntryPlan
+      const at = offset
+      const opened = await openAsPromised(file)
+      try {
+        await write(localHeader(plan))
+        const sum = await writeFile(opened, file, { write, isGone: () => response.destroyed })
+        await write(dataDescriptor({ bytes: file.bytes, crc32: sum }))
+        written.push({ ...plan, crc32: sum, offset: at })
+      } finally {
+        await opened.close()
+      }
+      if (response.destroyed) return
+    }
+    await write(centralDirectory(written, offset))
+    response.end()
+  } catch (error) {
+    response.destroy()
+    throw error
+  }
+}
+
+async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
+  const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
+    throw new BrokenArchive(`"${file.path}" cannot be opened any more.`, { cause })
+  })
+  const { size } = await opened.stat()
+  if (size === file.bytes) return opened
+  await opened.close()
+  throw new BrokenArchive(`"${file.path}" has ${size} bytes now, not ${file.bytes}.`)
+}
+
+/** Answers the checksum. */
+async function writeFile(
+  opened: FileHandle,
+  file: ArchivedFile,
+  { write, isGone }: { write: (bytes: Buffer) => Promise<void>; isGone: () => boolean },
+): Promise<number> {
+  let sum = 0
+  for (let sent = 0; sent < file.bytes && !isGone(); ) {
+    const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, file.bytes - sent))
+    const { bytesRead } = await opened.read(chunk, 0, chunk.length, sent)
+    if (bytesRead === 0) throw new BrokenArchive(`"${file.path}" became shorter while it was read.`)
+    const part = chunk.subarray(0, bytesRead)
+    sum = crc32(part, sum)
+    sent += bytesRead
+    await write(part)
+  }
+  return sum
+}

@@ -1,0 +1,123 @@
+import Type from 'typebox'
+import { KomgaBook } from '#api/komga/book-view.ts'
+import { readKomgaCondition } from '#api/komga/condition.ts'
+import { answerBookIds, answerBooks, getKomgaBook, readBooks } from '#api/komga/lists.ts'
+import { PageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
+import { bookFilterQuery, readBookFilter } from '#api/komga/query-filter.ts'
+import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { SearchBody } from '#api/komga/series-routes.ts'
+import { readKomgaBookSort } from '#api/komga/sort.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { bookFile } from '#api/views/book-file.ts'
+import { bookThumbnail } from '#api/views/thumbnail.ts'
+import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
+import { findAdjacentBooks, listOnDeck } from '#core/book/book-query.ts'
+import { refuse } from '#core/errors.ts'
+import { compileFilter } from '#core/filter/filter-query.ts'
+import { Uuid } from '#core/schema.ts'
+import { readSearch } from '#core/search/search-query.ts'
+
+const params = Type.Object({ bookId: Uuid })
+const query = Type.Object({ ...pageQuery, ...bookFilterQuery })
+const Page = PageOf(KomgaBook)
+
+export const komgaBookRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books',
+    summary: 'List books',
+    who: 'books-read',
+    query,
+    reply: Page,
+    run: (call, { query }) =>
+      answerBooks(call, query, { filter: readBookFilter(query, signedInCaller(call)), sort: readKomgaBookSort(query.sort) }),
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/books/list',
+    summary: 'List books by a condition',
+    who: 'books-read',
+    query: Type.Object(pageQuery),
+    bodyOptional: true,
+    body: SearchBody,
+    reply: Page,
+    run: async (call, { query, body }) => {
+      const said = { deleted: false }
+      const condition = body.condition != null ? readKomgaCondition(body.condition, 'books', said) : undefined
+      const filter = {
+        search: readSearch(body.fullTextSearch),
+        includeDeleted: said.deleted,
+        ...(condition && { condition: compileFilter(condition, 'books', signedInCaller(call)) }),
+      }
+      return await answerBooks(call, query, { filter, sort: readKomgaBookSort(query.sort) })
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books/latest',
+    summary: 'Books by the day they came, the newest first',
+    who: 'books-read',
+    query,
+    reply: Page,
+    run: (call, { query }) =>
+      answerBooks(call, query, { filter: readBookFilter(query, signedInCaller(call)), sort: { field: 'created', direction: 'desc' } }),
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books/ondeck',
+    summary: 'The next book of every series that I am between two books of',
+    who: 'books-read',
+    query: Type.Object({ ...pageQuery, library_id: bookFilterQuery.library_id, deleted: bookFilterQuery.deleted }),
+    reply: Page,
+    run: async (call, { query }) => {
+      const window = readWindow(query)
+      const { offset, limit } = window
+      const filter = query.deleted
+        ? { ...readBookFilter({}, signedInCaller(call), [{ anyOf: [] }]) }
+        : readBookFilter({ library_id: query.library_id }, signedInCaller(call))
+      const { items, total } = await listOnDeck(call.services.database, signedInCaller(call), { filter, sort: null, offset, limit })
+      return await answerBookIds(call, window, { ids: items.map(({ id }) => id), total })
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId',
+    summary: 'One book',
+    who: 'books-read',
+    params,
+    reply: KomgaBook,
+    run: (call, { params }) => getKomgaBook(call, params.bookId),
+  }),
+  ...(['next', 'previous'] as const).map((way) =>
+    komgaEndpoint({
+      method: 'GET',
+      path: `/api/v1/books/:bookId/${way}`,
+      summary: `The ${way} book of the series; 404 where there is none`,
+      who: 'books-read',
+      params,
+      reply: KomgaBook,
+      run: async (call, { params }) => {
+        const { prev, next } = await findAdjacentBooks(call.services.database, signedInCaller(call), params.bookId)
+        const beside = (way === 'next' ? next : prev) ?? refuse('not_found', `There is no ${way} book in the series.`)
+        const [book] = await readBooks(call, [beside.id])
+        return book ?? refuse('not_found')
+      },
+    }),
+  ),
+  komgaStream({
+    path: '/api/v1/books/:bookId/thumbnail',
+    summary: 'The cover of a book, small',
+    who: 'books-read',
+    params,
+    mediaTypes: ['image/jpeg'],
+    run: (call, { params }) => bookThumbnail(call, params.bookId),
+  }),
+  komgaStream({
+    path: '/api/v1/books/:bookId/file',
+    summary: 'The file of a book, as it is',
+    who: 'books-read',
+    params,
+    mediaTypes: BOOK_MEDIA_TYPES,
+    run: (call, { params }) => bookFile(call.services, signedInCaller(call), params.bookId),
+  }),
+]

@@ -1,0 +1,152 @@
+import { basename, extname } from 'node:path'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { dayText, numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
+import type { Book } from '#core/book/book.ts'
+import type { BookDetail } from '#core/book/book-detail-query.ts'
+import { Nullable } from '#core/schema.ts'
+
+export const KomgaAuthor = Type.Object({ name: Type.String(), role: Type.String() }, { title: 'KomgaAuthor' })
+export const KomgaLink = Type.Object({ label: Type.String(), url: Type.String() }, { title: 'KomgaLink' })
+
+/** A book as Komga shows it. What may be missing is null and not left out. */
+export const KomgaBook = Type.Object(
+  {
+    id: Type.String(),
+    seriesId: Type.String(),
+    seriesTitle: Type.String(),
+    libraryId: Type.String(),
+    name: Type.String(),
+    url: Type.String(),
+    number: Type.Integer(),
+    created: Type.String(),
+    lastModified: Type.String(),
+    fileLastModified: Type.String(),
+    sizeBytes: Type.Integer(),
+    size: Type.String(),
+    media: Type.Object({
+      status: Type.String(),
+      mediaType: Type.String(),
+      pagesCount: Type.Integer(),
+      comment: Type.String(),
+      mediaProfile: Type.String(),
+      epubDivinaCompatible: Type.Boolean(),
+      epubIsKepub: Type.Boolean(),
+    }),
+    metadata: Type.Object({
+      title: Type.String(),
+      titleLock: Type.Boolean(),
+      summary: Type.String(),
+      summaryLock: Type.Boolean(),
+      number: Type.String(),
+      numberLock: Type.Boolean(),
+      numberSort: Type.Number(),
+      numberSortLock: Type.Boolean(),
+      releaseDate: Nullable(Type.String()),
+      releaseDateLock: Type.Boolean(),
+      authors: Type.Array(KomgaAuthor),
+      authorsLock: Type.Boolean(),
+      tags: Type.Array(Type.String()),
+      tagsLock: Type.Boolean(),
+      isbn: Type.String(),
+      isbnLock: Type.Boolean(),
+      links: Type.Array(KomgaLink),
+      linksLock: Type.Boolean(),
+      created: Type.String(),
+      lastModified: Type.String(),
+    }),
+    readProgress: Nullable(
+      Type.Object({
+        page: Type.Integer(),
+        completed: Type.Boolean(),
+        readDate: Nullable(Type.String()),
+        created: Type.String(),
+        lastModified: Type.String(),
+        deviceId: Type.String(),
+        deviceName: Type.String(),
+      }),
+    ),
+    deleted: Type.Boolean(),
+    fileHash: Type.String(),
+    oneshot: Type.Boolean(),
+  },
+  { title: 'KomgaBook' },
+)
+export type KomgaBook = Static<typeof KomgaBook>
+
+/** As Komga's scanner names what it finds. */
+const MEDIA_TYPES: Record<Book['fileFormat'], string> = {
+  cbz: 'application/zip',
+  cbr: 'application/x-rar-compressed',
+  epub: 'application/epub+zip',
+  pdf: 'application/pdf',
+}
+const PROFILES: Record<Book['fileFormat'], string> = { cbz: 'DIVINA', cbr: 'DIVINA', epub: 'EPUB', pdf: 'PDF' }
+const STATUSES: Record<BookDetail['state'], string> = { analyzed: 'READY', failed: 'ERROR', pending: 'UNKNOWN' }
+
+/** What orders a book in its series: its number, or its place where it has none. */
+export const sortNumberOf = ({ number, position }: Pick<BookDetail, 'number' | 'position'>): number => number ?? position ?? 0
+
+export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
+  const number = sortNumberOf(detail)
+  const locked = (name: string) => detail.locks.has(name)
+  const file = basename(book.filePath)
+  return {
+    id: book.id,
+    seriesId: book.seriesId,
+    seriesTitle: book.seriesName,
+    libraryId: book.libraryId,
+    name: basename(file, extname(file)),
+    url: book.filePath,
+    number: Math.trunc(number),
+    created: secondsOf(book.createdAt),
+    lastModified: secondsOf(book.updatedAt),
+    fileLastModified: secondsOf(detail.fileModifiedAt),
+    sizeBytes: book.fileSize,
+    size: sizeText(book.fileSize),
+    media: {
+      status: STATUSES[detail.state],
+      mediaType: MEDIA_TYPES[book.fileFormat],
+      pagesCount: book.pageCount,
+      comment: book.analysisError ?? '',
+      mediaProfile: PROFILES[book.fileFormat],
+      epubDivinaCompatible: book.fileFormat === 'epub' && detail.pageSource !== 'none',
+      epubIsKepub: false,
+    },
+    metadata: {
+      title: book.title,
+      titleLock: locked('title'),
+      summary: detail.summary ?? '',
+      summaryLock: locked('summary'),
+      number: numberText(number),
+      numberLock: locked('number'),
+      numberSort: number,
+      numberSortLock: locked('number'),
+      releaseDate: dayText(detail.year, detail.month, detail.day),
+      releaseDateLock: locked('year'),
+      authors: personsOf(detail.authors),
+      authorsLock: locked('authors'),
+      tags: detail.tags,
+      tagsLock: false,
+      isbn: detail.isbns?.split(',')[0]?.trim() ?? '',
+      isbnLock: locked('isbns'),
+      links: detail.links.map(({ source, url }) => ({ label: source, url })),
+      linksLock: false,
+      created: secondsOf(detail.metadataCreatedAt),
+      lastModified: secondsOf(detail.metadataUpdatedAt),
+    },
+    readProgress: book.readProgress && {
+      page: book.readProgress.currentPage,
+      completed: book.readProgress.completed,
+      readDate: secondsOf(book.readProgress.updatedAt),
+      created: secondsOf(book.readProgress.startedAt),
+      lastModified: secondsOf(book.readProgress.updatedAt),
+      deviceId: '',
+      deviceName: '',
+    },
+    deleted: book.deleted,
+    // "unhashed:" stands before the id of a book whose file was not read yet.
+    fileHash: book.fileHash.startsWith('unhashed:') ? '' : book.fileHash,
+    oneshot: detail.isOneshot,
+  }
+}

@@ -1,0 +1,229 @@
+import { rolesBehind } from '#api/komga/values.ts'
+import { refuse } from '#core/errors.ts'
+
+/** A condition in the grammar of our own lists; `compileFilter` checks it as it would a client's. */
+export type OwnCondition = Record<string, unknown>
+
+type Target = 'books' | 'series'
+
+/** One comparison as Komga writes it; names of operators and words know no case. */
+interface Comparison {
+  operator: string
+  value: unknown
+  dateTime: unknown
+  duration: unknown
+  /** JSON pointer to it. */
+  path: string
+}
+
+type Translate = (comparison: Comparison) => OwnCondition
+
+const TEXT: Record<string, [operator: string, isNegative?: true]> = {
+  is: ['is'],
+  isnot: ['isNot'],
+  contains: ['contains'],
+  doesnotcontain: ['doesNotContain'],
+  beginswith: ['beginsWith'],
+  doesnotbeginwith: ['beginsWith', true],
+  endswith: ['endsWith'],
+  doesnotendwith: ['endsWith', true],
+}
+const NUMBER: Record<string, string> = { is: 'eq', isnot: 'ne', greaterthan: 'gt', lessthan: 'lt' }
+/** Of numbers that may be missing Komga's operators have names of their own. */
+const NONE: Record<string, string> = { isnull: 'isNull', isnullt: 'isNull', isnotnull: 'isNotNull', isnotnullt: 'isNotNull' }
+
+function refuseAt(path: string, message: string): never {
+  refuse('invalid_request', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })
+}
+
+const unknownOperator = ({ operator, path }: Comparison): never =>
+  refuseAt(`${path}/operator`, `is "${operator.slice(0, 40)}", which is not known here`)
+
+const text =
+  (field: string): Translate =>
+  (given) => {
+    const none = NONE[given.operator]
+    if (none) return { [field]: { operator: none } }
+    const [operator, isNegative] = TEXT[given.operator] ?? unknownOperator(given)
+    const condition = { [field]: { operator, value: given.value } }
+    return isNegative ? { not: condition } : condition
+  }
+
+const number =
+  (field: string): Translate =>
+  (given) => {
+    const none = NONE[given.operator]
+    if (none) return { [field]: { operator: none } }
+    return { [field]: { operator: NUMBER[given.operator] ?? unknownOperator(given), value: given.value } }
+  }
+
+const bool =
+  (field: string): Translate =>
+  (given) => {
+    if (given.operator !== 'istrue' && given.operator !== 'isfalse') unknownOperator(given)
+    return { [field]: { operator: given.operator === 'istrue' ? 'isTrue' : 'isFalse' } }
+  }
+
+const id =
+  (field: string): Translate =>
+  (given) => {
+    if (given.operator !== 'is' && given.operator !== 'isnot') unknownOperator(given)
+    return { [field]: { operator: given.operator === 'is' ? 'is' : 'isNot', value: given.value } }
+  }
+
+/** Words of Komga, and the condition that each stands for. */
+const word =
+  (words: Record<string, OwnCondition>): Translate =>
+  (given) => {
+    if (given.operator !== 'is' && given.operator !== 'isnot') unknownOperator(given)
+    const name = typeof given.value === 'string' ? given.value.toUpperCase() : ''
+    const condition = Object.hasOwn(words, name) ? words[name] : undefined
+    if (condition === undefined) refuseAt(`${given.path}/value`, `must be one of ${Object.keys(words).join(', ')}`)
+    return given.operator === 'is' ? condition : { not: condition }
+  }
+
+const is = (field: string, value: string): OwnCondition => ({ [field]: { operator: 'is', value } })
+
+/** `P7D`, `PT36H`: days, hours, minutes and seconds. */
+const DURATION = /^P(?:(\d{1,6})D)?(?:T(?:(\d{1,8})H)?(?:(\d{1,9})M)?(?:(\d{1,10})(?:\.\d+)?S)?)?$/
+
+const withoutZone = (time: string) => (time.endsWith(']') && time.includes('[') ? time.slice(0, time.indexOf('[')) : time)
+
+const date =
+  (field: string): Translate =>
+  (given) => {
+    const { operator, path } = given
+    const none = NONE[operator]
+    if (none) return { [field]: { operator: none } }
+    if (operator === 'before' || operator === 'after') {
+      // Java writes the name of the zone behind the offset.
+      const value = typeof given.dateTime === 'string' ? withoutZone(given.dateTime) : given.dateTime
+      return { [field]: { operator, value } }
+    }
+    if (operator !== 'isinthelast' && operator !== 'isnotinthelast') unknownOperator(given)
+    const match = typeof given.duration === 'string' ? DURATION.exec(given.duration) : null
+    if (!match) refuseAt(`${path}/duration`, 'must be a time such as P7D or PT36H')
+    const [days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0))
+    const since = new Date(
+      Math.max(Date.UTC(1, 0, 1), Date.now() - (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000),
+    ).toISOString()
+    return { [field]: { operator: operator === 'isinthelast' ? 'onOrAfter' : 'before', value: since } }
+  }
+
+const author =
+  (target: Target): Translate =>
+  ({ operator, value, path, ...rest }) => {
+    if (operator !== 'is' && operator !== 'isnot') unknownOperator({ operator, value, path, ...rest })
+    const { name, role } = (typeof value === 'object' && value !== null ? value : {}) as { name?: unknown; role?: unknown }
+    const hasName = typeof name === 'string' && name !== ''
+    const hasRole = typeof role === 'string' && role !== ''
+    if (!hasName && !hasRole) refuseAt(`${path}/value`, 'needs a name, a role or both')
+    const condition = authorCondition(target, { name: hasName ? name : null, role: hasRole ? role : null })
+    return operator === 'is' ? condition : { not: condition }
+  }
+
+/** Who has a hand in it: by name, by role, or one person by both. */
+export function authorCondition(target: Target, { name, role }: { name: string | null; role: string | null }): OwnCondition {
+  if (role === null) {
+    const fields = target === 'series' ? ['author', 'bookAuthor'] : ['author']
+    return { anyOf: fields.map((field) => is(field, name ?? '')) }
+  }
+  const operator = name === null ? 'beginsWith' : 'is'
+  return { anyOf: rolesBehind(role.toLowerCase()).map((ours) => ({ person: { operator, value: `${ours}:${name ?? ''}` } })) }
+}
+
+export const READ_STATUS: Record<string, OwnCondition> = {
+  UNREAD: is('readStatus', 'unread'),
+  IN_PROGRESS: is('readStatus', 'in_progress'),
+  READ: is('readStatus', 'read'),
+}
+const NOTHING: OwnCondition = { anyOf: [] }
+export const MEDIA_STATUS: Record<string, OwnCondition> = {
+  READY: is('state', 'analyzed'),
+  ERROR: is('state', 'failed'),
+  UNKNOWN: is('state', 'pending'),
+  UNSUPPORTED: NOTHING,
+  OUTDATED: NOTHING,
+}
+export const MEDIA_PROFILE: Record<string, OwnCondition> = {
+  DIVINA: { anyOf: [is('format', 'cbz'), is('format', 'cbr')] },
+  EPUB: is('format', 'epub'),
+  PDF: is('format', 'pdf'),
+}
+export const SERIES_STATUS: Record<string, OwnCondition> = {
+  ENDED: is('status', 'ended'),
+  // What is shown as one that goes on.
+  ONGOING: { anyOf: [is('status', 'ongoing'), is('status', 'unknown'), { status: { operator: 'isNull' } }] },
+  ABANDONED: is('status', 'abandoned'),
+  HIATUS: is('status', 'hiatus'),
+}
+
+const COMMON = {
+  libraryId: id('libraryId'),
+  title: text('title'),
+  releaseDate: date('releaseDate'),
+  tag: text('tag'),
+  readStatus: word(READ_STATUS),
+  oneShot: bool('oneshot'),
+}
+const FIELDS: Record<Target, Record<string, Translate>> = {
+  series: {
+    ...COMMON,
+    collectionId: id('collectionId'),
+    // A series without a book that is there stands on no list.
+    deleted: (given) => ((bool('deleted')(given)['deleted'] as { operator: string }).operator === 'isFalse' ? { allOf: [] } : NOTHING),
+    complete: bool('completion'),
+    titleSort: text('titleSort'),
+    genre: text('genre'),
+    sharingLabel: text('sharingTag'),
+    publisher: text('publisher'),
+    language: text('language'),
+    ageRating: number('ageRating'),
+    seriesStatus: word(SERIES_STATUS),
+    author: author('series'),
+  },
+  books: {
+    ...COMMON,
+    seriesId: id('seriesId'),
+    readListId: id('readListId'),
+    deleted: bool('deleted'),
+    numberSort: number('number'),
+    mediaStatus: word(MEDIA_STATUS),
+    mediaProfile: word(MEDIA_PROFILE),
+    author: author('books'),
+  },
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Reads a condition as Komga writes it. Several members of one object must all hold.
+ * @param said.deleted is told whether books whose files have gone are asked about, which lists leave out otherwise
+ * @throws invalid_request with the path of what is not known
+ */
+export function readKomgaCondition(given: unknown, target: Target, said: { deleted: boolean } = { deleted: false }): OwnCondition {
+  const fields = FIELDS[target]
+  return read(given, '/condition')
+
+  function read(value: unknown, path: string): OwnCondition {
+    if (!isObject(value)) refuseAt(path, 'must be an object')
+    const parts = Object.entries(value)
+      .filter(([, member]) => member !== null)
+      .map(([key, member]) => readMember(key, member, `${path}/${key}`))
+    const [only] = parts
+    return parts.length === 1 && only ? only : { allOf: parts }
+  }
+
+  function readMember(key: string, member: unknown, path: string): OwnCondition {
+    if (key === 'allOf' || key === 'anyOf') {
+      if (!Array.isArray(member)) refuseAt(path, 'must be a list of conditions')
+      return { [key]: member.map((part, index) => read(part, `${path}/${index}`)) }
+    }
+    const translate = Object.hasOwn(fields, key) ? fields[key] : undefined
+    if (!translate) refuseAt(path, `is no field to filter by; there are ${Object.keys(fields).join(', ')}, and allOf, anyOf`)
+    if (key === 'deleted') said.deleted = true
+    if (!isObject(member) || typeof member['operator'] !== 'string') refuseAt(path, 'must be an object with an operator')
+    const { operator, value, dateTime, duration } = member
+    return translate({ operator: (operator as string).toLowerCase(), value, dateTime, duration, path })
+  }
+}

@@ -1,0 +1,54 @@
+import { STATUS_CODES } from 'node:http'
+import Type from 'typebox'
+import { BASIC } from '#api/http/failure.ts'
+import type { Dialect } from '#api/http/mount.ts'
+import { secondsOf } from '#api/komga/values.ts'
+
+/** A wrong value that is told by its member. */
+const Violations = Type.Object({
+  violations: Type.Array(
+    Type.Object({ fieldName: Type.Union([Type.String(), Type.Null()]), message: Type.Union([Type.String(), Type.Null()]) }),
+  ),
+})
+/** Every other refusal. */
+const Spring = Type.Object({
+  timestamp: Type.String(),
+  status: Type.Integer(),
+  error: Type.String(),
+  message: Type.String(),
+  path: Type.String(),
+  requestId: Type.String({ description: 'Same as the X-Request-Id header; the log knows it.' }),
+})
+
+export const KomgaError = Type.Union([Violations, Spring])
+
+/** Where the check of a request found something wrong. */
+interface Detail {
+  path: string
+  message: string
+}
+
+const isDetails = (details: unknown): details is Detail[] =>
+  Array.isArray(details) && details.length > 0 && details.every((one) => typeof one?.path === 'string' && typeof one?.message === 'string')
+
+/** `/locator/locations/position` is `locator.locations.position`. */
+const fieldOf = (pointer: string): string | null => pointer.slice(1).replaceAll('/', '.') || null
+
+/** Refusals as Spring writes them, and queries as Komga takes them. */
+export const komgaDialect: Dialect = {
+  challenge: BASIC,
+  refusalOf({ status: ours, body }, { path }) {
+    // It knows no 422: what breaks a rule is a bad request as well.
+    const status = ours === 422 ? 400 : ours
+    const { message } = body
+    const details = 'details' in body ? body.details : undefined
+    if (status === 400 && isDetails(details))
+      return { status, body: { violations: details.map((one) => ({ fieldName: fieldOf(one.path), message: one.message })) } }
+    const requestId = 'requestId' in body ? body.requestId : ''
+    const error = STATUS_CODES[status] ?? 'Error'
+    return { status, body: { timestamp: secondsOf(new Date()), status, error, message, path, requestId } }
+  },
+  shapeOf: () => ({ schema: KomgaError }),
+  /** `tag[]=a` is `tag=a`. */
+  readQuery: (given) => new URLSearchParams([...given].map(([name, value]): [string, string] => [name.replace(/\[\]$/, ''), value])),
+}

@@ -1,0 +1,49 @@
+import Type from 'typebox'
+import { KomgaLibrary, komgaLibrary } from '#api/komga/library-view.ts'
+import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { seriesThumbnail } from '#api/views/thumbnail.ts'
+import { refuse } from '#core/errors.ts'
+import { getLibrary, listLibraries } from '#core/library/library-query.ts'
+import { Uuid } from '#core/schema.ts'
+import { listIdsOfSeries } from '#core/series/series-query.ts'
+
+/** This list knows no pages. Nobody has that many, and each is a line. */
+const LIBRARIES_MAX = 1_000
+const params = Type.Object({ libraryId: Uuid })
+
+export const komgaLibraryRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/libraries',
+    summary: 'List libraries',
+    who: 'libraries-read',
+    reply: Type.Array(KomgaLibrary),
+    run: async (call) => {
+      const { items } = await listLibraries(call.services.database, signedInCaller(call), { offset: 0, limit: LIBRARIES_MAX })
+      return items.map(komgaLibrary)
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId',
+    summary: 'One library',
+    who: 'libraries-read',
+    params,
+    reply: KomgaLibrary,
+    run: async (call, { params }) => komgaLibrary(await getLibrary(call.services.database, signedInCaller(call), params.libraryId)),
+  }),
+  komgaStream({
+    path: '/api/v1/libraries/:libraryId/thumbnail',
+    summary: 'The cover of the first series of a library, small',
+    who: 'libraries-read',
+    params,
+    mediaTypes: ['image/jpeg'],
+    run: async (call, { params }) => {
+      const { database } = call.services
+      const { id } = await getLibrary(database, signedInCaller(call), params.libraryId)
+      const { ids } = await listIdsOfSeries(database, signedInCaller(call), { filter: { libraryId: id }, sort: null, offset: 0, limit: 1 })
+      return await seriesThumbnail(call, ids[0] ?? refuse('not_found', 'Nothing stands in this library.'))
+    },
+  }),
+]

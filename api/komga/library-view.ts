@@ -1,0 +1,96 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import type { Library } from '#core/library/library.ts'
+import { Nullable } from '#core/schema.ts'
+
+const FLAGS = [
+  'importComicInfoBook',
+  'importComicInfoSeries',
+  'importComicInfoCollection',
+  'importComicInfoReadList',
+  'importComicInfoSeriesAppendVolume',
+  'importEpubBook',
+  'importEpubSeries',
+  'importMylarSeries',
+  'importLocalArtwork',
+  'importBarcodeIsbn',
+  'scanForceModifiedTime',
+  'scanOnStartup',
+  'scanCbx',
+  'scanPdf',
+  'scanEpub',
+  'repairExtensions',
+  'convertToCbz',
+  'emptyTrashAfterScan',
+  'hashFiles',
+  'hashPages',
+  'hashKoreader',
+  'analyzeDimensions',
+  'unavailable',
+] as const
+type Flag = (typeof FLAGS)[number]
+
+/** A library as Komga shows it, with what it would do with its files there and does here. */
+export const KomgaLibrary = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    root: Type.String(),
+    scanInterval: Type.String(),
+    scanDirectoryExclusions: Type.Array(Type.String()),
+    seriesCover: Type.String(),
+    oneshotsDirectory: Nullable(Type.String()),
+    ...(Object.fromEntries(FLAGS.map((name) => [name, Type.Boolean()])) as Record<Flag, ReturnType<typeof Type.Boolean>>),
+  },
+  { title: 'KomgaLibrary' },
+)
+export type KomgaLibrary = Static<typeof KomgaLibrary>
+
+export function komgaLibrary(library: Library): KomgaLibrary {
+  const { scanningConfig, allowedFormats } = library
+  const takes = (...formats: string[]) => allowedFormats === null || formats.some((format) => allowedFormats.includes(format))
+  return {
+    id: library.id,
+    name: library.name,
+    root: library.path,
+    scanInterval: intervalOf(scanningConfig),
+    scanDirectoryExclusions: library.excludedPatterns?.split('\n').filter((line) => line.trim() !== '') ?? [],
+    seriesCover: 'FIRST',
+    // A file in the root of a library is a series of one book, wherever that is.
+    oneshotsDirectory: null,
+    importComicInfoBook: true,
+    importComicInfoSeries: true,
+    importComicInfoCollection: false,
+    importComicInfoReadList: false,
+    importComicInfoSeriesAppendVolume: false,
+    importEpubBook: true,
+    importEpubSeries: true,
+    importMylarSeries: true,
+    importLocalArtwork: false,
+    importBarcodeIsbn: false,
+    scanForceModifiedTime: false,
+    scanOnStartup: scanningConfig?.scanOnStart ?? false,
+    scanCbx: takes('cbz', 'cbr'),
+    scanPdf: takes('pdf'),
+    scanEpub: takes('epub'),
+    repairExtensions: false,
+    convertToCbz: false,
+    emptyTrashAfterScan: scanningConfig?.purgeDeletedOnScan ?? false,
+    hashFiles: true,
+    hashPages: false,
+    hashKoreader: true,
+    analyzeDimensions: true,
+    unavailable: !library.isActive,
+  }
+}
+
+/** The nearest of Komga's words for a timetable of cron. */
+function intervalOf(config: Library['scanningConfig']): string {
+  const cron = config?.enabled ? config.cronSchedule?.trim() : undefined
+  if (!cron) return 'DISABLED'
+  const [, hours = '*', days = '*', , weekdays = '*'] = cron.split(/\s+/)
+  if (days !== '*' || weekdays !== '*') return 'WEEKLY'
+  if (hours === '*') return 'HOURLY'
+  const every = Number(/^(?:\*|\d+)\/(\d+)$/.exec(hours)?.[1])
+  return every <= 1 ? 'HOURLY' : every <= 6 ? 'EVERY_6H' : every <= 12 ? 'EVERY_12H' : 'DAILY'
+}

@@ -1,0 +1,16 @@
+import type { Mount } from '#api/http/mount.ts'
+import { komgaDialect } from '#api/komga/dialect.ts'
+import type { Services } from '#api/services.ts'
+import { OWN_PATH_WORDS } from '#core/setting/chosen-setting.ts'
+import { readFreshSetting } from '#core/setting/chosen-setting-store.ts'
+
+const firstWordOf = (path: string): string => path.split('/', 2)[1] ?? ''
+
+/** The interface of Komga, below a word that administrators choose while the server runs; off unless they switch it on. */
+export const komgaMount: Mount<Services> = {
+  dialect: komgaDialect,
+  covers: (path) => !OWN_PATH_WORDS.includes(firstWordOf(path).toLowerCase()),
+  isOpen: async (path, { database }) =>
+    (await readFreshSetting(database, 'compatibilityApi.enabled')) === 'true' &&
+    (await readFreshSetting(database, 'compatibilityApi.prefix')) === firstWordOf(path),
+}

@@ -1,0 +1,103 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { listInParts } from '#api/http/json-chunks.ts'
+import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { sizeText } from '#api/komga/values.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { pagePicture } from '#api/views/page-picture.ts'
+import type { BookPage } from '#core/book/book.ts'
+import { type PageFormat, readPageFormat } from '#core/book/page-variant.ts'
+import { refuse } from '#core/errors.ts'
+import { Nullable, Uuid } from '#core/schema.ts'
+
+const KomgaPage = Type.Object(
+  {
+    number: Type.Integer(),
+    fileName: Type.String(),
+    mediaType: Type.String(),
+    width: Nullable(Type.Integer()),
+    height: Nullable(Type.Integer()),
+    sizeBytes: Nullable(Type.Integer()),
+    size: Type.String(),
+  },
+  { title: 'KomgaPage' },
+)
+const params = Type.Object({
+  bookId: Uuid,
+  pageNumber: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'From 1, unless `zero_based` is true.' }),
+})
+const PAGE_MEDIA_TYPES = [
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'image/jxl',
+  'image/heif',
+  'image/bmp',
+  'image/tiff',
+]
+/** As wide as Komga draws the covers of pages. */
+const THUMBNAIL_WIDTH = 320
+
+const PAGES_AT_ONCE = 1_000
+/** Asked again each time, by the name of the content. */
+const CHECKED = 'private, no-cache'
+
+const shownPage = (page: BookPage): Static<typeof KomgaPage> => ({
+  number: page.pageNumber,
+  fileName: page.fileName,
+  mediaType: `image/${page.fileFormat}`,
+  width: page.width,
+  height: page.height,
+  // Pages that are drawn have no size of their own.
+  sizeBytes: page.fileSize || null,
+  size: page.fileSize ? sizeText(page.fileSize) : '',
+})
+
+/** `jpeg` and `png`, in any case; JPG is what some call the first. */
+const readConvert = (text: string | undefined): PageFormat | undefined => {
+  const format = text?.toLowerCase()
+  return readPageFormat(format === 'jpg' ? 'jpeg' : format || undefined)
+}
+
+export const komgaPageRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/pages',
+    summary: 'The pages of a book, in order',
+    who: 'pages-read',
+    params: Type.Object({ bookId: Uuid }),
+    reply: Type.Array(KomgaPage),
+    run: async (call, { params }) => {
+      const pages = await call.services.pageReader.listPages({ caller: signedInCaller(call), ...params })
+      // A book may have 100,000 of them.
+      return listInParts(pages, PAGES_AT_ONCE, async (part) => part.map(shownPage))
+    },
+  }),
+  komgaStream({
+    path: '/api/v1/books/:bookId/pages/:pageNumber',
+    summary: 'The picture of one page',
+    who: 'pages-read',
+    params,
+    query: Type.Object({
+      convert: Type.Optional(Type.String({ maxLength: 20, description: 'jpeg or png, where the app cannot show what the file holds.' })),
+      zero_based: Type.Optional(Type.Boolean({ description: 'Pages are counted from 0.' })),
+    }),
+    mediaTypes: PAGE_MEDIA_TYPES,
+    run: async (call, { params, query }) => {
+      const pageNumber = query.zero_based ? params.pageNumber + 1 : params.pageNumber
+      if (pageNumber < 1)
+        refuse('invalid_request', 'Pages are counted from 1.', { details: [{ path: '/pageNumber', message: 'must be at least 1' }] })
+      return await pagePicture(call, { bookId: params.bookId, pageNumber, format: readConvert(query.convert) }, CHECKED)
+    },
+  }),
+  komgaStream({
+    path: '/api/v1/books/:bookId/pages/:pageNumber/thumbnail',
+    summary: 'The picture of one page, small',
+    who: 'pages-read',
+    params,
+    mediaTypes: ['image/jpeg'],
+    run: (call, { params }) => pagePicture(call, { ...params, width: THUMBNAIL_WIDTH, format: 'jpeg' }, CHECKED),
+  }),
+]

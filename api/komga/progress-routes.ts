@@ -1,0 +1,104 @@
+import Type from 'typebox'
+import { komgaEndpoint } from '#api/komga/route.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { refuse } from '#core/errors.ts'
+import { type Extent, type Place, placeOf } from '#core/progress/progress.ts'
+import { getReading, listBookIds } from '#core/progress/progress-query.ts'
+import { completeBooks, forgetProgress, saveProgress } from '#core/progress/progress-store.ts'
+import { Nullable, Uuid } from '#core/schema.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+const SeriesId = Type.Object({ seriesId: Uuid })
+const PAGE_MAX = 2_147_483_647
+
+/** A page completes a book where it is the last; completed without a page is the last page. @throws invalid_value for a page that the book has not */
+function placeSaid(extent: Extent, said: { page?: number | null; completed?: boolean | null }): Place {
+  const { page = null, completed = null } = said
+  const last = extent.analyzed && extent.pageCount > 0 ? extent.pageCount : null
+  if (completed === true && page === null) return placeOf(extent, { currentPage: last ?? 1, completed: true })
+  if (page === null)
+    refuse('invalid_value', 'Say a page, or that the book is completed.', {
+      details: [{ path: '/page', message: 'must be given unless completed is true' }],
+    })
+  if (page < 1 || (last !== null && page > last)) {
+    const message = last === null ? 'must be at least 1' : `must be from 1 to ${last}`
+    refuse('invalid_value', `The page ${message}.`, { details: [{ path: '/page', message }] })
+  }
+  return placeOf(extent, { currentPage: page, completed: completed === true || undefined })
+}
+
+export const komgaProgressRoutes = [
+  komgaEndpoint({
+    method: 'PATCH',
+    path: '/api/v1/books/:bookId/read-progress',
+    summary: 'Say where I am in a book',
+    who: 'books-read',
+    params: BookId,
+    status: 204,
+    body: Type.Object(
+      {
+        page: Type.Optional(Nullable(Type.Integer({ minimum: -PAGE_MAX, maximum: PAGE_MAX }))),
+        completed: Type.Optional(Nullable(Type.Boolean())),
+      },
+      { additionalProperties: true, maxProperties: 100 },
+    ),
+    run: async (call, { params, body }) => {
+      const { database } = call.services
+      const { userId } = signedInCaller(call)
+      const { bookId, extent } = await getReading(database, signedInCaller(call), params.bookId)
+      await saveProgress(database, { userId, bookId, place: placeSaid(extent, body), pageCount: extent.pageCount })
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'DELETE',
+    path: '/api/v1/books/:bookId/read-progress',
+    summary: 'Forget that I have read in a book',
+    who: 'books-read',
+    params: BookId,
+    status: 204,
+    run: async (call, { params }) => {
+      const { database } = call.services
+      await forgetProgress(
+        database,
+        signedInCaller(call).userId,
+        await listBookIds(database, signedInCaller(call), { bookIds: [params.bookId] }),
+      )
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/read-progress',
+    summary: 'Mark all books of a series as read',
+    who: 'books-read',
+    params: SeriesId,
+    status: 204,
+    run: async (call, { params }) => {
+      const { database } = call.services
+      await completeBooks(
+        database,
+        signedInCaller(call).userId,
+        await listBookIds(database, signedInCaller(call), { seriesIds: [params.seriesId] }),
+      )
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/read-progress',
+    summary: 'Mark all books of a series as unread',
+    who: 'books-read',
+    params: SeriesId,
+    status: 204,
+    run: async (call, { params }) => {
+      const { database } = call.services
+      await forgetProgress(
+        database,
+        signedInCaller(call).userId,
+        await listBookIds(database, signedInCaller(call), { seriesIds: [params.seriesId] }),
+      )
+      return undefined
+    },
+  }),
+]

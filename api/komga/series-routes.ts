@@ -1,0 +1,134 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { KomgaBook } from '#api/komga/book-view.ts'
+import { readKomgaCondition } from '#api/komga/condition.ts'
+import { answerBooks, answerSeries, type Call, getKomgaSeries } from '#api/komga/lists.ts'
+import { PageOf, pageQuery } from '#api/komga/page-object.ts'
+import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } from '#api/komga/query-filter.ts'
+import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { KomgaSeries } from '#api/komga/series-view.ts'
+import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { seriesThumbnail } from '#api/views/thumbnail.ts'
+import { compileFilter } from '#core/filter/filter-query.ts'
+import { FreeJson, Nullable, Uuid } from '#core/schema.ts'
+import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
+import { getSeries, listAlphabeticalGroups, type SeriesFilter, type SeriesSort } from '#core/series/series-query.ts'
+
+const params = Type.Object({ seriesId: Uuid })
+const query = Type.Object({ ...pageQuery, ...seriesFilterQuery })
+/** Members that are not known are passed over, as there: apps send more than they mean. */
+export const SearchBody = Type.Object(
+  {
+    condition: Type.Optional(Nullable(FreeJson)),
+    fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
+  },
+  { additionalProperties: true, maxProperties: 100 },
+)
+const Page = PageOf(KomgaSeries)
+
+/** What the body of a list request asks of series. */
+function readBody(call: Call, { condition, fullTextSearch }: Static<typeof SearchBody>): SeriesFilter {
+  return {
+    search: readSearch(fullTextSearch),
+    ...(condition != null && { condition: compileFilter(readKomgaCondition(condition, 'series'), 'series', signedInCaller(call)) }),
+  }
+}
+
+/** Lists by their day, the latest first. */
+const LATEST: Record<string, { summary: string; sort: SeriesSort }> = {
+  latest: { summary: 'Series by their last change, the latest first', sort: { field: 'updated', direction: 'desc' } },
+  new: { summary: 'Series by the day they came, the newest first', sort: { field: 'created', direction: 'desc' } },
+  updated: { summary: 'Series by their last change, the latest first', sort: { field: 'updated', direction: 'desc' } },
+}
+
+export const komgaSeriesRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/series',
+    summary: 'List series',
+    who: 'series-read',
+    query,
+    reply: Page,
+    run: (call, { query }) =>
+      answerSeries(call, query, { filter: readSeriesFilter(query, signedInCaller(call)), sort: readKomgaSeriesSort(query.sort) }),
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/series/list',
+    summary: 'List series by a condition',
+    who: 'series-read',
+    query: Type.Object(pageQuery),
+    bodyOptional: true,
+    body: SearchBody,
+    reply: Page,
+    run: (call, { query, body }) => answerSeries(call, query, { filter: readBody(call, body), sort: readKomgaSeriesSort(query.sort) }),
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/series/list/alphabetical-groups',
+    summary: 'How many series of a list begin with each letter',
+    who: 'series-read',
+    bodyOptional: true,
+    body: SearchBody,
+    reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer() })),
+    run: async (call, { body }) => await groupsOf(call, readBody(call, body)),
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/series/alphabetical-groups',
+    summary: 'How many series begin with each letter',
+    who: 'series-read',
+    query: Type.Object(seriesFilterQuery),
+    reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer() })),
+    run: async (call, { query }) => await groupsOf(call, readSeriesFilter(query, signedInCaller(call))),
+  }),
+  ...Object.entries(LATEST).map(([name, { summary, sort }]) =>
+    komgaEndpoint({
+      method: 'GET',
+      path: `/api/v1/series/${name}`,
+      summary,
+      who: 'series-read',
+      query,
+      reply: Page,
+      run: (call, { query }) => answerSeries(call, query, { filter: readSeriesFilter(query, signedInCaller(call)), sort }),
+    }),
+  ),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId',
+    summary: 'One series',
+    who: 'series-read',
+    params,
+    reply: KomgaSeries,
+    run: (call, { params }) => getKomgaSeries(call, params.seriesId),
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/books',
+    summary: 'The books of a series, in reading order',
+    who: 'books-read',
+    params,
+    query: Type.Object({ ...pageQuery, ...bookFilterQuery }),
+    reply: PageOf(KomgaBook),
+    run: async (call, { params, query }) => {
+      const { id } = await getSeries(call.services.database, signedInCaller(call), params.seriesId)
+      const filter = { ...readBookFilter(query, signedInCaller(call)), seriesId: id }
+      return await answerBooks(call, query, { filter, sort: readOrderInSeries(query.sort) })
+    },
+  }),
+  komgaStream({
+    path: '/api/v1/series/:seriesId/thumbnail',
+    summary: 'The cover of a series, small',
+    who: 'series-read',
+    params,
+    mediaTypes: ['image/jpeg'],
+    run: (call, { params }) => seriesThumbnail(call, params.seriesId),
+  }),
+]
+
+/** Komga writes the letters small. */
+async function groupsOf(call: Call, filter: SeriesFilter) {
+  const groups = await listAlphabeticalGroups(call.services.database, signedInCaller(call), filter)
+  return groups.map(({ group, count }) => ({ group: group.toLowerCase(), count }))
+}

@@ -1,0 +1,69 @@
+import type { BookSort } from '#core/book/book-query.ts'
+import type { SeriesSort } from '#core/series/series-query.ts'
+
+/** Fields of Komga and our own; names that neither knows are passed over, as there. */
+const SERIES: Record<string, SeriesSort['field']> = {
+  name: 'name',
+  title: 'name',
+  titleSort: 'name',
+  'metadata.title': 'name',
+  'metadata.titleSort': 'name',
+  created: 'created',
+  createdDate: 'created',
+  lastModified: 'updated',
+  lastModifiedDate: 'updated',
+  releaseDate: 'released',
+  'metadata.releaseDate': 'released',
+  'booksMetadata.releaseDate': 'released',
+  booksCount: 'books',
+  readDate: 'read',
+  'readProgress.readDate': 'read',
+  'readProgress.lastReadDate': 'read',
+  random: 'shuffled',
+}
+const BOOKS: Record<string, BookSort['field']> = {
+  name: 'file',
+  title: 'title',
+  'metadata.title': 'title',
+  created: 'created',
+  createdDate: 'created',
+  lastModified: 'updated',
+  lastModifiedDate: 'updated',
+  releaseDate: 'released',
+  'metadata.releaseDate': 'released',
+  number: 'number',
+  numberSort: 'number',
+  'metadata.numberSort': 'number',
+  'metadata.number': 'number',
+  series: 'series',
+  seriesTitle: 'series',
+  'series.metadata.titleSort': 'series',
+  size: 'size',
+  fileSize: 'size',
+  'media.pagesCount': 'pages',
+  readDate: 'read',
+  'readProgress.readDate': 'read',
+  'readProgress.lastModified': 'read',
+  random: 'shuffled',
+}
+
+function readSort<Field extends string>(sorts: readonly string[] | undefined, names: Readonly<Record<string, Field>>) {
+  for (const sort of sorts ?? []) {
+    const [name = '', direction = 'asc'] = sort.split(',').map((part) => part.trim())
+    const field = Object.hasOwn(names, name) ? names[name] : undefined
+    if (field !== undefined) return { field, direction: direction.toLowerCase() === 'desc' ? ('desc' as const) : ('asc' as const) }
+  }
+  return null
+}
+
+/** The first order that is known, or null; of a search that is the best match first. */
+export const readKomgaSeriesSort = (sorts: readonly string[] | undefined): SeriesSort | null => readSort(sorts, SERIES)
+
+/** As {@link readKomgaSeriesSort}. */
+export const readKomgaBookSort = (sorts: readonly string[] | undefined): BookSort | null => readSort(sorts, BOOKS)
+
+/** The order of the books of one series: by number is the reading order, which also places those without one, and which holds unless another is said. */
+export function readOrderInSeries(sorts: readonly string[] | undefined): BookSort {
+  const sort = readSort(sorts, BOOKS) ?? { field: 'number', direction: 'asc' }
+  return sort.field === 'number' && sort.direction === 'asc' ? { field: 'series', direction: 'asc' } : sort
+}

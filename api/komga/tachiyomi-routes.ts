@@ -1,0 +1,115 @@
+import Type from 'typebox'
+import { sortNumberOf } from '#api/komga/book-view.ts'
+import type { Call } from '#api/komga/lists.ts'
+import { komgaEndpoint } from '#api/komga/route.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { listBookDetails } from '#core/book/book-detail-query.ts'
+import { listIdsOfBooks } from '#core/book/book-query.ts'
+import { refuse } from '#core/errors.ts'
+import { listCompletion } from '#core/progress/progress-query.ts'
+import { completeBooks } from '#core/progress/progress-store.ts'
+import { Uuid } from '#core/schema.ts'
+import { getSeries } from '#core/series/series-query.ts'
+import { findShelf, listMemberIds } from '#core/shelf/shelf-query.ts'
+
+/** As many as stand on a read list; no series has more. */
+const BOOKS_MAX = 10_000
+const open = { additionalProperties: true, maxProperties: 100 } as const
+const counts = {
+  booksCount: Type.Integer(),
+  booksReadCount: Type.Integer(),
+  booksUnreadCount: Type.Integer(),
+  booksInProgressCount: Type.Integer(),
+}
+
+async function idsOfSeries(call: Call, seriesId: string): Promise<string[]> {
+  const { database } = call.services
+  const { id } = await getSeries(database, signedInCaller(call), seriesId)
+  const list = { filter: { seriesId: id }, sort: { field: 'series', direction: 'asc' }, offset: 0, limit: BOOKS_MAX } as const
+  return (await listIdsOfBooks(database, signedInCaller(call), list)).ids
+}
+
+async function idsOfReadList(call: Call, readListId: string): Promise<string[]> {
+  const { database } = call.services
+  const shelf = await findShelf(database, signedInCaller(call), 'read_list', readListId)
+  if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
+  return (await listMemberIds(database, signedInCaller(call), 'read_list', [shelf.id])).get(shelf.id) ?? []
+}
+
+/** What is read of books in their order. `continuous`: how many from the first on are read without a gap. */
+async function progressOf(call: Call, ids: readonly string[]) {
+  const completion = await listCompletion(call.services.database, signedInCaller(call), ids)
+  const isRead = (id: string) => completion.get(id) === true
+  const booksReadCount = ids.filter(isRead).length
+  const firstUnread = ids.findIndex((id) => !isRead(id))
+  return {
+    counts: {
+      booksCount: ids.length,
+      booksReadCount,
+      booksUnreadCount: ids.length - completion.size,
+      booksInProgressCount: completion.size - booksReadCount,
+    },
+    continuous: firstUnread < 0 ? ids.length : firstUnread,
+  }
+}
+
+export const komgaTachiyomiRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v2/series/:seriesId/read-progress/tachiyomi',
+    summary: 'How much of a series I have read, by the numbers of its books',
+    who: 'books-read',
+    params: Type.Object({ seriesId: Uuid }),
+    reply: Type.Object({ ...counts, lastReadContinuousNumberSort: Type.Number(), maxNumberSort: Type.Number() }),
+    run: async (call, { params }) => {
+      const ids = await idsOfSeries(call, params.seriesId)
+      const { counts, continuous } = await progressOf(call, ids)
+      const details = await listBookDetails(call.services.database, ids)
+      const numbers = ids.map((id) => sortNumberOf(details.get(id) ?? { number: null, position: null }))
+      return { ...counts, lastReadContinuousNumberSort: numbers[continuous - 1] ?? 0, maxNumberSort: Math.max(0, ...numbers) }
+    },
+  }),
+  komgaEndpoint({
+    method: 'PUT',
+    path: '/api/v2/series/:seriesId/read-progress/tachiyomi',
+    summary: 'Mark the books of a series as read up to a number',
+    who: 'books-read',
+    params: Type.Object({ seriesId: Uuid }),
+    status: 204,
+    body: Type.Object({ lastBookNumberSortRead: Type.Number() }, open),
+    run: async (call, { params, body }) => {
+      const { database } = call.services
+      const ids = await idsOfSeries(call, params.seriesId)
+      const details = await listBookDetails(database, ids)
+      const read = ids.filter((id) => sortNumberOf(details.get(id) ?? { number: null, position: null }) <= body.lastBookNumberSortRead)
+      await completeBooks(database, signedInCaller(call).userId, read)
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/readlists/:readListId/read-progress/tachiyomi',
+    summary: 'How much of a read list I have read, by the places of its books',
+    who: 'books-read',
+    params: Type.Object({ readListId: Uuid }),
+    reply: Type.Object({ ...counts, lastReadContinuousIndex: Type.Integer() }),
+    run: async (call, { params }) => {
+      const { counts, continuous } = await progressOf(call, await idsOfReadList(call, params.readListId))
+      return { ...counts, lastReadContinuousIndex: continuous }
+    },
+  }),
+  komgaEndpoint({
+    method: 'PUT',
+    path: '/api/v1/readlists/:readListId/read-progress/tachiyomi',
+    summary: 'Mark the first books of a read list as read',
+    who: 'books-read',
+    params: Type.Object({ readListId: Uuid }),
+    status: 204,
+    body: Type.Object({ lastBookRead: Type.Integer({ minimum: 0, maximum: BOOKS_MAX }) }, open),
+    run: async (call, { params, body }) => {
+      const ids = await idsOfReadList(call, params.readListId)
+      await completeBooks(call.services.database, signedInCaller(call).userId, ids.slice(0, body.lastBookRead))
+      return undefined
+    },
+  }),
+]

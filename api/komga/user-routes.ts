@@ -1,0 +1,166 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { dismissApp } from '#api/http/app-session.ts'
+import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
+import type { Call } from '#api/http/endpoint.ts'
+import { komgaEndpoint } from '#api/komga/route.ts'
+import { secondsOf } from '#api/komga/values.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import type { Services } from '#api/services.ts'
+import type { ApiKey } from '#core/account/api-key.ts'
+import { refuse } from '#core/errors.ts'
+import { Uuid } from '#core/schema.ts'
+
+/** Everybody sees all libraries here; what is kept from somebody is kept by tags, which are nobody else's business. */
+export const KomgaUser = Type.Object(
+  {
+    id: Type.String(),
+    email: Type.String(),
+    roles: Type.Array(Type.String()),
+    sharedAllLibraries: Type.Boolean(),
+    sharedLibrariesIds: Type.Array(Type.String()),
+    labelsAllow: Type.Array(Type.String()),
+    labelsExclude: Type.Array(Type.String()),
+    ageRestriction: Type.Null(),
+    contentRestrictions: Type.Object({
+      ageRestriction: Type.Null(),
+      labelsAllow: Type.Array(Type.String()),
+      labelsExclude: Type.Array(Type.String()),
+    }),
+  },
+  { title: 'KomgaUser' },
+)
+
+const KomgaApiKey = Type.Object(
+  {
+    id: Type.String(),
+    userId: Type.String(),
+    key: Type.String({ description: 'Whole when it is made; later its beginning.' }),
+    comment: Type.String(),
+    createdDate: Type.String(),
+    lastModifiedDate: Type.String(),
+  },
+  { title: 'KomgaApiKey' },
+)
+/** More than a user may have. */
+const KEYS_MAX = 1_000
+
+async function me(call: Call<Services>): Promise<Static<typeof KomgaUser>> {
+  const caller = signedInCaller(call)
+  const user = await call.services.accounts.getUser(caller.userId)
+  const may = (role: string, permission: Parameters<typeof caller.permissions.has>[0]) => (caller.permissions.has(permission) ? [role] : [])
+  return {
+    id: user.id,
+    email: user.email,
+    roles: [
+      ...(user.role === 'admin' ? ['ADMIN'] : []),
+      ...may('FILE_DOWNLOAD', 'books-read'),
+      ...may('PAGE_STREAMING', 'pages-read'),
+      'USER',
+    ],
+    sharedAllLibraries: true,
+    sharedLibrariesIds: [],
+    labelsAllow: [],
+    labelsExclude: [],
+    ageRestriction: null,
+    contentRestrictions: { ageRestriction: null, labelsAllow: [], labelsExclude: [] },
+  }
+}
+
+const shownKey = (key: ApiKey, text = `${key.keyPrefix}…`): Static<typeof KomgaApiKey> => ({
+  id: key.id,
+  userId: key.userId,
+  key: text,
+  comment: key.name,
+  createdDate: secondsOf(key.createdAt),
+  lastModifiedDate: secondsOf(key.updatedAt),
+})
+
+async function logout(call: Call<Services>): Promise<undefined> {
+  const { accounts } = call.services
+  if (call.caller !== null) await accounts.logout(call.caller)
+  for (const name of Object.values(APP_SESSION_COOKIES)) {
+    const token = call.cookie(name)
+    const caller = token === null ? null : await accounts.callers.ofAppSession(token)
+    if (caller !== null) await accounts.logout(caller)
+  }
+  dismissApp(call)
+  return undefined
+}
+
+export const komgaUserRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/users/me',
+    summary: 'Who I am; with `remember-me=true` for longer than the app runs',
+    who: 'user',
+    query: Type.Object({ 'remember-me': Type.Optional(Type.Boolean()) }),
+    reply: KomgaUser,
+    run: me,
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/login/set-cookie',
+    summary: 'The session of an app as a cookie, and nothing else',
+    who: 'user',
+    status: 204,
+    run: async () => undefined,
+  }),
+  ...['/api/logout', '/api/v1/logout'].map((path) =>
+    komgaEndpoint({
+      method: 'POST',
+      path,
+      summary: 'End the session of the app that asks',
+      // Whose session has ended already wants to be rid of the cookie all the same.
+      who: 'public',
+      keepsSession: true,
+      status: 204,
+      run: logout,
+    }),
+  ),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/users/me/api-keys',
+    summary: 'My API keys',
+    who: 'api-keys-read',
+    reply: Type.Array(KomgaApiKey),
+    run: async (call) => {
+      const { keys } = await call.services.accounts.listApiKeys(signedInCaller(call), { offset: 0, limit: KEYS_MAX })
+      return keys.map((key) => shownKey(key))
+    },
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/users/me/api-keys',
+    summary: 'Make an API key for an app',
+    who: 'api-keys-write',
+    body: Type.Object({ comment: Type.String({ minLength: 1, maxLength: 200 }) }, { additionalProperties: true, maxProperties: 100 }),
+    reply: KomgaApiKey,
+    run: async (call, { body }) => {
+      const { key, ...record } = await call.services.accounts.createApiKey({ name: body.comment }, signedInCaller(call))
+      return shownKey(record, key)
+    },
+  }),
+  komgaEndpoint({
+    method: 'DELETE',
+    path: '/api/v1/users/me/api-keys/:apiKeyId',
+    summary: 'Delete one of my API keys',
+    who: 'api-keys-delete',
+    params: Type.Object({ apiKeyId: Uuid }),
+    status: 204,
+    run: async (call, { params }) => {
+      const key = await call.services.accounts.getApiKey(params.apiKeyId, signedInCaller(call))
+      if (key.userId !== signedInCaller(call).userId) refuse('not_found', 'You have no such key.')
+      await call.services.accounts.removeApiKey(key.id, signedInCaller(call))
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/claim',
+    summary: 'Whether this server has its first administrator',
+    who: 'public',
+    reply: Type.Object({ isClaimed: Type.Boolean() }),
+    run: async (call) => ({ isClaimed: !(await call.services.accounts.needsSetup()) }),
+  }),
+]

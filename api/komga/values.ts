@@ -1,0 +1,39 @@
+/** A moment without fractions of a second, which the decoders of some apps cannot read: `2024-02-29T12:00:00Z`. */
+export const secondsOf = (time: Date | string): string => `${new Date(time).toISOString().slice(0, 19)}Z`
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+
+/** A number of bytes for people: `45.1 MiB`. */
+export function sizeText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const value = bytes / 1024 ** power
+  return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`
+}
+
+/** A day of which month and day of the month may be missing, as `2024-02-29`; null without a year. What no calendar has becomes a day that it has. */
+export function dayText(year: number | null, month: number | null, day: number | null): string | null {
+  if (year === null || year < 1 || year > 9999) return null
+  const date = new Date(0)
+  date.setUTCFullYear(year, (month ?? 1) - 1, day ?? 1)
+  return date.toISOString().slice(0, 10)
+}
+
+/** Roles of people as Komga calls them; an author of an EPUB is a writer there. */
+export const ROLES: Readonly<Record<string, string>> = { author: 'writer', co_author: 'writer', cover_artist: 'cover' }
+
+export const roleOf = (role: string): string => ROLES[role] ?? role
+
+/** Our roles that Komga calls by this name. */
+export const rolesBehind = (role: string): string[] => {
+  const known = Object.keys(ROLES).filter((ours) => ROLES[ours] === role)
+  return role in ROLES ? known : [role, ...known]
+}
+
+/** People with Komga's roles, each once. */
+export function personsOf(people: readonly { name: string; role: string }[]): { name: string; role: string }[] {
+  const shown = people.map(({ name, role }) => ({ name, role: roleOf(role) }))
+  return [...new Map(shown.map((person) => [`${person.role} ${person.name}`, person])).values()]
+}
+
+/** Numbers as texts: `1`, `10.5`. */
+export const numberText = (number: number): string => String(number)

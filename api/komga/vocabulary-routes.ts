@@ -1,0 +1,122 @@
+import Type from 'typebox'
+import { KomgaAuthor } from '#api/komga/book-view.ts'
+import type { Call } from '#api/komga/lists.ts'
+import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
+import { komgaEndpoint } from '#api/komga/route.ts'
+import { ROLES } from '#api/komga/values.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { listPeople, listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
+import { Uuid } from '#core/schema.ts'
+import { SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
+
+/** More than there are. */
+const LIBRARIES_MAX = 100
+const one = Type.Optional(Uuid)
+const placeQuery = {
+  library_id: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: LIBRARIES_MAX })),
+  collection_id: one,
+  series_id: one,
+  readlist_id: one,
+}
+interface PlaceQuery {
+  library_id?: string[]
+  collection_id?: string
+  series_id?: string
+  readlist_id?: string
+}
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** What is no id names no library, and nothing stands in it. */
+const placeOf = (query: PlaceQuery): VocabularyPlace => ({
+  libraryIds: query.library_id?.flatMap((ids) => ids.split(',')).filter((id) => UUID.test(id)),
+  collectionId: query.collection_id,
+  seriesId: query.series_id,
+  readListId: query.readlist_id,
+})
+
+const LISTS: Record<string, { summary: string; kind: VocabularyKind }> = {
+  genres: { summary: 'Genres', kind: 'genre' },
+  tags: { summary: 'Tags of series and books', kind: 'tag' },
+  'tags/series': { summary: 'Tags of series', kind: 'seriesTag' },
+  'tags/book': { summary: 'Tags of books', kind: 'bookTag' },
+  languages: { summary: 'Languages of series', kind: 'language' },
+  publishers: { summary: 'Publishers of series', kind: 'publisher' },
+  'age-ratings': { summary: 'Ages that series are meant for', kind: 'ageRating' },
+  'sharing-labels': { summary: 'Tags that rule who sees a series; for administrators', kind: 'sharingTag' },
+  'series/release-dates': { summary: 'Years in which series began, the latest first', kind: 'releaseYear' },
+}
+
+const peopleQuery = {
+  search: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX })),
+  role: Type.Optional(Type.String({ maxLength: 100 })),
+  ...placeQuery,
+}
+
+const peopleOf = (call: Call, query: PlaceQuery & { search?: string; role?: string }, window: { offset: number; limit: number }) =>
+  listPeople(call.services.database, signedInCaller(call), {
+    ...placeOf(query),
+    search: query.search,
+    role: query.role,
+    renamed: ROLES,
+    ...window,
+  })
+
+const all = { offset: 0, limit: WORDS_MAX }
+
+export const komgaVocabularyRoutes = [
+  ...Object.entries(LISTS).map(([name, { summary, kind }]) =>
+    komgaEndpoint({
+      method: 'GET',
+      path: `/api/v1/${name}`,
+      summary,
+      who: 'series-read',
+      query: Type.Object(placeQuery),
+      reply: Type.Array(Type.String()),
+      run: async (call, { query }) => {
+        const words = await listVocabulary(call.services.database, signedInCaller(call), kind, placeOf(query))
+        return kind === 'releaseYear' ? words.reverse() : words
+      },
+    }),
+  ),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/authors',
+    thisVersionOnly: true,
+    summary: 'People, all of them',
+    who: 'series-read',
+    query: Type.Object(peopleQuery),
+    reply: Type.Array(KomgaAuthor),
+    run: async (call, { query }) => (await peopleOf(call, query, all)).items,
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v2/authors',
+    summary: 'People, in pages',
+    who: 'series-read',
+    query: Type.Object({ ...pageQuery, ...peopleQuery }),
+    reply: PageOf(KomgaAuthor),
+    run: async (call, { query }) => {
+      const window = readWindow(query)
+      const { items, total } = await peopleOf(call, query, window)
+      return pageOf(window, { content: items, count: items.length, total })
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/authors/names',
+    summary: 'Names of people',
+    who: 'series-read',
+    query: Type.Object(peopleQuery),
+    reply: Type.Array(Type.String()),
+    run: async (call, { query }) => [...new Set((await peopleOf(call, query, all)).items.map(({ name }) => name))],
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/authors/roles',
+    summary: 'Roles of people',
+    who: 'series-read',
+    query: Type.Object(placeQuery),
+    reply: Type.Array(Type.String()),
+    run: async (call, { query }) => [...new Set((await peopleOf(call, query, all)).items.map(({ role }) => role))].sort(),
+  }),
+]

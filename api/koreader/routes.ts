@@ -1,0 +1,93 @@
+import Type from 'typebox'
+import { koreaderMount as mount } from '#api/koreader/mount.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { refuse } from '#core/errors.ts'
+import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
+
+/** An MD5 in hexadecimal digits; what is longer is no name of a file. */
+const Document = Type.String({ minLength: 1, maxLength: 64, description: 'Partial MD5 of the file, as readerHash of a book.' })
+/** Paths to an element of a text are as long as it is deep. */
+const PROGRESS_LENGTH_MAX = 4_000
+/** Models and serial numbers of devices. */
+const DEVICE_LENGTH_MAX = 200
+/** Newer versions tell more of the book; it is not kept. */
+const MEMBERS_MAX = 50
+
+const DevicePlace = {
+  progress: Type.String({ description: 'A page, or a path to an element of the text.' }),
+  percentage: Type.Number({ minimum: 0, maximum: 1 }),
+  device: Type.String(),
+  device_id: Type.String(),
+}
+
+/** Reading as KOReader keeps it in step between devices. The name of its user is an API key; its password, an MD5, proves nothing and is not looked at. */
+export const koreaderRoutes = [
+  endpoint({
+    method: 'POST',
+    path: '/koreader/users/create',
+    summary: 'Refuses to make an account: KOReader is given an API key of one that is there',
+    tag: 'koreader',
+    allow: { who: 'public' },
+    mount,
+    status: 204,
+    run: async () =>
+      refuse(
+        'forbidden',
+        'Accounts are not made from here. Choose Login, and type an API key of Carrel as the user name; the password may be anything.',
+      ),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/koreader/users/auth',
+    summary: 'Whether the API key is good',
+    tag: 'koreader',
+    allow: { who: 'books-read', userHeader: true },
+    mount,
+    reply: Type.Object({ authorized: Type.Literal('OK') }),
+    run: async () => ({ authorized: 'OK' as const }),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/koreader/syncs/progress',
+    summary: 'Say where I am in a file, in every copy of it',
+    tag: 'koreader',
+    allow: { who: 'books-read', userHeader: true },
+    mount,
+    body: Type.Object(
+      {
+        document: Document,
+        progress: Type.Union([Type.String({ maxLength: PROGRESS_LENGTH_MAX }), Type.Number()]),
+        percentage: Type.Number({ minimum: 0, maximum: 1 }),
+        device: Type.Optional(Type.String({ maxLength: DEVICE_LENGTH_MAX })),
+        device_id: Type.Optional(Type.String({ maxLength: DEVICE_LENGTH_MAX })),
+      },
+      { additionalProperties: true, maxProperties: MEMBERS_MAX },
+    ),
+    reply: Type.Object({ document: Type.String(), timestamp: Type.Integer({ description: 'Seconds since 1970.' }) }),
+    run: async (call, { body }) => {
+      const { document, percentage, device = 'KOReader', device_id: deviceId = '' } = body
+      const place = { progress: String(body.progress), percentage, device, deviceId }
+      const at = await recordDocumentPlace(call.services, call.caller ?? refuse('unauthorized'), document, place)
+      return { document, timestamp: Math.floor(at / 1000) }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/koreader/syncs/progress/:document',
+    summary: 'Where I was last in a file, in whichever copy; an empty object where I have not begun',
+    tag: 'koreader',
+    allow: { who: 'books-read', userHeader: true },
+    mount,
+    params: Type.Object({ document: Document }),
+    reply: Type.Union([
+      Type.Object({ document: Type.String(), ...DevicePlace, timestamp: Type.Integer() }),
+      Type.Object({}, { additionalProperties: false }),
+    ]),
+    run: async (call, { params: { document } }) => {
+      const place = await getDocumentPlace(call.services, call.caller ?? refuse('unauthorized'), document)
+      if (place === null) return {}
+      const { progress, percentage, device, deviceId, at } = place
+      return { document, progress, percentage, device, device_id: deviceId, timestamp: Math.floor(at / 1000) }
+    },
+  }),
+]

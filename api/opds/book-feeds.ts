@@ -1,0 +1,198 @@
+import {
+  type BookFeedQuery,
+  type CatalogCall,
+  feedOf,
+  type PagingQuery,
+  READ_STATUSES,
+  ROOT,
+  sizeQuery,
+  windowOf,
+} from '#api/opds/catalog.ts'
+import { type FacetGroup, type Feed, latestOf, type Place, placeWith } from '#api/opds/feed-model.ts'
+import { publicationsOf } from '#api/opds/publication.ts'
+import { seriesEntry } from '#api/opds/series-feeds.ts'
+import type { Book } from '#core/book/book.ts'
+import { type BookFilter, type BookSort, listBooks, listOnDeck } from '#core/book/book-query.ts'
+import { refuse } from '#core/errors.ts'
+import { compileFilter } from '#core/filter/filter-query.ts'
+import { type LibraryName, listLibraryNames } from '#core/library/library-name-query.ts'
+import { readSearch } from '#core/search/search-query.ts'
+import { getSeries, listSeries } from '#core/series/series-query.ts'
+import { findShelf, listReadListBooks } from '#core/shelf/shelf-query.ts'
+
+/** Ways to other libraries that one list has; whoever has more of them takes the feed of libraries. */
+const LIBRARIES_MAX = 50
+/** Series that a search shows beside the books. */
+const SERIES_FOUND = 10
+
+type SortName = NonNullable<BookFeedQuery['sort']>
+const SORTS: Record<SortName, { title: string; sort: BookSort }> = {
+  title: { title: 'Title', sort: { field: 'title', direction: 'asc' } },
+  // Of one series: in reading order.
+  series: { title: 'Series', sort: { field: 'series', direction: 'asc' } },
+  added: { title: 'Last added', sort: { field: 'created', direction: 'desc' } },
+  released: { title: 'Last released', sort: { field: 'released', direction: 'desc' } },
+}
+const READ_STATUS_TITLES: Record<(typeof READ_STATUSES)[number], string> = { unread: 'Not begun', in_progress: 'In progress', read: 'Read' }
+
+interface Window {
+  offset: number
+  limit: number
+}
+
+/** One list of books, and by what a reader may narrow it down. */
+interface BookList {
+  id: string
+  title: string
+  path: string
+  /** Members of the query that belong to the list itself. */
+  query?: Place['query']
+  up?: Place
+  list(window: Window): Promise<{ items: Book[]; total: number }>
+  byLibrary?: true
+  byReadStatus?: true
+  /** The order that it has unless another is chosen, and what that is called. */
+  defaultSort?: { name: SortName; title: string }
+  /** Of one series alone. */
+  isSeries?: true
+}
+
+async function bookFeed({ services }: CatalogCall, asked: BookFeedQuery, about: BookList): Promise<Feed> {
+  const { page, pageSize, ...window } = windowOf(asked)
+  const { libraryId, readStatus, sort } = asked
+  const place: Place = {
+    path: about.path,
+    query: { ...about.query, libraryId, readStatus, sort, ...sizeQuery(asked) },
+    kind: 'acquisition',
+  }
+  const [{ items, total }, libraries] = await Promise.all([
+    about.list(window),
+    about.byLibrary ? listLibraryNames(services.database, LIBRARIES_MAX) : [],
+  ])
+  const publications = await publicationsOf(services, items)
+  return feedOf({
+    ...{ id: about.id, title: about.title, place, up: about.up ?? ROOT, publications, namesSeries: !about.isSeries },
+    updated: latestOf(publications),
+    facets: facetsOf(about, { place, asked, libraries, total }),
+    paging: { page, pageSize, total },
+  })
+}
+
+/** Only what is shown now is counted, for that is known; to count the rest would cost as much as each of those lists. */
+function facetsOf(
+  { byLibrary, byReadStatus, defaultSort }: BookList,
+  { place, asked, libraries, total }: { place: Place; asked: BookFeedQuery; libraries: readonly LibraryName[]; total: number },
+): FacetGroup[] {
+  const group = (
+    title: string,
+    name: 'libraryId' | 'readStatus' | 'sort',
+    values: readonly (readonly [string | undefined, string])[],
+  ): FacetGroup => ({
+    title,
+    facets: values.map(([value, said]) => {
+      const isActive = asked[name] === value
+      return { title: said, place: placeWith(place, { [name]: value }), isActive, count: isActive ? total : null }
+    }),
+  })
+  const groups: FacetGroup[] = []
+  if (byLibrary && libraries.length > 1)
+    groups.push(group('Library', 'libraryId', [[undefined, 'All libraries'], ...libraries.map(({ id, name }) => [id, name] as const)]))
+  if (byReadStatus)
+    groups.push(
+      group('Read status', 'readStatus', [
+        [undefined, 'All'],
+        ...READ_STATUSES.map((status) => [status, READ_STATUS_TITLES[status]] as const),
+      ]),
+    )
+  if (defaultSort) {
+    const others = Object.entries(SORTS).filter(([name]) => name !== defaultSort.name && name !== 'series')
+    groups.push(group('Order', 'sort', [[undefined, defaultSort.title], ...others.map(([name, { title }]) => [name, title] as const)]))
+  }
+  return groups
+}
+
+/** The filter of what was asked for. */
+function filterOf({ caller }: CatalogCall, { libraryId, readStatus }: BookFeedQuery): BookFilter {
+  const status = readStatus && { readStatus: { operator: 'is', value: readStatus } }
+  return { libraryId, condition: status ? compileFilter(status, 'books', caller) : undefined }
+}
+
+const sortOf = ({ sort }: BookFeedQuery, unlessSaid: SortName): BookSort => SORTS[sort ?? unlessSaid].sort
+
+export async function allBooksFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
+  return await bookFeed(call, asked, {
+    ...{ id: 'urn:carrel:books', title: 'Books', path: '/books', byLibrary: true, byReadStatus: true },
+    defaultSort: { name: 'title', title: SORTS.title.title },
+    list: (window) =>
+      listBooks(call.services.database, call.caller, { filter: filterOf(call, asked), sort: sortOf(asked, 'title'), ...window }),
+  })
+}
+
+/** @throws not_found */
+export async function seriesBooksFeed(call: CatalogCall, asked: BookFeedQuery, seriesId: string): Promise<Feed> {
+  const series = await getSeries(call.services.database, call.caller, seriesId)
+  const filter = { ...filterOf(call, asked), seriesId: series.id }
+  return await bookFeed(call, asked, {
+    ...{ id: `urn:uuid:${series.id}`, title: series.title, path: `/series/${series.id}`, byReadStatus: true, isSeries: true },
+    up: { path: '/series', kind: 'navigation' },
+    defaultSort: { name: 'series', title: 'Reading order' },
+    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: sortOf(asked, 'series'), ...window }),
+  })
+}
+
+/** @throws not_found */
+export async function readListFeed(call: CatalogCall, asked: PagingQuery, readListId: string): Promise<Feed> {
+  const { database } = call.services
+  const shelf = await findShelf(database, call.caller, 'read_list', readListId)
+  if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
+  return await bookFeed(call, asked, {
+    ...{ id: `urn:uuid:${shelf.id}`, title: shelf.name, path: `/read-lists/${shelf.id}` },
+    up: { path: '/read-lists', kind: 'navigation' },
+    list: (window) => listReadListBooks(database, call.caller, { shelf, sort: null, ...window }),
+  })
+}
+
+export async function onDeckFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
+  const { libraryId } = asked
+  return await bookFeed(call, asked, {
+    ...{ id: 'urn:carrel:on-deck', title: 'On deck', path: '/on-deck', byLibrary: true },
+    list: (window) => listOnDeck(call.services.database, call.caller, { filter: { libraryId }, sort: null, ...window }),
+  })
+}
+
+export async function inProgressFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
+  const filter: BookFilter = { libraryId: asked.libraryId, reading: 'unfinished' }
+  return await bookFeed(call, asked, {
+    ...{ id: 'urn:carrel:in-progress', title: 'In progress', path: '/in-progress', byLibrary: true },
+    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: { field: 'read', direction: 'desc' }, ...window }),
+  })
+}
+
+export async function recentlyAddedFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
+  return await bookFeed(call, asked, {
+    ...{ id: 'urn:carrel:recently-added', title: 'Recently added', path: '/recently-added', byLibrary: true, byReadStatus: true },
+    list: (window) => listBooks(call.services.database, call.caller, { filter: filterOf(call, asked), sort: SORTS.added.sort, ...window }),
+  })
+}
+
+/** Books by words; the series that have them stand beside. Nothing looked for is nothing found. */
+export async function searchFeed(call: CatalogCall, asked: PagingQuery & { query?: string }): Promise<Feed> {
+  const { database } = call.services
+  const search = readSearch(asked.query)
+  const query = { query: asked.query }
+  const list = async (window: Window) =>
+    search === null ? { items: [], total: 0 } : await listBooks(database, call.caller, { filter: { search }, sort: null, ...window })
+  const { query: _, ...paging } = asked
+  const isShown = call.hasGroups && search !== null && windowOf(asked).page === 1
+  const [feed, series] = await Promise.all([
+    bookFeed(call, paging, { id: 'urn:carrel:search', title: 'Search', path: '/search', query, list }),
+    isShown ? listSeries(database, call.caller, { filter: { search }, sort: null, offset: 0, limit: SERIES_FOUND }) : null,
+  ])
+  const place: Place = { path: '/search/series', query, kind: 'navigation' }
+  return {
+    ...feed,
+    groups: [
+      { title: 'Series', place, count: series?.total ?? null, navigation: (series?.items ?? []).map(seriesEntry), publications: [] },
+    ],
+  }
+}

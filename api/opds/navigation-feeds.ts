@@ -1,0 +1,148 @@
+import { inProgressFeed, onDeckFeed, recentlyAddedFeed } from '#api/opds/book-feeds.ts'
+import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
+import { type Feed, type FeedKind, type Group, latestOf, type NavigationEntry, type Relation } from '#api/opds/feed-model.ts'
+import { NAME } from '#api/version.ts'
+import type { Permission } from '#core/account/permission.ts'
+import { cutText } from '#core/foundation/text.ts'
+import { listLibraries } from '#core/library/library-query.ts'
+import { listPublishers } from '#core/series/publisher-query.ts'
+import type { ShelfKind } from '#core/shelf/shelf.ts'
+import { listShelves } from '#core/shelf/shelf-query.ts'
+import { listNames } from '#core/taxonomy/taxonomy-query.ts'
+
+/** Books that a group of the root shows of each list. */
+const GROUP_SIZE = 10
+const SUMMARY_LENGTH_MAX = 500
+
+interface Section {
+  path: string
+  title: string
+  summary: string
+  kind: FeedKind
+  who: Permission
+  relation?: Relation
+}
+
+/** What the root leads to. */
+export const SECTIONS: readonly Section[] = [
+  { path: '/in-progress', title: 'In progress', summary: 'Books that you have begun', kind: 'acquisition', who: 'books-read' },
+  { path: '/on-deck', title: 'On deck', summary: 'The next book of each series that you read', kind: 'acquisition', who: 'books-read' },
+  {
+    ...{ path: '/recently-added', title: 'Recently added', summary: 'New books, the latest first', kind: 'acquisition', who: 'books-read' },
+    relation: 'new',
+  },
+  {
+    ...{
+      path: '/recommended',
+      title: 'Recommended',
+      summary: 'Series that your plugin recommends',
+      kind: 'navigation',
+      who: 'series-read',
+    },
+    relation: 'recommended',
+  },
+  { path: '/libraries', title: 'Libraries', summary: 'Series by library', kind: 'navigation', who: 'libraries-read' },
+  { path: '/series', title: 'Series', summary: 'All series', kind: 'navigation', who: 'series-read' },
+  { path: '/books', title: 'Books', summary: 'All books', kind: 'acquisition', who: 'books-read' },
+  { path: '/collections', title: 'Collections', summary: 'Series that belong together', kind: 'navigation', who: 'series-read' },
+  { path: '/read-lists', title: 'Read lists', summary: 'Books in an order to read them in', kind: 'navigation', who: 'books-read' },
+  { path: '/genres', title: 'Genres', summary: 'Series by genre', kind: 'navigation', who: 'series-read' },
+  { path: '/publishers', title: 'Publishers', summary: 'Series by publisher', kind: 'navigation', who: 'series-read' },
+]
+
+/** The root: ways to all else that this credential may see, and the beginning of what its reader most likely wants. */
+export async function rootFeed(call: CatalogCall): Promise<Feed> {
+  const updated = latestOf([])
+  const navigation = SECTIONS.filter(({ who }) => call.caller.permissions.has(who)).map(
+    ({ path, kind, title, summary, relation }): NavigationEntry => ({
+      ...{ id: `urn:carrel:section:${path.slice(1)}`, title, summary, updated, place: { path, kind }, count: null },
+      ...(relation && { relation }),
+    }),
+  )
+  const lists = call.hasGroups
+    ? await Promise.all([inProgressFeed, onDeckFeed, recentlyAddedFeed].map((list) => list(call, { pageSize: GROUP_SIZE })))
+    : []
+  const groups = lists.map(
+    ({ title, place, paging, publications }): Group => ({
+      ...{ title, place: { path: place.path, kind: place.kind }, count: paging?.total ?? null, navigation: [], publications },
+    }),
+  )
+  return feedOf({ id: 'urn:carrel:root', title: NAME, updated, place: ROOT, up: null, navigation, groups })
+}
+
+/** One page of a list that leads to other lists. */
+async function listFeed<Item>(
+  asked: PagingQuery,
+  about: {
+    id: string
+    title: string
+    path: string
+    list(window: { offset: number; limit: number }): Promise<{ items: Item[]; total: number }>
+    entry(item: Item): Omit<NavigationEntry, 'updated'> & { updated: string | null }
+  },
+): Promise<Feed> {
+  const { page, pageSize, ...window } = windowOf(asked)
+  const { items, total } = await about.list(window)
+  const never = latestOf([])
+  const navigation = items.map((item) => {
+    const entry = about.entry(item)
+    return { ...entry, updated: entry.updated ?? never }
+  })
+  return feedOf({
+    ...{ id: about.id, title: about.title, navigation, updated: latestOf(navigation), paging: { page, pageSize, total } },
+    place: { path: about.path, query: sizeQuery(asked), kind: 'navigation' },
+  })
+}
+
+export function librariesFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
+  return listFeed(asked, {
+    ...{ id: 'urn:carrel:libraries', title: 'Libraries', path: '/libraries' },
+    list: (window) => listLibraries(services.database, caller, window),
+    entry: ({ id, name, description, updatedAt, seriesCount }) => ({
+      ...{ id: `urn:uuid:${id}`, title: name, updated: updatedAt, count: seriesCount },
+      summary: description ? cutText(description, SUMMARY_LENGTH_MAX) : null,
+      place: { path: `/libraries/${id}`, kind: 'navigation' },
+    }),
+  })
+}
+
+const SHELVES = {
+  collection: { id: 'urn:carrel:collections', title: 'Collections', path: '/collections', kind: 'navigation' },
+  read_list: { id: 'urn:carrel:read-lists', title: 'Read lists', path: '/read-lists', kind: 'acquisition' },
+} as const satisfies Record<ShelfKind, object>
+
+/** Collections or read lists. */
+export function shelvesFeed({ services, caller }: CatalogCall, asked: PagingQuery, shelf: ShelfKind): Promise<Feed> {
+  const { kind, ...about } = SHELVES[shelf]
+  return listFeed(asked, {
+    ...about,
+    list: (window) => listShelves(services.database, caller, shelf, window),
+    entry: ({ id, name, summary, updatedAt, count }) => ({
+      ...{ id: `urn:uuid:${id}`, title: name, updated: updatedAt, count },
+      summary: summary ? cutText(summary, SUMMARY_LENGTH_MAX) : null,
+      place: { path: `${about.path}/${id}`, kind },
+    }),
+  })
+}
+
+export function genresFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
+  return listFeed(asked, {
+    ...{ id: 'urn:carrel:genres', title: 'Genres', path: '/genres' },
+    list: (window) => listNames(services.database, caller, { taxonomy: 'genre', ...window }),
+    entry: ({ id, name, createdAt, seriesCount }) => ({
+      ...{ id: `urn:uuid:${id}`, title: name, summary: null, updated: createdAt, count: seriesCount },
+      place: { path: '/series', query: { genre: name }, kind: 'navigation' },
+    }),
+  })
+}
+
+export function publishersFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
+  return listFeed(asked, {
+    ...{ id: 'urn:carrel:publishers', title: 'Publishers', path: '/publishers' },
+    list: (window) => listPublishers(services.database, caller, window),
+    entry: ({ name, seriesCount }) => ({
+      ...{ id: `urn:carrel:publisher?${new URLSearchParams({ name })}`, title: name, summary: null, updated: null, count: seriesCount },
+      place: { path: '/series', query: { publisher: name }, kind: 'navigation' },
+    }),
+  })
+}

@@ -1,0 +1,58 @@
+import type { Call, StreamReply } from '#api/http/endpoint.ts'
+import type { CoverSize } from '#api/opds/addresses.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import type { Services } from '#api/services.ts'
+import { pagePicture } from '#api/views/page-picture.ts'
+import { bookThumbnail } from '#api/views/thumbnail.ts'
+import { PAGE_WIDTHS } from '#core/book/page-variant.ts'
+import { findChosenCover } from '#core/cover/choose-cover.ts'
+import { checkOwner } from '#core/cover/chosen-cover-store.ts'
+import { CarrelError, type ErrorCode } from '#core/errors.ts'
+
+/** Never `public`: a shared cache knows nothing of who may see what. Asked again after ten minutes, by the name of the content. */
+const CHECKED = 'private, max-age=600'
+/** The kinds of picture that OPDS and OPDS-PSE let an image be; pages of others are sent as JPEG. */
+export const FEED_PICTURES = ['image/jpeg', 'image/png', 'image/gif']
+const COVER_WIDTHS: Record<Exclude<CoverSize, 'small'>, (typeof PAGE_WIDTHS)[number]> = { medium: 640, large: 1280 }
+/** A book without a first page that could be drawn larger has its small cover, or a placeholder. */
+const NO_PAGE = new Set<ErrorCode>(['not_found', 'not_analyzed', 'not_paged', 'page_unreadable'])
+
+/**
+ * The cover of a book, JPEG: the small one as lists have it, the larger ones of what a person chose, else of its first page.
+ * @throws not_found for a hidden or unknown book
+ */
+export async function coverImage(call: Call<Services>, bookId: string, size: CoverSize): Promise<StreamReply> {
+  if (size === 'small') return await bookThumbnail(call, bookId)
+  const caller = signedInCaller(call)
+  await checkOwner(call.services.database, caller, { kind: 'book', id: bookId })
+  const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
+  if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }
+  try {
+    const width = COVER_WIDTHS[size]
+    return await pagePicture(call, { bookId, pageNumber: 1, width, format: 'jpeg' }, CHECKED)
+  } catch (error) {
+    if (error instanceof CarrelError && NO_PAGE.has(error.code)) return await bookThumbnail(call, bookId)
+    throw error
+  }
+}
+
+/**
+ * A page as OPDS-PSE asks for it. That it was sent does not mean that it was read: readers fetch ahead, and thumbnails of all pages, so no progress is
+ * recorded.
+ * @param page.pageNumber from 0
+ * @param page.maxWidth in pixels; the widest that is offered and not wider is sent, or the narrowest of all
+ * @throws not_found, not_analyzed, not_paged
+ */
+export async function pageImage(
+  call: Call<Services>,
+  page: { bookId: string; pageNumber: number; maxWidth: number | undefined },
+): Promise<StreamReply> {
+  const width = page.maxWidth === undefined ? undefined : offeredWidth(page.maxWidth)
+  const asked = { bookId: page.bookId, pageNumber: page.pageNumber + 1, width, format: 'jpeg', keeps: FEED_PICTURES } as const
+  return await pagePicture(call, asked, CHECKED)
+}
+
+/** Every width is a picture to make and keep, so there are a few of them only. */
+export function offeredWidth(maxWidth: number): number {
+  return PAGE_WIDTHS.findLast((width) => width <= maxWidth) ?? PAGE_WIDTHS[0]
+}

@@ -1,0 +1,60 @@
+import type { Publication } from '#api/opds/feed-model.ts'
+import { issuedOf } from '#api/opds/issued.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import type { Book } from '#core/book/book.ts'
+import { MEDIA_TYPE_OF_FORMAT } from '#core/book/book-file.ts'
+import { getBook } from '#core/book/book-query.ts'
+import { IN_LIST, listPublicationMetadata, type PublicationMetadata, WHOLE } from '#core/book/publication-query.ts'
+import { listNamesOf } from '#core/taxonomy/taxonomy-query.ts'
+
+const ISBN = /^(?:\d{9}[\dX]|\d{13})$/
+
+/** Books of a list as catalogs show them, by one statement more than the list. The caller has decided that they are visible. */
+export async function publicationsOf({ database }: Pick<Services, 'database'>, books: readonly Book[]): Promise<Publication[]> {
+  const known = await listPublicationMetadata(
+    database,
+    books.map(({ id }) => id),
+    IN_LIST,
+  )
+  return books.map((book) => publicationOf(book, known.get(book.id) ?? null))
+}
+
+/** One book with all that is known of it. @throws not_found */
+export async function getPublication({ database }: Pick<Services, 'database'>, caller: Caller, bookId: string): Promise<Publication> {
+  const book = await getBook(database, caller, bookId)
+  const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [book.id] })
+  const [known, genres, tags] = await Promise.all([listPublicationMetadata(database, [book.id], WHOLE), names('genre'), names('tag')])
+  const subjects = new Set([...(genres.get(book.id) ?? []), ...(tags.get(book.id) ?? [])].map(({ name }) => name))
+  return { ...publicationOf(book, known.get(book.id) ?? null), subjects: [...subjects], isComplete: true }
+}
+
+/** @param known null for a book that has gone in the meantime */
+function publicationOf(book: Book, known: PublicationMetadata | null): Publication {
+  const { id, title, updatedAt, seriesId, seriesName, readProgress, pageCount } = book
+  return {
+    id,
+    title,
+    subtitle: known?.subtitle ?? null,
+    updated: updatedAt,
+    issued: known && issuedOf(known),
+    summary: known?.summary || null,
+    contributors: (known?.authors ?? []).map(({ name, role, sortName = null }) => ({ name, role, sortName })),
+    publisher: known?.publisher || null,
+    language: known?.language || null,
+    isbns: (known?.isbns ?? '')
+      .split(',')
+      .map((isbn) => isbn.replace(/[\s-]/g, '').toUpperCase())
+      .filter((isbn) => ISBN.test(isbn)),
+    subjects: [],
+    series: { id: seriesId, name: seriesName, position: known?.number ?? null },
+    readingDirection: book.readingDirection,
+    mediaType: MEDIA_TYPE_OF_FORMAT[book.fileFormat],
+    fileBytes: book.fileSize,
+    pageCount,
+    isStreamed: book.analyzed && !book.deleted && pageCount > 0 && known !== null && known.pageSource !== 'none',
+    // A book that was analyzed again may have fewer pages than were read of it.
+    lastRead: readProgress && { page: Math.min(readProgress.currentPage, Math.max(pageCount, 1)), at: readProgress.updatedAt },
+    isComplete: false,
+  }
+}

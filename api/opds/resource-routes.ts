@@ -1,0 +1,105 @@
+import Type from 'typebox'
+import type { Route } from '#api/http/endpoint.ts'
+import { ATOM_ROOT, AUTHENTICATION_PATH, COVER_SIZES, OPDS_ROOT, SEARCH_DESCRIPTION_PATH } from '#api/opds/addresses.ts'
+import { OPENSEARCH_TYPE } from '#api/opds/atom.ts'
+import { AUTHENTICATION_TYPE, authenticationDocument, opdsMount } from '#api/opds/authentication-document.ts'
+import { writeSearchDescription } from '#api/opds/open-search.ts'
+import { coverImage, FEED_PICTURES, pageImage } from '#api/opds/pictures.ts'
+import { documentReply } from '#api/opds/send-document.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { stream } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import { bookFile } from '#api/views/book-file.ts'
+import { seriesThumbnail } from '#api/views/thumbnail.ts'
+import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
+import { OneOf, Uuid } from '#core/schema.ts'
+
+const tag = 'opds'
+const mount = opdsMount
+const BookId = Type.Object({ bookId: Uuid })
+/** Of no screen. */
+const WIDTH_MAX = 100_000
+/** What a client sends that does not know this part of a template. */
+const WIDTH_UNKNOWN = '{maxWidth}'
+
+/** What both versions of the catalog lead to. It takes the name and the password with which feed readers ask, which the same addresses of REST do not. */
+export const resourceRoutes: readonly Route<Services>[] = [
+  stream({
+    path: OPDS_ROOT,
+    summary: 'Leads to the catalog in OPDS 1.2',
+    tag,
+    mount,
+    allow: { who: 'public' },
+    mediaTypes: [],
+    redirects: true,
+    run: async () => ({ kind: 'redirect', location: ATOM_ROOT }),
+  }),
+  stream({
+    path: AUTHENTICATION_PATH,
+    summary: 'How one signs in to the feeds (Authentication for OPDS 1.0)',
+    tag,
+    mount,
+    allow: { who: 'public' },
+    mediaTypes: [AUTHENTICATION_TYPE],
+    run: async ({ origin }) =>
+      documentReply({ bytes: Buffer.from(JSON.stringify(authenticationDocument(origin))), mediaType: AUTHENTICATION_TYPE }),
+  }),
+  stream({
+    path: SEARCH_DESCRIPTION_PATH,
+    summary: 'How the catalog is searched (OpenSearch 1.1)',
+    tag,
+    mount,
+    allow: { who: 'books-read', basic: true },
+    mediaTypes: [OPENSEARCH_TYPE],
+    run: async ({ origin }) => documentReply({ bytes: writeSearchDescription(origin), mediaType: OPENSEARCH_TYPE }),
+  }),
+  stream({
+    path: '/opds/books/:bookId/file',
+    summary: 'The file of a book, as it is',
+    tag,
+    mount,
+    allow: { who: 'books-read', basic: true },
+    params: BookId,
+    mediaTypes: BOOK_MEDIA_TYPES,
+    run: (call, { params }) => bookFile(call.services, signedInCaller(call), params.bookId),
+  }),
+  stream({
+    path: '/opds/books/:bookId/cover',
+    summary: 'The cover of a book as JPEG, in one of several sizes',
+    tag,
+    mount,
+    allow: { who: 'books-read', basic: true },
+    params: BookId,
+    query: Type.Object({ size: Type.Optional(OneOf([...COVER_SIZES])) }),
+    mediaTypes: ['image/jpeg'],
+    run: (call, { params, query }) => coverImage(call, params.bookId, query.size ?? 'small'),
+  }),
+  stream({
+    path: '/opds/series/:seriesId/cover',
+    summary: 'The cover of a series as JPEG',
+    tag,
+    mount,
+    allow: { who: 'series-read', basic: true },
+    params: Type.Object({ seriesId: Uuid }),
+    mediaTypes: ['image/jpeg'],
+    run: (call, { params }) => seriesThumbnail(call, params.seriesId),
+  }),
+  stream({
+    path: '/opds/books/:bookId/pages/:pageNumber',
+    summary: 'The picture of one page, as page streaming (OPDS-PSE) asks for it',
+    tag,
+    mount,
+    allow: { who: 'pages-read', basic: true },
+    params: Type.Object({ bookId: Uuid, pageNumber: Type.Integer({ description: 'From 0.' }) }),
+    query: Type.Object({
+      width: Type.Optional(
+        Type.Union([Type.Integer({ minimum: 1, maximum: WIDTH_MAX }), Type.Literal(WIDTH_UNKNOWN)], {
+          description:
+            'In pixels at most. One of the widths is sent that pages are offered in, and never a wider picture than the page is.',
+        }),
+      ),
+    }),
+    mediaTypes: FEED_PICTURES,
+    run: (call, { params, query }) => pageImage(call, { ...params, maxWidth: typeof query.width === 'number' ? query.width : undefined }),
+  }),
+]

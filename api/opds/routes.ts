@@ -1,0 +1,156 @@
+import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
+import type { Call, Route, StreamReply } from '#api/http/endpoint.ts'
+import { ATOM_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
+import { atomType, ENTRY_TYPE, writeFeed as writeAtom, writeEntry } from '#api/opds/atom.ts'
+import { opdsMount } from '#api/opds/authentication-document.ts'
+import {
+  allBooksFeed,
+  inProgressFeed,
+  onDeckFeed,
+  readListFeed,
+  recentlyAddedFeed,
+  searchFeed,
+  seriesBooksFeed,
+} from '#api/opds/book-feeds.ts'
+import { BookFeedQuery, type CatalogCall, PagingQuery, pagingQuery } from '#api/opds/catalog.ts'
+import type { Feed } from '#api/opds/feed-model.ts'
+import { genresFeed, librariesFeed, publishersFeed, rootFeed, shelvesFeed } from '#api/opds/navigation-feeds.ts'
+import { FEED_TYPE, PUBLICATION_TYPE, writeFeed as writeJson, writePublication } from '#api/opds/opds2.ts'
+import { getPublication } from '#api/opds/publication.ts'
+import { resourceRoutes } from '#api/opds/resource-routes.ts'
+import { documentReply } from '#api/opds/send-document.ts'
+import { allSeriesFeed, collectionFeed, librarySeriesFeed, recommendedFeed, seriesSearchFeed } from '#api/opds/series-feeds.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { stream } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Permission } from '#core/account/permission.ts'
+import { VALUE_LENGTH_MAX } from '#core/filter/condition.ts'
+import { Uuid } from '#core/schema.ts'
+import { SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
+
+/** Every feed once for each version of the protocol. */
+const VERSIONS = [
+  {
+    ...{ name: 'OPDS 1.2', tag: 'opds', root: ATOM_ROOT, hasGroups: false, write: writeAtom, writeOne: writeEntry },
+    ...{ feedTypes: [atomType('navigation'), atomType('acquisition')], entryTypes: [ENTRY_TYPE] },
+  },
+  {
+    ...{ name: 'OPDS 2.0', tag: 'opds2', root: OPDS2_ROOT, hasGroups: true, write: writeJson, writeOne: writePublication },
+    ...{ feedTypes: [FEED_TYPE], entryTypes: [PUBLICATION_TYPE] },
+  },
+] as const
+
+const SearchQuery = Type.Object({
+  ...pagingQuery,
+  query: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX, description: 'Words to look for; without any nothing is found.' })),
+})
+const Name = (what: string) => Type.Optional(Type.String({ maxLength: VALUE_LENGTH_MAX, description: `Only series of this ${what}.` }))
+const SeriesFeedQuery = Type.Object({ ...pagingQuery, genre: Name('genre'), publisher: Name('publisher') })
+const NoQuery = Type.Object({})
+
+/** One feed of the tree, below the root of each version. */
+interface FeedRoute<P extends TSchema, Q extends TSchema> {
+  path: string
+  summary: string
+  who: Permission
+  params?: P
+  query: Q
+  build(call: CatalogCall, query: Static<Q>, params: Static<P>): Promise<Feed>
+}
+
+function feed<Q extends TSchema, P extends TSchema = typeof NoQuery>(about: FeedRoute<P, Q>): Route<Services>[] {
+  return VERSIONS.map(({ name, tag, root, hasGroups, write, feedTypes }) =>
+    stream({
+      path: root + about.path,
+      summary: `${about.summary} (${name})`,
+      tag,
+      allow: { who: about.who, basic: true },
+      mount: opdsMount,
+      ...(about.params && { params: about.params as TSchema }),
+      query: about.query as TSchema,
+      mediaTypes: [...feedTypes],
+      run: async (call: Call<Services>, input: { params: unknown; query: unknown }): Promise<StreamReply> => {
+        const catalog = { services: call.services, caller: signedInCaller(call), hasGroups }
+        return documentReply(write(await about.build(catalog, input.query as Static<Q>, input.params as Static<P>)))
+      },
+    }),
+  )
+}
+
+const oneBook: Route<Services>[] = VERSIONS.map(({ name, tag, root, writeOne, entryTypes }) =>
+  stream({
+    path: `${root}/books/:bookId`,
+    summary: `All that is known of a book (${name})`,
+    tag,
+    allow: { who: 'books-read', basic: true },
+    mount: opdsMount,
+    params: Type.Object({ bookId: Uuid }),
+    mediaTypes: [...entryTypes],
+    run: async (call, { params }) => documentReply(writeOne(await getPublication(call.services, signedInCaller(call), params.bookId))),
+  }),
+)
+
+/** The catalogs for feed readers, and what they lead to. */
+export const opdsRoutes: readonly Route<Services>[] = [
+  ...resourceRoutes,
+  ...feed({ path: '', summary: 'The root of the catalog', who: 'books-read', query: NoQuery, build: (call) => rootFeed(call) }),
+  ...feed({ path: '/libraries', summary: 'Libraries by name', who: 'libraries-read', query: PagingQuery, build: librariesFeed }),
+  ...feed({
+    ...{ path: '/libraries/:libraryId', summary: 'The series of a library by name', who: 'series-read', query: PagingQuery },
+    params: Type.Object({ libraryId: Uuid }),
+    build: (call, query, { libraryId }) => librarySeriesFeed(call, query, libraryId),
+  }),
+  ...feed({
+    ...{ path: '/series', summary: 'Series by name; all of them, or those of a genre or publisher', who: 'series-read' },
+    ...{ query: SeriesFeedQuery, build: allSeriesFeed },
+  }),
+  ...feed({
+    ...{ path: '/series/:seriesId', summary: 'The books of a series, in reading order', who: 'books-read', query: BookFeedQuery },
+    params: Type.Object({ seriesId: Uuid }),
+    build: (call, query, { seriesId }) => seriesBooksFeed(call, query, seriesId),
+  }),
+  ...feed({ path: '/books', summary: 'Books by title', who: 'books-read', query: BookFeedQuery, build: allBooksFeed }),
+  ...oneBook,
+  ...feed({
+    ...{ path: '/collections', summary: 'Collections by name', who: 'series-read', query: PagingQuery },
+    build: (call, query) => shelvesFeed(call, query, 'collection'),
+  }),
+  ...feed({
+    ...{ path: '/collections/:collectionId', summary: 'The series of a collection, in its order', who: 'series-read', query: PagingQuery },
+    params: Type.Object({ collectionId: Uuid }),
+    build: (call, query, { collectionId }) => collectionFeed(call, query, collectionId),
+  }),
+  ...feed({
+    ...{ path: '/read-lists', summary: 'Read lists by name', who: 'books-read', query: PagingQuery },
+    build: (call, query) => shelvesFeed(call, query, 'read_list'),
+  }),
+  ...feed({
+    ...{ path: '/read-lists/:readListId', summary: 'The books of a read list, in its order', who: 'books-read', query: PagingQuery },
+    params: Type.Object({ readListId: Uuid }),
+    build: (call, query, { readListId }) => readListFeed(call, query, readListId),
+  }),
+  ...feed({
+    ...{ path: '/on-deck', summary: 'The next book of every series I am in between two books of', who: 'books-read' },
+    ...{ query: BookFeedQuery, build: onDeckFeed },
+  }),
+  ...feed({
+    ...{ path: '/in-progress', summary: 'Books I have begun and not finished, the latest first', who: 'books-read' },
+    ...{ query: BookFeedQuery, build: inProgressFeed },
+  }),
+  ...feed({
+    ...{ path: '/recently-added', summary: 'Books by the day they came, the newest first', who: 'books-read' },
+    ...{ query: BookFeedQuery, build: recentlyAddedFeed },
+  }),
+  ...feed({
+    ...{ path: '/recommended', summary: 'Series of this library that a plugin recommends to me', who: 'series-read' },
+    ...{ query: PagingQuery, build: recommendedFeed },
+  }),
+  ...feed({ path: '/genres', summary: 'Genres by name', who: 'series-read', query: PagingQuery, build: genresFeed }),
+  ...feed({ path: '/publishers', summary: 'Publishers by name', who: 'series-read', query: PagingQuery, build: publishersFeed }),
+  ...feed({ path: '/search', summary: 'Books by words, the best match first', who: 'books-read', query: SearchQuery, build: searchFeed }),
+  ...feed({
+    ...{ path: '/search/series', summary: 'Series by words, the best match first', who: 'series-read' },
+    ...{ query: SearchQuery, build: seriesSearchFeed },
+  }),
+]

@@ -1,0 +1,130 @@
+import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
+import { type Feed, latestOf, type NavigationEntry, type Place } from '#api/opds/feed-model.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
+import { compileFilter } from '#core/filter/filter-query.ts'
+import { cutText } from '#core/foundation/text.ts'
+import { getLibraryName } from '#core/library/library-name-query.ts'
+import { readSearch } from '#core/search/search-query.ts'
+import type { Series } from '#core/series/series.ts'
+import { listSeries, listSeriesByIds, type SeriesFilter } from '#core/series/series-query.ts'
+import { findShelf, listCollectionSeries } from '#core/shelf/shelf-query.ts'
+
+/** As much of a summary as one sees in a list. */
+const SUMMARY_LENGTH_MAX = 500
+
+export const seriesEntry = ({ id, title, summary, updatedAt, bookCount }: Series): NavigationEntry => ({
+  id: `urn:uuid:${id}`,
+  title,
+  summary: summary ? cutText(summary, SUMMARY_LENGTH_MAX) : null,
+  updated: updatedAt,
+  place: { path: `/series/${id}`, kind: 'acquisition' },
+  count: bookCount,
+  coverOfSeries: id,
+})
+
+/** One list of series. */
+interface SeriesList {
+  id: string
+  title: string
+  path: string
+  /** Members of the query that belong to the list itself. */
+  query?: Place['query']
+  up?: Place
+  list(window: { offset: number; limit: number }): Promise<{ items: Series[]; total: number }>
+}
+
+async function seriesFeed(asked: PagingQuery, { id, title, path, query, up = ROOT, list }: SeriesList): Promise<Feed> {
+  const { page, pageSize, ...window } = windowOf(asked)
+  const { items, total } = await list(window)
+  const navigation = items.map(seriesEntry)
+  const place: Place = { path, query: { ...query, ...sizeQuery(asked) }, kind: 'navigation' }
+  return feedOf({ id, title, place, up, updated: latestOf(navigation), navigation, paging: { page, pageSize, total } })
+}
+
+const listing =
+  ({ services, caller }: CatalogCall, filter: SeriesFilter): SeriesList['list'] =>
+  (window) =>
+    listSeries(services.database, caller, { filter, sort: null, ...window })
+
+/** All series, or those of a genre or of a publisher. */
+export async function allSeriesFeed(call: CatalogCall, asked: PagingQuery & { genre?: string; publisher?: string }): Promise<Feed> {
+  const { genre, publisher } = asked
+  const wanted = publisher === undefined ? undefined : { publisher: { operator: 'is', value: publisher } }
+  const filter: SeriesFilter = {
+    genres: genre === undefined ? undefined : [genre],
+    condition: wanted && compileFilter(wanted, 'series', call.caller),
+  }
+  const title = [genre, publisher].filter((name) => name !== undefined).join(', ') || 'Series'
+  const up: Place =
+    genre !== undefined
+      ? { path: '/genres', kind: 'navigation' }
+      : publisher !== undefined
+        ? { path: '/publishers', kind: 'navigation' }
+        : ROOT
+  const query = { genre, publisher }
+  // Names are no parts of an address as they are: whoever asks for a list by its name is told the same id.
+  const id =
+    genre === undefined && publisher === undefined ? 'urn:carrel:series' : `urn:carrel:series?${new URLSearchParams(namesOf(query))}`
+  return await seriesFeed(asked, { id, title, path: '/series', query, up, list: listing(call, filter) })
+}
+
+const namesOf = (query: Record<string, string | undefined>): [string, string][] =>
+  Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
+
+/** @throws not_found */
+export async function librarySeriesFeed(call: CatalogCall, asked: PagingQuery, libraryId: string): Promise<Feed> {
+  const { id, name } = await getLibraryName(call.services.database, libraryId)
+  const up: Place = { path: '/libraries', kind: 'navigation' }
+  return await seriesFeed(asked, {
+    id: `urn:uuid:${id}`,
+    title: name,
+    path: `/libraries/${id}`,
+    up,
+    list: listing(call, { libraryId: id }),
+  })
+}
+
+/** @throws not_found */
+export async function collectionFeed(call: CatalogCall, asked: PagingQuery, collectionId: string): Promise<Feed> {
+  const { database } = call.services
+  const shelf = await findShelf(database, call.caller, 'collection', collectionId)
+  if (!shelf) refuse('not_found', `There is no collection ${collectionId}, or you may not see it.`)
+  return await seriesFeed(asked, {
+    ...{
+      id: `urn:uuid:${shelf.id}`,
+      title: shelf.name,
+      path: `/collections/${shelf.id}`,
+      up: { path: '/collections', kind: 'navigation' },
+    },
+    list: (window) => listCollectionSeries(database, call.caller, { shelf, sort: null, ...window }),
+  })
+}
+
+/** Series by words. Nothing looked for is nothing found. */
+export async function seriesSearchFeed(call: CatalogCall, asked: PagingQuery & { query?: string }): Promise<Feed> {
+  const search = readSearch(asked.query)
+  const list: SeriesList['list'] = search === null ? async () => ({ items: [], total: 0 }) : listing(call, { search })
+  return await seriesFeed(asked, {
+    id: 'urn:carrel:search:series',
+    title: 'Search for series',
+    path: '/search/series',
+    query: { query: asked.query },
+    list,
+  })
+}
+
+/** What the plugin of the reader recommends, as far as it is in this library; the list is made in the background. */
+export async function recommendedFeed(call: CatalogCall, asked: PagingQuery): Promise<Feed> {
+  const { recommendations, database } = call.services
+  const list = await recommendations.get(call.caller, null).catch((error: unknown) => {
+    // Nobody recommends anything to this reader.
+    if (error instanceof CarrelError && error.code === 'not_found') return null
+    throw error
+  })
+  const ids = [...new Set(list?.items.flatMap(({ serviceSeriesId }) => serviceSeriesId ?? []))]
+  const series = await listSeriesByIds(database, call.caller, ids)
+  return await seriesFeed(asked, {
+    ...{ id: 'urn:carrel:recommended', title: 'Recommended', path: '/recommended' },
+    list: async ({ offset, limit }) => ({ items: series.slice(offset, offset + limit), total: series.length }),
+  })
+}

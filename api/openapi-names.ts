@@ -1,0 +1,223 @@
+import type { Route } from '#api/http/endpoint.ts'
+
+/** Addresses that belong together and whose names begin alike; the others begin with what is done. */
+const FAMILIES: readonly (readonly [path: RegExp, name: string])[] = [
+  [/^\/opds\/v2(?=\/|$)/, 'opds2'],
+  [/^\/opds(\/v1(\/catalog(?=\/))?)?(?=\/|$)/, 'opds'],
+  [/^\/koreader(?=\/|$)/, 'koreader'],
+  [/^\/(?::\w+|komga)\/(?:api|sse)\/v1(?=\/|$)/, 'komga'],
+  [/^\/(?::\w+|komga)\/(?:api|sse)\/v2(?=\/|$)/, 'komga2'],
+  [/^\/(?::\w+|komga)(?=\/|$)/, 'komga'],
+  [/^\/api(\/v1)?(?=\/|$)/, ''],
+]
+
+/** First parts of an address that say where something stands and not what it is. */
+const PLACES = new Set(['admin', 'auth'])
+
+/** What the last part of an address does, and the words for it. */
+const ACTIONS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [
+      ...[
+        'analyze',
+        'apply',
+        'browse',
+        'cancel',
+        'claim',
+        'create',
+        'disable',
+        'dismiss',
+        'download',
+        'enable',
+        'evaluate',
+        'execute',
+        'generate',
+      ],
+      ...[
+        'import',
+        'initialize',
+        'install',
+        'login',
+        'logout',
+        'preview',
+        'purge',
+        'refresh',
+        'register',
+        'render',
+        'renumber',
+        'reprocess',
+      ],
+      ...['reset', 'retry', 'scan', 'search', 'select', 'start', 'sync', 'test', 'undo', 'unlock', 'validate'],
+    ].map((word) => [word, word]),
+  ),
+  'analyze-unanalyzed': 'analyzeUnanalyzedBooksOf',
+  'auto-match': 'autoMatch',
+  cleanup: 'cleanUp',
+  consent: 'consentTo',
+  'dry-run': 'dryRun',
+  list: 'filter',
+  'purge-deleted': 'purgeDeletedBooksOf',
+  'retry-all-errors': 'retryAllErrorsOf',
+  rollback: 'rollBack',
+  'run-now': 'run',
+}
+/** Elsewhere than in POST only these parts do something; the others are names of what is read or changed. */
+const ACTIONS_OF: Readonly<Record<string, readonly string[]>> = {
+  GET: ['browse', 'download', 'search'],
+  PUT: ['select'],
+  DELETE: ['purge', 'purge-deleted'],
+  PATCH: [],
+}
+
+/** Words that choose some of a list. */
+const CHOICE = /^(in-progress|on-?deck|recently-\w+|active|available|latest|new|public|updated)$/
+/** What has a list of its own is added to something else and removed from it; other things are made and deleted there. */
+const INDEPENDENT = new Set(['books', 'collections', 'genres', 'read-lists', 'readlists', 'series', 'sharing-tags', 'tags'])
+/** End with an s and are one thing. */
+const SINGULAR = /(status|progress|stats|metrics|locks|previous|ss)$/i
+/** Of these the first part says what the second is about: `/metrics/tasks` are task metrics. */
+const ABOUT_NEXT = new Set(['metrics', 'exports'])
+
+/** Names of routes whose address reads badly by the rule. */
+export const NAMES: Readonly<Record<string, string>> = {
+  'DELETE /api/v1/admin/cleanup-orphans': 'cleanUpOrphansNow',
+  'DELETE /api/v1/admin/pdf-cache': 'emptyPdfCache',
+  'DELETE /api/v1/books/:bookId/covers/selected': 'unselectBookCover',
+  'DELETE /api/v1/series/:seriesId/covers/selected': 'unselectSeriesCover',
+  'DELETE /api/v1/series/:seriesId/metadata': 'resetSeriesMetadata',
+  'DELETE /api/v1/tasks/nuke': 'cancelAllTasks',
+  'DELETE /api/v1/user/want-to-read/:seriesId': 'removeFromMyWantToRead',
+  'GET /api/docs': 'getDocs',
+  'GET /api/docs/start.js': 'getDocsStart',
+  'GET /api/docs/swagger-ui-bundle.js': 'getDocsScript',
+  'GET /api/docs/swagger-ui.css': 'getDocsStyle',
+  'GET /api/openapi.json': 'getOpenApi',
+  'GET /api/v1/admin/cleanup-orphans/stats': 'getOrphanStats',
+  'GET /api/v1/admin/plugin-repositories/available': 'listAvailablePlugins',
+  'GET /api/v1/admin/plugin-storage': 'listPluginStorage',
+  'GET /api/v1/auth/me': 'getMe',
+  'GET /api/v1/books/:bookId/adjacent': 'getAdjacentBooks',
+  'GET /api/v1/events': 'streamEvents',
+  'GET /api/v1/events/stream': 'streamEventBlocks',
+  'GET /api/v1/library-jobs/metadata-refresh/field-groups': 'listLibraryJobFieldGroups',
+  'GET /api/v1/metrics/inventory': 'getInventory',
+  'GET /api/v1/progress': 'listMyProgress',
+  'GET /api/v1/settings/branding': 'getBranding',
+  'GET /api/v1/user': 'getMyUser',
+  'GET /api/v1/user/plugins/oauth/callback': 'finishMyPluginOauth',
+  'GET /api/v1/user/want-to-read': 'listMyWantToRead',
+  'GET /opds': 'opdsGetRoot',
+  'GET /opds/v2': 'opds2GetCatalog',
+  'POST /api/v1/admin/cleanup-orphans': 'cleanUpOrphans',
+  'POST /api/v1/admin/plugin-repositories/:repositoryId/install': 'installPluginOfRepository',
+  'POST /api/v1/admin/plugins': 'installPlugin',
+  'POST /api/v1/admin/settings/bulk': 'bulkPutSettings',
+  'POST /api/v1/auth/refresh': 'refreshTokens',
+  'POST /api/v1/books/:bookId/analyze-unanalyzed': 'analyzeUnanalyzedBook',
+  'POST /api/v1/conditions/evaluate': 'evaluateCondition',
+  'POST /api/v1/libraries/preview-scan': 'previewLibraryScan',
+  'POST /api/v1/read-lists/:readListId/books': 'addReadListBooks',
+  'POST /api/v1/read-lists/import': 'importReadList',
+  'POST /api/v1/series/bulk/thumbnails/books/generate': 'bulkGenerateSeriesBookThumbnails',
+  'POST /api/v1/series/list/alphabetical-groups': 'listSeriesAlphabeticalGroups',
+  'POST /api/v1/templates/render': 'renderTemplate',
+  'POST /api/v1/templates/validate': 'validateTemplate',
+  'POST /api/v1/user/plugins/:pluginId/credentials': 'putMyPluginCredentials',
+  'PUT /api/v1/user/want-to-read/:seriesId': 'addToMyWantToRead',
+}
+
+/**
+ * The operationId of a route: what is done and to what, such as `listBooks`, `getBook`, `patchBookMetadata`, `scanLibrary`. What stands before the
+ * id of a record is called by its singular; what belongs to the caller is `My`; feeds and interfaces of others begin with their own name.
+ */
+export function operationName(
+  route: Pick<Route<never>, 'method' | 'path' | 'kind'> & { upload?: unknown; mediaTypes?: readonly string[] },
+): string {
+  const given = NAMES[`${route.method} ${route.path}`]
+  if (given !== undefined) return given
+  const [prefix, family] = findFamily(route.path)
+  const parts = reorder(
+    route.path
+      .replace(prefix, '')
+      .split('/')
+      .filter((part) => part !== '')
+      .filter((part, index) => index > 0 || !PLACES.has(part)),
+  )
+  const name = nameOf(route, parts)
+  return family === '' ? name : family + capital(name)
+}
+
+const findFamily = (path: string) => FAMILIES.find(([beginning]) => beginning.test(path)) ?? ([/^/, ''] as const)
+
+/** What names of components begin with that only one family of addresses has, such as `Komga`; nothing for this server's own. */
+export const familyOf = (path: string): string => capital(findFamily(path)[1])
+
+function nameOf(route: Parameters<typeof operationName>[0], parts: readonly string[]): string {
+  const isEvents = route.mediaTypes?.includes('text/event-stream') === true
+  const words = isEvents ? parts.filter((part, index) => index === 0 || !['stream', 'live'].includes(part)) : parts
+  const last = words.at(-1) ?? ''
+  const isAction = route.method === 'POST' ? last in ACTIONS : (ACTIONS_OF[route.method] ?? []).includes(last)
+  const isMark = route.method === 'POST' && (last === 'read' || last === 'unread')
+  const { nouns, isBulk, choice } = nounsOf(isAction || isMark ? words.slice(0, -1) : words)
+  const about = (singular: boolean) => phrase(nouns, singular, choice)
+  const bulk = (name: string) => (isBulk ? `bulk${capital(name)}` : name)
+  if (isMark) return bulk(`mark${about(false)}${capital(last)}`)
+  if (isAction) return bulk(ACTIONS[last] + about(false))
+  if (isEvents) return `stream${about(false)}`
+  const lastNoun = nouns.at(-1)
+  const isOfList = lastNoun !== undefined && !lastNoun.isOne && isPlural(lastNoun.word)
+  if (route.method === 'GET') return (isOfList ? 'list' : 'get') + about(false)
+  const isMember = nouns.length > 1 && INDEPENDENT.has(lastNoun?.word ?? '')
+  if (route.method === 'DELETE') return (isMember ? 'remove' : 'delete') + about(false)
+  if (route.method !== 'POST') return bulk(route.method.toLowerCase() + about(false))
+  if (isBulk && isMember) return `bulkChange${about(false)}`
+  return bulk((route.upload ? 'upload' : isMember ? 'add' : 'create') + about(true))
+}
+
+interface Noun {
+  word: string
+  /** Followed by the id of one. */
+  isOne: boolean
+}
+
+function nounsOf(parts: readonly string[]): { nouns: Noun[]; isBulk: boolean; choice: string } {
+  const nouns: Noun[] = []
+  let choice = ''
+  for (const part of parts) {
+    const before = nouns.at(-1)
+    if (part.startsWith(':') || part === '*') {
+      if (before) before.isOne = true
+    } else if (CHOICE.test(part) && before) choice = camel(part)
+    else if (part !== 'bulk') nouns.push({ word: part, isOne: false })
+  }
+  return { nouns, isBulk: parts.includes('bulk'), choice }
+}
+
+/** The nouns as one word: all but the last in the singular, and that one too where it names one record. */
+function phrase(nouns: readonly Noun[], singular: boolean, choice: string): string {
+  const words = nouns.map(({ word, isOne }, index) => {
+    if (word === 'user' && index === 0) return 'My'
+    return camel(index < nouns.length - 1 || isOne || singular ? singularOf(word) : word)
+  })
+  return choice + words.join('')
+}
+
+function reorder(parts: readonly string[]): string[] {
+  const at = parts.findIndex((part, index) => ABOUT_NEXT.has(part) && parts[index + 1] !== undefined && !parts[index + 1]?.startsWith(':'))
+  if (at === -1) return [...parts]
+  return [...parts.slice(0, at), `${singularOf(parts[at + 1] as string)}-${parts[at]}`, ...parts.slice(at + 2)]
+}
+
+const isPlural = (word: string): boolean => word.endsWith('s') && !SINGULAR.test(word)
+
+function singularOf(word: string): string {
+  if (word === 'series' || !isPlural(word)) return word
+  return word.endsWith('ies') && !word.endsWith('series') ? `${word.slice(0, -3)}y` : word.endsWith('series') ? word : word.slice(0, -1)
+}
+
+const capital = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1)
+const camel = (word: string): string =>
+  word
+    .split(/[^A-Za-z0-9]+/)
+    .map(capital)
+    .join('')

@@ -1,0 +1,31 @@
+import Type from 'typebox'
+import { DEVICE_COOKIE } from '#api/http/authentication.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
+import { EditedUser, Password, UserEdit } from '#core/account/user.ts'
+import { Secret } from '#core/schema.ts'
+
+export const ownPasswordRoutes = [
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/user/password',
+    summary: 'Change my password. All my sessions end, this one too; revokeApiKeys ends my API keys as well.',
+    tag: 'user',
+    allow: { who: 'user' },
+    body: Type.Object({
+      currentPassword: Secret({
+        minLength: 1,
+        maxLength: PASSWORD_LENGTH_MAX,
+        description: 'Wrong ones are slowed down as at the sign-in.',
+      }),
+      newPassword: Password,
+      revokeApiKeys: UserEdit.properties.revokeApiKeys,
+    }),
+    reply: EditedUser,
+    run: (call, { body }) => {
+      const { address } = call
+      return call.services.accounts.changePassword(signedInCaller(call), body, { address, device: call.cookie(DEVICE_COOKIE) })
+    },
+  }),
+]

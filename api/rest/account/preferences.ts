@@ -1,0 +1,84 @@
+import Type from 'typebox'
+import { escapePointer } from '#api/http/body.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { PREFERENCE_BYTES_MAX, PREFERENCES_MAX, Preference, PreferenceKey } from '#core/account/preference.ts'
+import { deletePreference, getPreference, listPreferences, savePreferences } from '#core/account/preference-store.ts'
+import { refuse } from '#core/errors.ts'
+import { FreeJson } from '#core/schema.ts'
+
+const tag = 'preferences'
+const allow = { who: 'user' } as const
+const Key = Type.Object({ key: PreferenceKey })
+const preferences = Type.Array(Preference)
+/** A value may be written with more white space than it is kept with. */
+const BODY_BYTES_MAX = 2 * PREFERENCE_BYTES_MAX
+
+export const preferenceRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user/preferences',
+    summary: 'What clients keep for me, by key',
+    tag,
+    allow,
+    reply: Type.Object({ preferences }),
+    run: async (call) => ({ preferences: await listPreferences(call.services.database, signedInCaller(call).userId) }),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/user/preferences',
+    summary: `Keep several values, all or none: 64 KB each, ${PREFERENCES_MAX} of a user; others stay`,
+    tag,
+    allow,
+    body: Type.Object({ preferences: Type.Record(Type.String(), FreeJson, { maxProperties: PREFERENCES_MAX }) }),
+    reply: Type.Object({ preferences, updated: Type.Integer({ minimum: 0 }) }),
+    run: async (call, { body }) => {
+      const at = (key: string) => `/preferences/${escapePointer(key)}`
+      const saved = await savePreferences(call.services.database, signedInCaller(call).userId, body.preferences, at)
+      return { preferences: saved, updated: saved.length }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user/preferences/:key',
+    summary: 'One value that a client keeps for me',
+    tag,
+    allow,
+    params: Key,
+    reply: Preference,
+    run: (call, { params }) => getPreference(call.services.database, signedInCaller(call).userId, params.key),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/user/preferences/:key',
+    summary: 'Keep a value of at most 64 KB under a key',
+    tag,
+    allow,
+    params: Key,
+    body: Type.Object({ value: FreeJson }),
+    bodyBytesMax: BODY_BYTES_MAX,
+    reply: Preference,
+    run: async (call, { params, body }) => {
+      const [saved] = await savePreferences(
+        call.services.database,
+        signedInCaller(call).userId,
+        { [params.key]: body.value },
+        () => '/value',
+      )
+      return saved ?? refuse('not_found')
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/user/preferences/:key',
+    summary: 'Forget the value under a key',
+    tag,
+    allow,
+    params: Key,
+    reply: Type.Object({ deleted: Type.Boolean(), message: Type.String() }),
+    run: async (call, { params }) => {
+      const deleted = await deletePreference(call.services.database, signedInCaller(call).userId, params.key)
+      return { deleted, message: deleted ? `"${params.key}" is forgotten.` : `Nothing was kept under "${params.key}".` }
+    },
+  }),
+]

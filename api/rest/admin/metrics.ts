@@ -1,0 +1,171 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { readInventory } from '#core/metric/inventory-query.ts'
+import { findFirstHour } from '#core/metric/task-metric-query.ts'
+import { deleteTaskHours } from '#core/metric/task-metric-store.ts'
+import { METRICS_KEPT_DAYS } from '#core/metric/task-metrics.ts'
+import { readTaskHistory, readTaskReport } from '#core/metric/task-report.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+
+const DAYS_DEFAULT = 7
+const Count = Type.Integer({ minimum: 0 })
+const Mean = Type.Number({ minimum: 0 })
+const Bytes = Type.Integer({ minimum: 0, description: 'Always 0: tasks do not count bytes.' })
+const Items = Type.Integer({ minimum: 0, description: 'What tasks count as their progress; one each where they count nothing.' })
+const tag = 'metrics'
+
+const Inventory = Type.Object(
+  {
+    libraryCount: Count,
+    seriesCount: Count,
+    bookCount: Count,
+    pageCount: Count,
+    totalBookSize: Type.Integer({ minimum: 0, description: 'Bytes of the files.' }),
+    userCount: Count,
+    databaseSize: Type.Integer({ minimum: 0, description: 'Bytes; 0 for callers who do not see every series.' }),
+    libraries: Type.Array(Type.Object({ id: Uuid, name: Type.String(), bookCount: Count, seriesCount: Count, totalSize: Count })),
+  },
+  { title: 'Inventory', description: 'Of books and series what the caller may see, without deleted ones.' },
+)
+
+const TaskTypeMetrics = Type.Object(
+  {
+    taskType: Type.String(),
+    executed: Count,
+    succeeded: Count,
+    failed: Count,
+    retried: Type.Integer({ minimum: 0, description: 'Tries that failed and were followed by another.' }),
+    avgDurationMs: Mean,
+    minDurationMs: Count,
+    maxDurationMs: Count,
+    p50DurationMs: Type.Integer({ minimum: 0, description: 'Off by a fifth at most.' }),
+    p95DurationMs: Type.Integer({ minimum: 0, description: 'Off by a fifth at most.' }),
+    avgQueueWaitMs: Mean,
+    itemsProcessed: Items,
+    bytesProcessed: Bytes,
+    throughputPerSec: Type.Number({ minimum: 0, description: 'Items per second of work.' }),
+    errorRatePct: Type.Number({ minimum: 0, maximum: 100 }),
+    lastError: Nullable(Type.String({ description: 'Only for callers with the permission tasks-read.' })),
+    lastErrorAt: Nullable(Timestamp),
+  },
+  { title: 'TaskTypeMetrics' },
+)
+
+const TaskMetrics = Type.Object(
+  {
+    summary: Type.Object({
+      totalExecuted: Count,
+      totalSucceeded: Count,
+      totalFailed: Count,
+      avgDurationMs: Mean,
+      avgQueueWaitMs: Mean,
+      tasksPerMinute: Mean,
+    }),
+    byType: Type.Array(TaskTypeMetrics),
+    queue: Type.Object({
+      pendingCount: Count,
+      processingCount: Count,
+      staleCount: Count,
+      oldestPendingAgeMs: Nullable(Count),
+    }),
+    retention: Type.String({ description: 'Days that are remembered.' }),
+    updatedAt: Timestamp,
+  },
+  { title: 'TaskMetrics', description: 'Callers who do not see every series are told nothing of tasks that have ended.' },
+)
+
+const TaskHistory = Type.Object(
+  {
+    from: Timestamp,
+    to: Timestamp,
+    granularity: OneOf(['hour', 'day']),
+    points: Type.Array(
+      Type.Object({
+        periodStart: Timestamp,
+        taskType: Nullable(Type.String()),
+        count: Count,
+        succeeded: Count,
+        failed: Count,
+        avgDurationMs: Mean,
+        minDurationMs: Count,
+        maxDurationMs: Count,
+        itemsProcessed: Items,
+        bytesProcessed: Bytes,
+      }),
+      { description: 'Periods without a task are missing.' },
+    ),
+  },
+  { title: 'TaskMetricsHistory' },
+)
+
+export const metricsRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/metrics/inventory',
+    summary: 'What there is, in numbers',
+    tag,
+    allow: { who: 'libraries-read' },
+    reply: Inventory,
+    run: async (call) => await readInventory(call.services.database, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/metrics/tasks',
+    summary: 'How tasks went, by type, and how the queue stands',
+    tag,
+    allow: { who: 'libraries-read' },
+    reply: TaskMetrics,
+    run: async (call) => {
+      await call.services.taskMetrics.write()
+      const report = await readTaskReport(call.services.database, signedInCaller(call))
+      return { ...report, retention: String(METRICS_KEPT_DAYS), updatedAt: new Date().toISOString() }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/metrics/tasks/history',
+    summary: 'How tasks went by hour or day of UTC',
+    tag,
+    allow: { who: 'libraries-read' },
+    query: Type.Object({
+      days: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: METRICS_KEPT_DAYS, description: `Back from now; ${DAYS_DEFAULT} unless said.` }),
+      ),
+      taskType: Type.Optional(Type.String({ maxLength: 100, description: 'Of this type alone.' })),
+      granularity: Type.Optional(OneOf(['hour', 'day'])),
+    }),
+    reply: TaskHistory,
+    run: async (call, { query }) => {
+      const { days = DAYS_DEFAULT, granularity = 'hour', taskType } = query
+      await call.services.taskMetrics.write()
+      return { ...(await readTaskHistory(call.services.database, signedInCaller(call), { days, granularity, taskType })), granularity }
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/metrics/tasks',
+    summary: 'Forget how all tasks went',
+    tag,
+    allow: { who: 'system-admin' },
+    reply: Type.Object({ deletedCount: Type.Integer({ minimum: 0, description: 'Hours, of each type.' }) }),
+    run: async ({ services }) => ({ deletedCount: await services.taskMetrics.clear() }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/metrics/tasks/cleanup',
+    summary: `Forget how tasks went more than ${METRICS_KEPT_DAYS} days ago, which happens every hour by itself`,
+    tag,
+    allow: { who: 'system-admin' },
+    reply: Type.Object({
+      deletedCount: Type.Integer({ minimum: 0, description: 'Hours, of each type.' }),
+      oldestRemaining: Nullable(Timestamp),
+      retentionDays: Type.String(),
+    }),
+    run: async ({ services }) => {
+      const deletedCount = await deleteTaskHours(services.database, METRICS_KEPT_DAYS)
+      const oldest = await findFirstHour(services.database)
+      return { deletedCount, oldestRemaining: oldest?.toISOString() ?? null, retentionDays: String(METRICS_KEPT_DAYS) }
+    },
+  }),
+]

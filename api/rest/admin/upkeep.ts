@@ -1,0 +1,135 @@
+import { relative } from 'node:path'
+import Type from 'typebox'
+import { endpoint } from '#api/routes/route.ts'
+import type { Services } from '#api/services.ts'
+import { requestPageCacheCleanup, UNUSED_DAYS_MAX } from '#core/book/page-cache-upkeep.ts'
+import { countOrphans, removeOrphans, requestOrphanCleanup } from '#core/cover/orphans.ts'
+import { describeBytes } from '#core/foundation/byte-text.ts'
+import { Nullable, OneOf, Uuid } from '#core/schema.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+const allow = { who: 'system-admin' } as const
+const DAY_MS = 86_400_000
+const tag = 'upkeep'
+const orphansOf = ({ database, settings }: Services) => ({ database, dataFolder: settings.dataFolder })
+
+export const upkeepRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/cleanup-orphans/stats',
+    summary: 'Thumbnails and covers in the data folder that belong to nothing any more',
+    tag,
+    allow,
+    query: Type.Object({ includeFiles: Type.Optional(Type.Boolean({ description: 'Tell the first 1000 one by one.' })) }),
+    reply: Type.Object(
+      {
+        orphanedThumbnails: Count,
+        orphanedCovers: Count,
+        totalSizeBytes: Count,
+        files: Type.Optional(
+          Nullable(
+            Type.Array(
+              Type.Object({
+                path: Type.String({ description: 'Below the data folder.' }),
+                fileType: OneOf(['thumbnail', 'cover']),
+                entityId: Nullable(Uuid, { description: 'The book or series that it was made for.' }),
+                sizeBytes: Count,
+              }),
+            ),
+          ),
+        ),
+      },
+      { title: 'OrphanStats', description: 'What is younger than an hour is not looked at: it may just be written.' },
+    ),
+    run: async (call, { query }) => {
+      const { thumbnails, covers, bytes, files } = await countOrphans(orphansOf(call.services), call.signal)
+      const told = files.map((file) => ({ path: file.path, fileType: file.kind, entityId: file.ownerId, sizeBytes: file.bytes }))
+      const counts = { orphanedThumbnails: thumbnails, orphanedCovers: covers, totalSizeBytes: bytes }
+      return { ...counts, ...(query.includeFiles && { files: told }) }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/cleanup-orphans',
+    summary: 'Remove thumbnails and covers that belong to nothing any more',
+    tag,
+    allow,
+    status: 202,
+    reply: Type.Object({ message: Type.String(), taskId: Uuid }),
+    run: async ({ services }) => await requestOrphanCleanup(services),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/admin/cleanup-orphans',
+    summary: 'Remove thumbnails and covers that belong to nothing any more, and wait for it',
+    tag,
+    allow,
+    reply: Type.Object({
+      thumbnailsDeleted: Count,
+      coversDeleted: Count,
+      bytesFreed: Count,
+      failures: Count,
+      errors: Type.Array(Type.String()),
+    }),
+    run: async (call) => {
+      const done = await removeOrphans(orphansOf(call.services), { signal: call.signal, progress: () => {} })
+      const { thumbnails, covers, bytes, failures, errors } = done
+      call.services.log.info({ thumbnails, covers, bytes, failures, by: call.caller?.userId }, 'Orphaned files were removed')
+      return { thumbnailsDeleted: thumbnails, coversDeleted: covers, bytesFreed: bytes, failures, errors }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/pdf-cache/stats',
+    summary: 'What lies in the cache of rendered, resized and extracted pages',
+    tag,
+    allow,
+    reply: Type.Object(
+      {
+        totalFiles: Count,
+        totalSizeBytes: Count,
+        totalSizeHuman: Type.String(),
+        bookCount: Type.Integer({ minimum: 0, description: 'Books of one content are counted once.' }),
+        oldestFileAgeDays: Nullable(Type.Integer({ minimum: 0, description: 'Since it was used last.' })),
+        cacheDir: Type.String({ description: 'Below the data folder.' }),
+        cacheEnabled: Type.Boolean(),
+      },
+      { title: 'PageCacheStats' },
+    ),
+    run: async ({ services }) => {
+      const { files, bytes, books, oldestMs, folder, isEnabled } = await services.pageReader.cache.count()
+      return {
+        totalFiles: files,
+        totalSizeBytes: bytes,
+        totalSizeHuman: describeBytes(bytes),
+        bookCount: books,
+        oldestFileAgeDays: oldestMs === null ? null : Math.floor(oldestMs / DAY_MS),
+        cacheDir: relative(services.settings.dataFolder, folder),
+        cacheEnabled: isEnabled,
+      }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/pdf-cache/cleanup',
+    summary: `Remove pages from the cache that nobody has used for ${UNUSED_DAYS_MAX} days`,
+    tag,
+    allow,
+    status: 202,
+    reply: Type.Object({ message: Type.String(), taskId: Uuid, maxAgeDays: Count }),
+    run: async ({ services }) => ({ ...(await requestPageCacheCleanup(services)), maxAgeDays: UNUSED_DAYS_MAX }),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/admin/pdf-cache',
+    summary: 'Empty the cache of pages; they are made anew when somebody reads them',
+    tag,
+    allow,
+    reply: Type.Object({ filesDeleted: Count, bytesReclaimed: Count, bytesReclaimedHuman: Type.String() }),
+    run: async ({ services, caller }) => {
+      const { files, bytes } = await services.pageReader.cache.drop(0)
+      services.log.info({ files, bytes, by: caller?.userId }, 'The page cache was emptied')
+      return { filesDeleted: files, bytesReclaimed: bytes, bytesReclaimedHuman: describeBytes(bytes) }
+    },
+  }),
+]

@@ -1,0 +1,97 @@
+import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { NamedShape } from '#api/routes/shown-books.ts'
+import type { Services } from '#api/services.ts'
+import { changeBookNames, setBookNames } from '#core/book/edit-metadata.ts'
+import { checkBook } from '#core/book/metadata-query.ts'
+import { refuse } from '#core/errors.ts'
+import { Uuid } from '#core/schema.ts'
+import { NAMES_MAX, nameKey, readNames } from '#core/taxonomy/name.ts'
+import { listNamesOf, type Named } from '#core/taxonomy/taxonomy-query.ts'
+import type { Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+/** As it is typed, with blanks that nobody counts; a name of its own has fewer characters. */
+const GivenName = Type.String({ maxLength: 1_000 })
+
+async function namesOf(call: Call<Services>, taxonomy: Taxonomy, bookId: string): Promise<Named[]> {
+  const { database } = call.services
+  const caller = signedInCaller(call)
+  const id = await checkBook(database, caller, bookId)
+  return (await listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [id] })).get(id) ?? []
+}
+
+/** Genres and tags of a book, as those of a series. */
+function routesOf(taxonomy: Taxonomy) {
+  const plural = `${taxonomy}s`
+  const idName = `${taxonomy}Id`
+  const path = `/api/v1/books/:bookId/${plural}`
+  const List = Type.Object({ [plural]: Type.Array(NamedShape) })
+  const locks = taxonomy === 'genre' ? '; locks them' : ''
+  return [
+    endpoint({
+      method: 'GET',
+      path,
+      summary: `The ${plural} of a book`,
+      tag: plural,
+      allow: { who: 'books-read' },
+      params: BookId,
+      reply: List,
+      run: async (call, { params }) => ({ [plural]: await namesOf(call, taxonomy, params.bookId) }),
+    }),
+    endpoint({
+      method: 'PUT',
+      path,
+      summary: `Set the ${plural} of a book${locks}`,
+      tag: plural,
+      allow: { who: 'books-write' },
+      params: BookId,
+      body: Type.Object({ [plural]: Type.Array(GivenName, { maxItems: NAMES_MAX }) }, { additionalProperties: false }),
+      reply: List,
+      run: async (call, { params, body }) => {
+        const names = readNames((body as Record<string, string[]>)[plural] ?? [], `/${plural}`)
+        await setBookNames(call.services.database, signedInCaller(call), { ...params, taxonomy, names })
+        return { [plural]: await namesOf(call, taxonomy, params.bookId) }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path,
+      summary: `Add a ${taxonomy} to a book${locks}`,
+      mayCreate: true,
+      tag: plural,
+      allow: { who: 'books-write' },
+      params: BookId,
+      body: Type.Object({ name: GivenName }, { additionalProperties: false }),
+      reply: NamedShape,
+      run: async (call, { params, body }) => {
+        const [name = ''] = readNames([body.name], '/name')
+        const change = { bookIds: [params.bookId], taxonomy, add: [name], remove: [] }
+        if ((await changeBookNames(call.services.database, signedInCaller(call), change)) > 0) call.created()
+        const all = await namesOf(call, taxonomy, params.bookId)
+        return all.find((named) => nameKey(named.name) === nameKey(name)) ?? refuse('conflict')
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: `${path}/:${idName}`,
+      summary: `Take a ${taxonomy} from a book${locks}`,
+      tag: plural,
+      allow: { who: 'books-write' },
+      params: Type.Object({ bookId: Uuid, [idName]: Uuid }),
+      status: 204,
+      run: async (call, { params }) => {
+        const { bookId = '', [idName]: id = '' } = params as Record<string, string>
+        const named = (await namesOf(call, taxonomy, bookId)).find((each) => each.id === id.toLowerCase())
+        if (!named) refuse('not_found', `The book has no ${taxonomy} ${id}.`)
+        const change = { bookIds: [bookId], taxonomy, add: [], remove: [named.name] }
+        await changeBookNames(call.services.database, signedInCaller(call), change)
+        return undefined
+      },
+    }),
+  ]
+}
+
+export const bookTaxonomyRoutes = [...routesOf('genre'), ...routesOf('tag')]

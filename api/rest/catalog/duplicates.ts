@@ -1,0 +1,66 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { listDuplicates } from '#core/duplicate/duplicate-query.ts'
+import { dismissDuplicates, scanDuplicates } from '#core/duplicate/duplicates.ts'
+import { Timestamp, Uuid } from '#core/schema.ts'
+
+/** A few hundred kilobytes; whoever has more looks at the next ones when these are done. */
+const GROUPS_MAX = 1_000
+const Count = Type.Integer({ minimum: 0 })
+const tag = 'duplicates'
+
+const DuplicateGroup = Type.Object(
+  {
+    id: Uuid,
+    fileHash: Type.String({ description: 'SHA-256 of the file.' }),
+    bookIds: Type.Array(Uuid, { description: 'The first 500 that the caller may see, the oldest first.' }),
+    duplicateCount: Type.Integer({ minimum: 2, description: 'Of the books that the caller may see.' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'DuplicateGroup' },
+)
+
+export const duplicateRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/duplicates',
+    summary: 'Books that hold the same file, as they were found last, the largest groups first',
+    tag,
+    allow: { who: 'books-read' },
+    query: Type.Object({
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: GROUPS_MAX, description: `Groups; ${GROUPS_MAX} unless said.` })),
+      offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
+    }),
+    reply: Type.Object({ duplicates: Type.Array(DuplicateGroup), totalDuplicateBooks: Count, totalGroups: Count }),
+    run: async (call, { query }) => {
+      const window = { offset: query.offset ?? 0, limit: query.limit ?? GROUPS_MAX }
+      const { groups, totalBooks, totalGroups } = await listDuplicates(call.services.database, signedInCaller(call), window)
+      return { duplicates: groups, totalDuplicateBooks: totalBooks, totalGroups }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/duplicates/scan',
+    summary: 'Look for books that hold the same file',
+    tag,
+    allow: { who: 'books-write' },
+    status: 202,
+    reply: Type.Object({ message: Type.String(), taskId: Uuid }),
+    run: async ({ services }) => await scanDuplicates(services),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/duplicates/:duplicateId',
+    summary: 'Take a group from the list until it has a book more; the books stay as they are',
+    tag,
+    allow: { who: 'books-write' },
+    status: 204,
+    params: Type.Object({ duplicateId: Uuid }),
+    run: async (call, { params }) => {
+      await dismissDuplicates(call.services.database, signedInCaller(call), params.duplicateId)
+      return undefined
+    },
+  }),
+]

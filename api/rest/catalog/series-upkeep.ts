@@ -1,0 +1,48 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { BULK_SERIES_MAX } from '#core/book/request-analysis.ts'
+import { purgeDeletedOfSeries } from '#core/library/purge-deleted.ts'
+import { renumberManySeries, renumberSeries } from '#core/library/renumber.ts'
+import { Uuid } from '#core/schema.ts'
+
+const SeriesId = Type.Object({ seriesId: Uuid })
+const tag = 'series'
+
+export const seriesUpkeepRoutes = [
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/purge-deleted',
+    summary: 'Forget the books of a series whose files have gone; answers how many',
+    tag,
+    allow: { who: 'series-write' },
+    params: SeriesId,
+    reply: Type.Integer({ minimum: 0 }),
+    run: async (call, { params }) => {
+      const { database, settings } = call.services
+      return await purgeDeletedOfSeries({ database, dataFolder: settings.dataFolder }, signedInCaller(call), params.seriesId)
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/renumber',
+    summary: 'Number the books of a series by the names of their files again; what is locked or better known stays',
+    tag,
+    allow: { who: 'series-write' },
+    status: 202,
+    params: SeriesId,
+    reply: Type.Object({ taskId: Uuid }),
+    run: (call, { params }) => renumberSeries(call.services, signedInCaller(call), params.seriesId),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/bulk/renumber',
+    summary: 'Number the books of many series by the names of their files again; one unknown id and none is',
+    tag,
+    allow: { who: 'series-write' },
+    status: 202,
+    body: Type.Object({ seriesIds: Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX }) }),
+    reply: Type.Object({ message: Type.String(), taskId: Uuid }),
+    run: (call, { body }) => renumberManySeries(call.services, signedInCaller(call), body.seriesIds),
+  }),
+]

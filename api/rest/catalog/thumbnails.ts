@@ -1,0 +1,139 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { endpoint } from '#api/routes/route.ts'
+import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/book/request-analysis.ts'
+import { requestThumbnail, requestThumbnails } from '#core/cover/request-thumbnails.ts'
+import { Nullable, Uuid } from '#core/schema.ts'
+
+const LibraryId = Type.Object({ libraryId: Uuid })
+const force = Type.Optional(Type.Boolean({ description: 'Also those that are there; false unless said: only what is missing is drawn.' }))
+const Force = Type.Object({ force }, { additionalProperties: false })
+const BookIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX })
+const SeriesIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX })
+const TaskStarted = Type.Object({ taskId: Uuid })
+const BulkTask = Type.Object({ message: Type.String(), taskId: Uuid })
+const allow = { who: 'tasks-write' } as const
+const tag = 'thumbnails'
+
+export const thumbnailRoutes = [
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/thumbnail/generate',
+    summary: 'Draw the thumbnail of a book',
+    tag,
+    allow,
+    status: 202,
+    params: Type.Object({ bookId: Uuid }),
+    bodyOptional: true,
+    body: Force,
+    reply: TaskStarted,
+    run: (call, { params, body }) => requestThumbnail(call.services, signedInCaller(call), { ...params, ...body }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/thumbnail/generate',
+    summary: 'Draw the thumbnail of a series: that of its first book',
+    tag,
+    allow,
+    status: 202,
+    params: Type.Object({ seriesId: Uuid }),
+    bodyOptional: true,
+    body: Force,
+    reply: TaskStarted,
+    run: (call, { params, body }) => requestThumbnail(call.services, signedInCaller(call), { ...params, ...body }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/thumbnails/generate',
+    summary: 'Draw the thumbnails of chosen books, or of all',
+    tag,
+    allow,
+    status: 202,
+    bodyOptional: true,
+    body: Type.Object(
+      {
+        bookIds: Type.Optional(Nullable(BookIds)),
+        libraryId: Type.Optional(Nullable(Uuid)),
+        seriesId: Type.Optional(Nullable(Uuid)),
+        seriesIds: Type.Optional(Nullable(SeriesIds)),
+        force,
+      },
+      { additionalProperties: false },
+    ),
+    reply: TaskStarted,
+    run: async (call, { body: { seriesId, ...body } }) => {
+      const seriesIds = seriesId ? [seriesId, ...(body.seriesIds ?? [])] : body.seriesIds
+      const { taskId } = await requestThumbnails(call.services, signedInCaller(call), { of: 'books', ...body, seriesIds })
+      return { taskId }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/thumbnails/generate',
+    summary: 'Draw the thumbnails of chosen series, or of all',
+    tag,
+    allow,
+    status: 202,
+    bodyOptional: true,
+    body: Type.Object(
+      { libraryId: Type.Optional(Nullable(Uuid)), seriesIds: Type.Optional(Nullable(SeriesIds)), force },
+      { additionalProperties: false },
+    ),
+    reply: TaskStarted,
+    run: async (call, { body }) => {
+      const { taskId } = await requestThumbnails(call.services, signedInCaller(call), { of: 'series', ...body })
+      return { taskId }
+    },
+  }),
+  ...(['books', 'series'] as const).map((of) =>
+    endpoint({
+      method: 'POST',
+      path: `/api/v1/libraries/:libraryId/${of}/thumbnails/generate`,
+      summary: `Draw the thumbnails of all ${of} of a library`,
+      tag,
+      allow,
+      status: 202,
+      params: LibraryId,
+      bodyOptional: true,
+      body: Force,
+      reply: TaskStarted,
+      run: async (call, { params, body }) => {
+        const { taskId } = await requestThumbnails(call.services, signedInCaller(call), { of, ...params, ...body })
+        return { taskId }
+      },
+    }),
+  ),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/bulk/thumbnails/generate',
+    summary: 'Draw the thumbnails of many books; one unknown id and none is',
+    tag,
+    allow,
+    status: 202,
+    body: Type.Object({ bookIds: BookIds, force }, { additionalProperties: false }),
+    reply: BulkTask,
+    run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of: 'books', ...body }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/bulk/thumbnails/generate',
+    summary: 'Draw the thumbnails of many series; one unknown id and none is',
+    tag,
+    allow,
+    status: 202,
+    body: Type.Object({ seriesIds: SeriesIds, force }, { additionalProperties: false }),
+    reply: BulkTask,
+    run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of: 'series', ...body }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/bulk/thumbnails/books/generate',
+    summary: 'Draw the thumbnails of all books of many series; one unknown id and none is',
+    tag,
+    allow,
+    status: 202,
+    body: Type.Object({ seriesIds: SeriesIds, force }, { additionalProperties: false }),
+    reply: BulkTask,
+    run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of: 'books', ...body }),
+  }),
+]

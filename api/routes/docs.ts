@@ -1,0 +1,21 @@
+import { DOCS_FILES, findDocsFile } from '#api/docs/files.ts'
+import { stream } from '#api/routes/route.ts'
+import { refuse } from '#core/errors.ts'
+import { readFreshSetting } from '#core/setting/chosen-setting-store.ts'
+
+/** The interactive documentation: there only while the setting says so, and else as if it had never been. */
+export const docsRoutes = DOCS_FILES.map((file) =>
+  stream({
+    path: file.name === '' ? '/api/docs' : `/api/docs/${file.name}`,
+    summary:
+      file.name === '' ? 'This API as interactive pages, while the setting apiDocs.enabled is on' : `${file.name} of the interactive pages`,
+    tag: 'docs',
+    allow: { who: 'public' },
+    mediaTypes: [file.mediaType.split(';')[0] as string],
+    run: async ({ services }) => {
+      if ((await readFreshSetting(services.database, 'apiDocs.enabled')) !== 'true')
+        refuse('not_found', 'There is nothing at this address.')
+      return await findDocsFile(file)
+    },
+  }),
+)

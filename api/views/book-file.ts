@@ -1,0 +1,19 @@
+import type { StreamReply } from '#api/http/endpoint.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { findBookFile } from '#core/book/book-file.ts'
+
+/** The file of a book as a stream route answers it. @throws not_found, also where the file has gone */
+export async function bookFile({ database }: Pick<Services, 'database'>, caller: Caller, bookId: string): Promise<StreamReply> {
+  const file = await findBookFile(database, caller, bookId)
+  return {
+    kind: 'file',
+    path: file.path,
+    inside: file.libraryPath,
+    mediaType: file.mediaType,
+    etag: file.etag,
+    // Asked again each time: a resumed download must learn that the file has changed.
+    cacheControl: 'private, no-cache',
+    attachmentName: file.fileName,
+  }
+}

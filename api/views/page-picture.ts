@@ -1,0 +1,32 @@
+import type { Call, StreamReply } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import type { Services } from '#api/services.ts'
+import type { FoundPage, PageAsk } from '#core/book/read-page.ts'
+
+type Asked = Omit<PageAsk, 'caller' | 'signal'>
+
+/**
+ * The picture of one page as a stream route answers it; nothing is read or drawn where the client's copy is still good.
+ * @param cacheControl may look at which content it is
+ * @throws what `getPage` throws
+ */
+export async function pagePicture(
+  call: Call<Services>,
+  asked: Asked,
+  cacheControl: string | ((page: FoundPage) => string),
+): Promise<StreamReply> {
+  const page = await call.services.pageReader.getPage({
+    ...asked,
+    caller: signedInCaller(call),
+    // Handed on as it is: to look at it costs as much as a fifth of a page.
+    get signal() {
+      return call.signal
+    },
+  })
+  return {
+    kind: 'made',
+    make: () => page.read(),
+    etag: page.etag,
+    cacheControl: typeof cacheControl === 'string' ? cacheControl : cacheControl(page),
+  }
+}

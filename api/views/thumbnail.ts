@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import Type from 'typebox'
+import type { StreamReply } from '#api/http/endpoint.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { PLACEHOLDER_COVER } from '#core/cover/placeholder.ts'
+import { findBookThumbnail, findSeriesThumbnail, type ShownCover } from '#core/cover/shown-cover.ts'
+import { refuse } from '#core/errors.ts'
+
+/** Query members of every thumbnail; spread them into the query schema of the route. */
+export const thumbnailQuery = {
+  placeholder: Type.Optional(
+    Type.Boolean({ description: 'Where there is no cover: a neutral picture unless false is said, which answers 404.' }),
+  ),
+}
+
+/** Never `public`: a shared cache knows nothing of who may see what. */
+const CHECKED = 'private, max-age=600'
+/** The cover may come any moment: the analysis of a new book takes a second. */
+const UNTIL_COVER = 'private, max-age=60'
+const PLACEHOLDER_ETAG = `placeholder-${createHash('sha256').update(PLACEHOLDER_COVER).digest('hex').slice(0, 16)}`
+
+interface Asked {
+  services: Pick<Services, 'database' | 'settings'>
+  caller: Caller | null
+}
+interface Wish {
+  /** False: a missing cover is refused. */
+  placeholder?: boolean | undefined
+}
+
+/** The small cover of a book as a stream route answers it, JPEG. @throws not_found for a hidden or unknown book, and where no placeholder is wanted */
+export async function bookThumbnail({ services, caller }: Asked, bookId: string, wish: Wish = {}): Promise<StreamReply> {
+  return replyOf(await findBookThumbnail(services, caller ?? refuse('unauthorized'), bookId), wish)
+}
+
+/** The small cover of a series, as {@link bookThumbnail}. */
+export async function seriesThumbnail({ services, caller }: Asked, seriesId: string, wish: Wish = {}): Promise<StreamReply> {
+  return replyOf(await findSeriesThumbnail(services, caller ?? refuse('unauthorized'), seriesId), wish)
+}
+
+function replyOf(cover: ShownCover, { placeholder = true }: Wish): StreamReply {
+  if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED }
+  if (!placeholder) refuse('not_found', cover.missing)
+  return { kind: 'bytes', bytes: PLACEHOLDER_COVER, mediaType: 'image/jpeg', etag: PLACEHOLDER_ETAG, cacheControl: UNTIL_COVER }
+}

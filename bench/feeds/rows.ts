@@ -1,0 +1,60 @@
+import type { RunningServer } from '#test/support/running-server.ts'
+
+/** What a row is measured on. */
+export interface Bench {
+  server: RunningServer
+  /** Of books with covers, pages and metadata. */
+  bookIds: string[]
+  seriesIds: string[]
+}
+
+/** Requests that are sent over and over. */
+export interface Target {
+  /** Unless said, that of the server. */
+  port?: number
+  paths: string[]
+  headers?: Record<string, string>
+}
+
+/** Two targets that are loaded in turn, and how the time of an answer of the first may relate to that of the second. */
+export interface Row {
+  name: string
+  of(bench: Bench): Target
+  against(bench: Bench): Target
+  /** Time of an answer by time of an answer. */
+  atMost: number
+  /** Requests at a time; 1 unless said. */
+  connections?: number
+}
+
+const restBooks = (): Target => ({ paths: ['/api/v1/books?pageSize=50'] })
+
+/** The feeds, and the pictures that they lead to. */
+const FEEDS: readonly Row[] = [
+  { name: 'OPDS 1.2, 50 books', of: () => ({ paths: ['/opds/v1/catalog/books?pageSize=50'] }), against: restBooks, atMost: 1.5 },
+  { name: 'OPDS 2.0, 50 books', of: () => ({ paths: ['/opds/v2/books?pageSize=50'] }), against: restBooks, atMost: 1.5 },
+  {
+    ...{ name: 'OPDS 1.2, 50 series', atMost: 1.5 },
+    of: () => ({ paths: ['/opds/v1/catalog/series?pageSize=50'] }),
+    against: () => ({ paths: ['/api/v1/series?pageSize=50'] }),
+  },
+  {
+    ...{ name: 'covers of feeds', connections: 16, atMost: 1.1 },
+    of: ({ bookIds }) => ({ paths: bookIds.map((id) => `/opds/books/${id}/cover`) }),
+    against: ({ bookIds }) => ({ paths: bookIds.map((id) => `/api/v1/books/${id}/thumbnail`) }),
+  },
+]
+
+/** The compatibility API: the first page of its list of books against the same list of REST. */
+const COMPATIBILITY: readonly Row[] = [
+  {
+    ...{ name: 'Komga, 50 books', atMost: 1.3 },
+    of: () => ({ paths: ['/komga/api/v1/books?page=0&size=50&sort=metadata.title,asc'] }),
+    against: restBooks,
+  },
+]
+
+/** Resources of EPUBs against a bare server that sends the same bytes. */
+const RESOURCES: readonly Row[] = []
+
+export const ROWS: readonly Row[] = [...FEEDS, ...COMPATIBILITY, ...RESOURCES]

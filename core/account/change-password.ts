@@ -1,0 +1,45 @@
+import type { Knex } from 'knex'
+import { editUser } from '#core/account/edit-user.ts'
+import type { KnownDevices, Shown } from '#core/account/known-devices.ts'
+import type { LoginThrottle } from '#core/account/login-throttle.ts'
+import { verifyPassword } from '#core/account/password.ts'
+import type { EditedUser } from '#core/account/user.ts'
+import { findUserWithHash } from '#core/account/user-store.ts'
+import { refuse } from '#core/errors.ts'
+
+/** What somebody sends who changes their own password. */
+export interface PasswordChange {
+  currentPassword: string
+  newPassword: string
+  revokeApiKeys?: boolean | null | undefined
+}
+
+/**
+ * Changes the password of a user who proves to know the present one; guesses at it count with those at the sign-in.
+ * @param shown from where they ask
+ * @throws unauthorized (wrong password), rate_limit_exceeded, unavailable
+ */
+export async function changePassword(
+  { database, throttle, devices }: { database: Knex; throttle: LoginThrottle; devices: KnownDevices },
+  userId: string,
+  { currentPassword, newPassword, revokeApiKeys }: PasswordChange,
+  shown: Shown,
+): Promise<EditedUser> {
+  const found = await findUserWithHash(database, userId)
+  // As core/account/user-store.ts names the account of a sign-in.
+  const attempt = throttle.begin({ account: `user ${userId}`, address: shown.address, known: await devices.find(userId, shown) })
+  let isRight: boolean
+  try {
+    isRight = await verifyPassword(currentPassword, found?.passwordHash ?? null)
+  } catch (error) {
+    attempt.abandon()
+    throw error
+  }
+  if (!isRight || !found) {
+    attempt.fail()
+    refuse('unauthorized', 'The current password is wrong.', { details: [{ path: '/currentPassword', message: 'is not your password' }] })
+  }
+  attempt.succeed()
+  const edit = { password: newPassword, passwordHashBefore: found.passwordHash, ...(revokeApiKeys && { revokeApiKeys }) }
+  return await editUser(database, userId, edit, null)
+}

@@ -1,0 +1,146 @@
+import type { Knex } from 'knex'
+import type { Permission } from '#core/account/permission.ts'
+import { shownMessage } from '#core/account/shown-path.ts'
+import { visibleToUser } from '#core/account/visibility.ts'
+import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
+import type { Audience, Follower } from '#core/events/follow.ts'
+
+/** What somebody needs to read by REST what an event tells of; null: nothing. */
+const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
+  book_created: 'books-read',
+  book_updated: 'books-read',
+  book_deleted: 'books-read',
+  series_created: 'series-read',
+  series_updated: 'series-read',
+  series_deleted: 'series-read',
+  series_metadata_updated: 'series-read',
+  series_bulk_purged: 'series-read',
+  library_updated: 'libraries-read',
+  library_deleted: 'libraries-read',
+  plugin_created: 'system-admin',
+  plugin_updated: 'system-admin',
+  plugin_enabled: 'system-admin',
+  plugin_disabled: 'system-admin',
+  plugin_deleted: 'system-admin',
+  progress_updated: 'books-read',
+  progress_deleted: 'books-read',
+  scan_updated: 'libraries-read',
+  task_updated: 'tasks-read',
+  reload: null,
+}
+const COVER_NEEDED = { book: 'books-read', series: 'series-read', library: 'libraries-read' } as const
+
+const neededFor = (event: CarrelEvent): Permission | null =>
+  event.type === 'cover_updated' ? COVER_NEEDED[event.entityType] : NEEDED[event.type]
+
+/** The series that decides who sees an event; undefined where none does. */
+function seriesOf({ event, seriesId }: Announcement): string | undefined {
+  const named = ('seriesId' in event ? event.seriesId : undefined) ?? seriesId
+  // The id of a book is that of no series: where nobody says whose cover it is, only those are told who see all.
+  return event.type === 'cover_updated' && event.entityType !== 'library' ? (named ?? event.entityId) : named
+}
+
+/** Who is shown which events, as things are now: two statements, however many follow, since users of the same grants see the same. */
+export function openEventAudience(database: Knex): Audience {
+  return async (announcements, userIds) => {
+    const { present, groups } = await findRestricted(database, userIds)
+    const seen = groups.size === 0 ? new Set<string>() : await listVisiblePairs(database, new Set(groups.values()), announcements)
+    return (follower, announcement) => {
+      const { event, userId } = announcement
+      if (event.type !== 'reload' && !present.has(follower.userId)) return null
+      const needed = neededFor(event)
+      if (needed !== null && !follower.permissions.has(needed)) return null
+      if (userId !== undefined && userId !== follower.userId && (event.type !== 'task_updated' || follower.role !== 'admin')) return null
+      const group = groups.get(follower.userId)
+      if (group === undefined) return shownTo(follower, event)
+      const seriesId = seriesOf(announcement)
+      if (seriesId !== undefined) return seen.has(`${group} ${seriesId}`) ? shownTo(follower, event) : null
+      return shownTo(follower, withoutCounts(event))
+    }
+  }
+}
+
+/**
+ * Who may still sign in, and of those with grants each with one user whose grants are the same. An account that is gone has no grants either: it is
+ * shown nothing, not everything.
+ */
+async function findRestricted(database: Knex, userIds: readonly string[]): Promise<{ present: Set<string>; groups: Map<string, string> }> {
+  const { rows } = await database.raw(
+    `SELECT CAST(u.id AS text) AS id, string_agg(g.access_mode || g.sharing_tag_id, ' ' ORDER BY g.sharing_tag_id) AS grants
+     FROM users u LEFT JOIN user_sharing_grants g ON g.user_id = u.id
+     WHERE u.id = ANY(CAST(? AS uuid[])) AND u.is_active GROUP BY u.id`,
+    [[...userIds]],
+  )
+  const users = rows as { id: string; grants: string | null }[]
+  const first = new Map<string, string>()
+  const groups = new Map<string, string>()
+  for (const { id, grants } of users) {
+    if (grants === null) continue
+    if (!first.has(grants)) first.set(grants, id)
+    groups.set(id, first.get(grants) as string)
+  }
+  return { present: new Set(users.map(({ id }) => id)), groups }
+}
+
+/** Pairs `user series` of users and series of the events that these users see. A series that is gone is judged by the tags it had. */
+async function listVisiblePairs(
+  database: Knex,
+  userIds: ReadonlySet<string>,
+  announcements: readonly Announcement[],
+): Promise<Set<string>> {
+  const there = new Set<string>()
+  const gone = new Map<string, Set<string>>()
+  for (const announcement of announcements) {
+    const seriesId = seriesOf(announcement)
+    if (seriesId === undefined) continue
+    if (announcement.tagIds) gone.set(seriesId, new Set([...(gone.get(seriesId) ?? []), ...announcement.tagIds]))
+    else there.add(seriesId)
+  }
+  if (there.size + gone.size === 0) return new Set()
+  const tags = [...gone].flatMap(([id, tagIds]) => [...tagIds].map((tagId) => [id, tagId] as const))
+  const bindings = { there: [...there], gone: [...gone.keys()], of: tags.map(([id]) => id), tags: tags.map(([, tagId]) => tagId) }
+  const rows: { user: string; series: string }[] = await database
+    .with(
+      'told',
+      database.raw(
+        `SELECT id FROM series WHERE id = ANY(CAST(:there AS uuid[])) UNION SELECT id FROM unnest(CAST(:gone AS uuid[])) AS id`,
+        bindings,
+      ),
+    )
+    .with(
+      'carried',
+      database.raw(
+        `SELECT series_id, sharing_tag_id FROM series_sharing_tags WHERE series_id IN (SELECT id FROM told)
+         UNION SELECT * FROM unnest(CAST(:of AS uuid[]), CAST(:tags AS uuid[]))`,
+        bindings,
+      ),
+    )
+    .from(database.raw('unnest(CAST(? AS uuid[])) AS who(id)', [[...userIds]]))
+    .crossJoin('told' as never)
+    .modify(visibleToUser('who.id', 'told.id', 'carried'))
+    .select('who.id AS user', 'told.id AS series')
+  return new Set(rows.map(({ user, series }) => `${user} ${series}`))
+}
+
+/** Numbers and messages of a whole library count and name what somebody does not see. */
+function withoutCounts(event: CarrelEvent): CarrelEvent {
+  if (event.type === 'scan_updated') return { ...event, filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] }
+  if (event.type !== 'task_updated') return event
+  const { progress: _, error: _error, ...known } = event
+  return known
+}
+
+/** Messages name files as REST shows them to this caller; of most events all are shown the same one, which is written once. */
+function shownTo(follower: Follower, event: CarrelEvent): CarrelEvent {
+  const caller = follower as { permissions: ReadonlySet<Permission> }
+  if (event.type === 'scan_updated' && event.errors.length > 0)
+    return { ...event, errors: caller.permissions.has('libraries-write') ? event.errors.map((error) => shownMessage(caller, error)) : [] }
+  if (event.type !== 'task_updated') return event
+  const { progress, error } = event
+  if (error === undefined && progress?.message === undefined) return event
+  return {
+    ...event,
+    ...(error !== undefined && { error: shownMessage(caller, error) }),
+    ...(progress?.message !== undefined && { progress: { ...progress, message: shownMessage(caller, progress.message) } }),
+  }
+}

@@ -1,0 +1,60 @@
+import type { Knex } from 'knex'
+import { PREFERENCES_MAX, type Preference, readPreference, valueTypeOf } from '#core/account/preference.ts'
+import { refuse } from '#core/errors.ts'
+
+interface Row {
+  key: string
+  value: unknown
+  updated_at: Date
+}
+
+const COLUMNS = ['key', 'value', 'updated_at']
+const preferenceOf = ({ key, value, updated_at }: Row): Preference => ({
+  ...{ key, value, valueType: valueTypeOf(value) },
+  updatedAt: updated_at.toISOString(),
+})
+
+/** All that is kept for a user, by key. */
+export async function listPreferences(database: Knex, userId: string): Promise<Preference[]> {
+  const rows: Row[] = await database('user_preferences').where('user_id', userId).orderBy('key').select(COLUMNS)
+  return rows.map(preferenceOf)
+}
+
+/** @throws not_found */
+export async function getPreference(database: Knex, userId: string, key: string): Promise<Preference> {
+  const row: Row | undefined = await database('user_preferences').where({ user_id: userId, key }).first(COLUMNS)
+  return row ? preferenceOf(row) : refuse('not_found', `Nothing is kept under the key "${key}".`)
+}
+
+/**
+ * Keeps values under their keys, all of them or none.
+ * @param pointerOf JSON pointer to the value of a key in the request
+ * @throws invalid_value for a key or value that breaks a rule, and where the user would have too many
+ */
+export async function savePreferences(
+  database: Knex,
+  userId: string,
+  values: Readonly<Record<string, unknown>>,
+  pointerOf: (key: string) => string,
+): Promise<Preference[]> {
+  const rows = Object.entries(values).map(([key, value]) => ({ user_id: userId, key, value: readPreference(key, value, pointerOf(key)) }))
+  if (rows.length === 0) return []
+  return await database.transaction(async (trx) => {
+    // One after the other: else many at once would each find room.
+    if (!(await trx('users').where('id', userId).forUpdate().first('id'))) refuse('not_found', 'There is no such user.')
+    const saved: Row[] = await trx('user_preferences')
+      .insert(rows.map((row) => ({ ...row, updated_at: trx.fn.now() })))
+      .onConflict(['user_id', 'key'])
+      .merge(['value', 'updated_at'])
+      .returning(COLUMNS)
+    const kept = Number((await trx('user_preferences').where('user_id', userId).count({ count: '*' }).first())?.['count'] ?? 0)
+    if (kept > PREFERENCES_MAX)
+      refuse('invalid_value', `A user has at most ${PREFERENCES_MAX} preferences; delete some first. Nothing was changed.`)
+    return saved.map(preferenceOf).sort((a, b) => (a.key < b.key ? -1 : 1))
+  })
+}
+
+/** @returns whether there was one */
+export async function deletePreference(database: Knex, userId: string, key: string): Promise<boolean> {
+  return (await database('user_preferences').where({ user_id: userId, key }).delete()) > 0
+}

@@ -1,0 +1,50 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { refuse } from '#core/errors.ts'
+import { OneOf, Timestamp } from '#core/schema.ts'
+
+/** JSON of one value: the settings of a whole page, not a file. */
+export const PREFERENCE_BYTES_MAX = 64 * 1024
+/** Of one user: some dozens for each client that they use. */
+export const PREFERENCES_MAX = 200
+const KEY_LENGTH_MAX = 200
+const KEY = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
+
+export const VALUE_TYPES = ['string', 'integer', 'float', 'boolean', 'json'] as const
+
+/** Something that a client keeps for a user. */
+export const Preference = Type.Object(
+  {
+    key: Type.String(),
+    value: Type.Unknown({ description: 'Any JSON, as it was given.' }),
+    valueType: OneOf(VALUE_TYPES),
+    updatedAt: Timestamp,
+  },
+  { title: 'UserPreference' },
+)
+export type Preference = Static<typeof Preference>
+
+export const PreferenceKey = Type.String({
+  minLength: 1,
+  maxLength: KEY_LENGTH_MAX,
+  description: 'Letters, digits and . _ : / -, such as reader.fit; a letter or digit first.',
+})
+
+/** What kind of value it is; lists, objects and null are `json`. */
+export function valueTypeOf(value: unknown): Preference['valueType'] {
+  if (typeof value === 'string' || typeof value === 'boolean') return typeof value as 'string' | 'boolean'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'float'
+  return 'json'
+}
+
+/** The JSON text of a value under a key. @param at JSON pointer to the value @throws invalid_value */
+export function readPreference(key: string, value: unknown, at: string): string {
+  const wrong = (message: string): never =>
+    refuse('invalid_value', `The preference "${key.slice(0, 60)}" ${message}.`, { details: [{ path: at, message }] })
+  if (key.length > KEY_LENGTH_MAX || !KEY.test(key))
+    wrong(`must have a key of at most ${KEY_LENGTH_MAX} letters, digits and . _ : / -, the first a letter or digit`)
+  const text = JSON.stringify(value)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > PREFERENCE_BYTES_MAX) wrong(`has ${bytes} bytes of JSON; ${PREFERENCE_BYTES_MAX} are allowed`)
+  return text
+}

@@ -1,0 +1,33 @@
+import { LRUCache } from 'lru-cache'
+import { addressGroup } from '#core/account/address.ts'
+import { bounded } from '#core/bounded.ts'
+import { refuse } from '#core/errors.ts'
+
+/** Behind one address there may be a family, a school, an office; they register once. */
+const REGISTRATIONS_MAX = 20
+const WINDOW_MS = 3_600_000
+/** Some hundred bytes each. */
+const ENTRIES_MAX = 10_000
+
+/** Bounds how many accounts somebody makes for themselves from one address. */
+export interface RegistrationLimit {
+  /** Counts an attempt. @throws rate_limit_exceeded with the seconds to wait */
+  count(address: string): void
+}
+
+/** @param now milliseconds of a clock that only goes forward */
+export function openRegistrationLimit(now: () => number = () => performance.now()): RegistrationLimit {
+  const attempts = new LRUCache<string, number[]>({ ...bounded(ENTRIES_MAX), ttl: WINDOW_MS })
+  return {
+    count(address) {
+      const key = addressGroup(address)
+      const recent = (attempts.get(key) ?? []).filter((at) => now() - at < WINDOW_MS)
+      const [oldest = 0] = recent
+      if (recent.length >= REGISTRATIONS_MAX) {
+        const retryAfterSeconds = Math.max(1, Math.ceil((oldest + WINDOW_MS - now()) / 1000))
+        refuse('rate_limit_exceeded', undefined, { retryAfterSeconds })
+      }
+      attempts.set(key, [...recent, now()])
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+
+/** Ids told of one group; `duplicateCount` tells how many there are. */
+const BOOKS_TOLD_MAX = 500
+
+/** Books that hold the same file. Times are ISO 8601. */
+export interface DuplicateGroup {
+  id: string
+  /** SHA-256 of the file. */
+  fileHash: string
+  bookIds: string[]
+  duplicateCount: number
+  createdAt: string
+  updatedAt: string
+}
+
+interface GroupRow {
+  id: string
+  file_hash: string
+  book_ids: string[]
+  book_count: number
+  created_at: Date
+  updated_at: Date
+}
+
+/** Groups of which the caller sees two books or more, of which one at least is not dismissed. */
+const groupsSeenBy = (database: Knex, caller: Caller): Knex.QueryBuilder =>
+  database('duplicate_groups AS g')
+    .join('books', 'books.file_hash', 'g.file_hash')
+    .whereNull('books.deleted_at')
+    .modify(visibleTo(caller, 'books.series_id'))
+    .groupBy('g.id')
+    .havingRaw('count(*) > 1 AND bool_or(books.id <> ALL(g.dismissed_books))')
+
+/** Some of the groups, the largest first, and how many groups and books there are in all. */
+export async function listDuplicates(
+  database: Knex,
+  caller: Caller,
+  window: { offset: number; limit: number },
+): Promise<{ groups: DuplicateGroup[]; totalGroups: number; totalBooks: number }> {
+  const counted = database
+    .from(groupsSeenBy(database, caller).select(database.raw('count(*) AS books')).as('seen'))
+    .first(database.raw('count(*)::int AS groups, coalesce(sum(books), 0)::int AS books'))
+  const read = groupsSeenBy(database, caller)
+    .select('g.id', 'g.file_hash', 'g.created_at', 'g.updated_at')
+    .select(
+      database.raw(
+        'count(*)::int AS book_count, (array_agg(books.id ORDER BY books.created_at, books.id))[:?] AS book_ids',
+        BOOKS_TOLD_MAX,
+      ),
+    )
+    .orderByRaw('count(*) DESC, g.file_hash')
+    .offset(window.offset)
+    .limit(window.limit)
+  const [rows, totals] = await Promise.all([read as Promise<GroupRow[]>, counted as Promise<{ groups: number; books: number }>])
+  const groups = rows.map((row) => ({
+    id: row.id,
+    fileHash: row.file_hash,
+    bookIds: row.book_ids,
+    duplicateCount: row.book_count,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }))
+  return { groups, totalGroups: totals.groups, totalBooks: totals.books }
+}
+
+/** The books of one group that the caller sees; null where they see no such group. */
+export async function findGroupBooks(database: Knex, caller: Caller, groupId: string): Promise<string[] | null> {
+  const row = await groupsSeenBy(database, caller).where('g.id', groupId).first(database.raw('array_agg(books.id) AS book_ids'))
+  return row?.book_ids ?? null
+}

@@ -1,0 +1,33 @@
+import type { Knex } from 'knex'
+
+/** Of hashes, by their first two digits: so few at a time that a million books are no long statement. */
+export const PIECES = 256
+
+const digits = (piece: number) => (piece < PIECES ? piece.toString(16).padStart(2, '0') : 'g')
+
+/** Looks for books of one content anew, among the hashes of one piece, and remembers the groups; answers how many there are, and their books. */
+export async function recordDuplicates(database: Knex, piece: number): Promise<{ groups: number; books: number }> {
+  const { rows } = await database.raw(
+    `WITH found AS (
+       SELECT file_hash, count(*)::int AS books FROM books
+       WHERE file_hash >= :from AND file_hash < :to AND deleted_at IS NULL GROUP BY file_hash HAVING count(*) > 1
+     ), gone AS (
+       DELETE FROM duplicate_groups WHERE file_hash >= :from AND file_hash < :to AND file_hash NOT IN (SELECT file_hash FROM found)
+     ), kept AS (
+       INSERT INTO duplicate_groups AS g (file_hash, book_count) SELECT file_hash, books FROM found ORDER BY file_hash
+       ON CONFLICT (file_hash) DO UPDATE SET book_count = excluded.book_count, updated_at = now() WHERE g.book_count <> excluded.book_count
+     )
+     SELECT count(*)::int AS groups, coalesce(sum(books), 0)::int AS books FROM found`,
+    { from: digits(piece), to: digits(piece + 1) },
+  )
+  return rows[0]
+}
+
+/** Remembers that these books of a group are meant to be there more than once. */
+export async function dismissBooks(database: Knex, groupId: string, bookIds: readonly string[]): Promise<void> {
+  await database.raw(
+    `UPDATE duplicate_groups SET updated_at = now(),
+       dismissed_books = dismissed_books || array(SELECT id FROM unnest(CAST(:bookIds AS uuid[])) AS id WHERE id <> ALL(dismissed_books)) WHERE id = :groupId`,
+    { groupId, bookIds: [...bookIds] },
+  )
+}

@@ -1,0 +1,47 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findGroupBooks } from '#core/duplicate/duplicate-query.ts'
+import { dismissBooks, PIECES, recordDuplicates } from '#core/duplicate/duplicate-store.ts'
+import { refuse } from '#core/errors.ts'
+import type { TaskQueue } from '#core/task/task.ts'
+import { hasOpenTask } from '#core/task/task-admin-store.ts'
+
+const TYPE = 'find_duplicates'
+
+interface Parts {
+  database: Knex
+  tasks: TaskQueue
+}
+
+/** Registers the handler at the queue; call before its start(). */
+export function openDuplicates({ database, tasks }: Parts): void {
+  tasks.handle(TYPE, { concurrency: 1 }, async (run) => {
+    const found = { groups: 0, books: 0 }
+    for (let piece = 0; piece < PIECES; piece++) {
+      run.signal.throwIfAborted()
+      const { groups, books } = await recordDuplicates(database, piece)
+      found.groups += groups
+      found.books += books
+      run.progress(piece + 1, PIECES)
+    }
+    return found
+  })
+}
+
+/** Looks for books that hold the same file, in all libraries. @throws conflict while that is being done */
+export async function scanDuplicates({ database, tasks }: Parts): Promise<{ taskId: string; message: string }> {
+  const isOpen = await hasOpenTask(database, TYPE)
+  const added = isOpen ? null : await tasks.add({ type: TYPE, dedupeKey: TYPE })
+  if (!added?.created) refuse('conflict', 'Duplicates are being looked for already: wait until that task has ended, or cancel it.')
+  return { taskId: added.taskId, message: 'Duplicates are looked for by a task.' }
+}
+
+/**
+ * Takes a group from the list until it has a book more; of the books nothing changes.
+ * @throws not_found for a group of which the caller does not see two books
+ */
+export async function dismissDuplicates(database: Knex, caller: Caller, groupId: string): Promise<void> {
+  const bookIds = await findGroupBooks(database, caller, groupId)
+  if (bookIds === null) refuse('not_found', `There is no group of duplicates ${groupId}, or you may not see it.`)
+  await dismissBooks(database, groupId, bookIds)
+}

@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { Announcement, NewAnnouncement } from '#core/events/event.ts'
+import { foldAnnouncements } from '#core/events/fold.ts'
+
+/** On which the nodes hear each other. */
+export const EVENT_CHANNEL = 'carrel_event'
+/** PostgreSQL takes less than 8,000 bytes; a letter has three at most. */
+const PAYLOAD_BYTES_MAX = 7_900
+/** Of one commit; more are folded. A batch of a scan has hundreds of new books. */
+const ANNOUNCED_MAX = 100
+/** So that one event fits: texts of people and lists of names are cut. */
+const TEXT_LENGTH_MAX = 300
+const NAMES_MAX = 60
+const ERRORS_MAX = 5
+/** Each is a UUID. A series has a hundred at most. */
+const TAGS_MAX = 100
+const ID_BYTES = 9
+
+/**
+ * Announces what a transaction changes: those who follow are told when it has been committed, on every node, and never when it is rolled back.
+ * Outside of a transaction they are told at once.
+ */
+export async function announce(database: Knex, news: readonly NewAnnouncement[]): Promise<void> {
+  if (news.length === 0) return
+  const payloads = packAnnouncements(foldAnnouncements(dated(news), ANNOUNCED_MAX))
+  await database.raw('SELECT pg_notify(?, payload) FROM unnest(CAST(? AS text[])) AS payload', [EVENT_CHANNEL, payloads])
+}
+
+function dated(news: readonly NewAnnouncement[]): Announcement[] {
+  const timestamp = new Date().toISOString()
+  return news.map(({ event, ...reach }) => ({
+    ...reach,
+    id: randomBytes(ID_BYTES).toString('base64url'),
+    event: { ...boundTexts(event), timestamp } as Announcement['event'],
+  }))
+}
+
+function boundTexts(event: NewAnnouncement['event']): NewAnnouncement['event'] {
+  // JSON spells a control character with six: texts of a scan that are full of them would not fit into a notification.
+  const cut = (text: string) =>
+    text
+      .slice(0, TEXT_LENGTH_MAX)
+      .toWellFormed()
+      .replace(/\p{Cc}/gu, ' ')
+  if (event.type === 'scan_updated') return { ...event, errors: event.errors.slice(0, ERRORS_MAX).map(cut) }
+  if (event.type === 'task_updated') {
+    const { error, progress } = event
+    return {
+      ...event,
+      ...(error !== undefined && { error: cut(error) }),
+      ...(progress?.message !== undefined && { progress: { ...progress, message: cut(progress.message) } }),
+    }
+  }
+  if (event.type === 'series_metadata_updated') return { ...event, fieldsUpdated: event.fieldsUpdated.slice(0, NAMES_MAX) }
+  if ('fields' in event && event.fields) return { ...event, fields: event.fields.slice(0, NAMES_MAX) }
+  return event
+}
+
+/** As few notifications as they fit into, in their order. */
+function packAnnouncements(all: readonly Announcement[]): string[] {
+  const payloads: string[] = []
+  let parts: string[] = []
+  let bytes = 2
+  for (const announcement of all) {
+    const { tagIds } = announcement
+    const part = JSON.stringify(tagIds ? { ...announcement, tagIds: tagIds.slice(0, TAGS_MAX) } : announcement)
+    const partBytes = Buffer.byteLength(part) + 1
+    if (parts.length > 0 && bytes + partBytes > PAYLOAD_BYTES_MAX) {
+      payloads.push(`[${parts.join()}]`)
+      parts = []
+      bytes = 2
+    }
+    parts.push(part)
+    bytes += partBytes
+  }
+  payloads.push(`[${parts.join()}]`)
+  return payloads
+}
+
+/** What a notification carries. */
+export const readAnnouncements = (payload: string): Announcement[] => JSON.parse(payload) as Announcement[]
+
+interface BookPlace {
+  id: string
+  series_id: string
+  library_id: string
+}
+
+export const bookEvent = <Type extends 'book_created' | 'book_deleted' | 'book_updated' | 'progress_updated' | 'progress_deleted'>(
+  type: Type,
+  { id, series_id, library_id }: BookPlace,
+) => ({ type, bookId: id, seriesId: series_id, libraryId: library_id })
+
+/** Announces that books have changed. @param fields the members, of every book or of each */
+export async function announceBooks(
+  database: Knex,
+  bookIds: readonly string[],
+  fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  if (bookIds.length === 0) return
+  const rows = await listPlaces(database, bookIds)
+  await announce(
+    database,
+    rows.map((row) => ({ event: { ...bookEvent('book_updated', row), fields: [...fieldsOf(fields, row.id)] } })),
+  )
+}
+
+/** Announces to a reader alone how far they are in books, or that this is forgotten. */
+export async function announceProgress(
+  database: Knex,
+  type: 'progress_updated' | 'progress_deleted',
+  userId: string,
+  bookIds: readonly string[],
+): Promise<void> {
+  if (bookIds.length === 0) return
+  const rows = await listPlaces(database, bookIds)
+  await announce(
+    database,
+    rows.map((row) => ({ event: bookEvent(type, row), userId })),
+  )
+}
+
+async function listPlaces(database: Knex, bookIds: readonly string[]): Promise<BookPlace[]> {
+  return await database('books')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
+    .select('id', 'series_id', 'library_id')
+}
+
+/**
+ * Announces that series have changed.
+ * @param fields the members, of every series or of each
+ * @param pluginId by whose word, where it was that of a plugin
+ */
+export async function announceSeries(
+  database: Knex,
+  seriesIds: readonly string[],
+  fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
+  pluginId?: string,
+): Promise<void> {
+  if (seriesIds.length === 0) return
+  const rows = await database('series')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
+    .select('id', 'library_id')
+  await announce(
+    database,
+    rows.map((row: { id: string; library_id: string }): NewAnnouncement => {
+      const of = { seriesId: row.id, libraryId: row.library_id }
+      const changed = [...fieldsOf(fields, row.id)]
+      return {
+        event: pluginId
+          ? { type: 'series_metadata_updated', ...of, pluginId, fieldsUpdated: changed }
+          : { type: 'series_updated', ...of, fields: changed },
+      }
+    }),
+  )
+}
+
+const fieldsOf = (fields: readonly string[] | ReadonlyMap<string, readonly string[]>, id: string): readonly string[] =>
+  'get' in fields ? (fields.get(id) ?? []) : fields
+
+/** Announces what changed of books or of series. */
+export const announceRecords = (
+  database: Knex,
+  kind: 'book' | 'series',
+  ids: readonly string[],
+  fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
+  pluginId?: string,
+): Promise<void> => (kind === 'book' ? announceBooks(database, ids, fields) : announceSeries(database, ids, fields, pluginId))
+
+/** Announces that a book or a series shows another cover. */
+export async function announceCover(trx: Knex, owner: { kind: 'book' | 'series'; id: string }): Promise<void> {
+  const { kind, id } = owner
+  const series = kind === 'book' ? 'series_id' : 'id AS series_id'
+  const row = await trx(kind === 'book' ? 'books' : 'series')
+    .where({ id })
+    .first(series, 'library_id')
+  if (row) await announce(trx, [coverEvent(kind, { id, ...row })])
+}
+
+export const coverEvent = (kind: 'book' | 'series', { id, series_id, library_id }: BookPlace): NewAnnouncement => ({
+  event: { type: 'cover_updated', entityType: kind, entityId: id, libraryId: library_id },
+  seriesId: series_id,
+})
+
+/** Announces that users may do or see something else from now on: their streams end and come back. */
+export async function announceAccess(database: Knex, userIds: readonly string[]): Promise<void> {
+  await announce(
+    database,
+    userIds.map((userId) => ({ event: { type: 'reload' }, userId, ends: true })),
+  )
+}
+
+/** Announces that books were removed for good. */
+export async function announcePurged(database: Knex, books: readonly BookPlace[]): Promise<void> {
+  const purged = [...Map.groupBy(books, ({ series_id }) => series_id)].map(([seriesId, [first, ...more]]): NewAnnouncement => {
+    const { library_id: libraryId } = first as BookPlace
+    return { event: { type: 'series_bulk_purged', seriesId, libraryId, count: more.length + 1 } }
+  })
+  await announce(database, [...books.map((book): NewAnnouncement => ({ event: bookEvent('book_deleted', book) })), ...purged])
+}
+
+/**
+ * Deletes series and announces it with the tags that they carried: afterwards nobody could tell who may know of it.
+ * @param remove deletes them, and answers which are gone
+ */
+export async function announceSeriesGone(
+  trx: Knex,
+  { libraryId, ids }: { libraryId: string; ids: readonly string[] },
+  remove: () => Promise<string[]>,
+): Promise<void> {
+  const rows: { series_id: string; sharing_tag_id: string }[] = await trx('series_sharing_tags')
+    .whereRaw('series_id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .select('series_id', 'sharing_tag_id')
+  const tags = Map.groupBy(rows, ({ series_id }) => series_id)
+  const gone = await remove()
+  await announce(
+    trx,
+    gone.map((seriesId) => ({
+      event: { type: 'series_deleted', seriesId, libraryId },
+      tagIds: (tags.get(seriesId) ?? []).map(({ sharing_tag_id }) => sharing_tag_id),
+    })),
+  )
+}

@@ -1,0 +1,107 @@
+import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
+
+type Of<Type extends EventType> = Extract<CarrelEvent, { type: Type }>
+type OfSeries = Extract<CarrelEvent, { seriesId: string; libraryId: string }>
+
+/**
+ * The same news in at most about `most` events, where there are more: a client that is told of a thousand books reads the list again anyhow.
+ * First what is said of one thing twice is said once, then books are told by their series, series by their library, and of all that one user has
+ * read that everything is to be read again. Each fold keeps the newest time.
+ */
+export function foldAnnouncements(all: readonly Announcement[], most: number): readonly Announcement[] {
+  if (all.length <= most) return all
+  let folded = [...mergeSame(all)]
+  for (const fold of [foldBooks, foldSeries, foldTasks, foldProgress]) if (folded.length > most) folded = fold(folded, most)
+  return folded
+}
+
+/** Members that changed, once each; unknown where one of the events does not say. */
+function joinFields(one: readonly string[] | undefined, other: readonly string[] | undefined): { fields?: string[] } {
+  return one && other ? { fields: [...new Set([...one, ...other])] } : {}
+}
+
+function mergeSame(all: readonly Announcement[]): Iterable<Announcement> {
+  const merged = new Map<string, Announcement>()
+  for (const announcement of all) {
+    const { event, userId } = announcement
+    const key = keyOf(event, userId)
+    const before = merged.get(key)?.event
+    const isUpdate = event.type === 'book_updated' || event.type === 'series_updated' || event.type === 'library_updated'
+    const { fields: _, ...plain } = event as Of<'book_updated'>
+    const joined =
+      isUpdate && before ? ({ ...plain, ...joinFields((before as Of<'book_updated'>).fields, event.fields) } as CarrelEvent) : event
+    // At the end: what came last is told last.
+    merged.delete(key)
+    merged.set(key, { ...announcement, event: joined })
+  }
+  return merged.values()
+}
+
+/** Events of one key say the same of the same thing. */
+function keyOf(event: CarrelEvent, userId: string | undefined): string {
+  const { type } = event
+  if (type === 'task_updated') return `${type} ${event.taskId}`
+  if (type === 'scan_updated') return `${type} ${event.taskId}`
+  if (type === 'cover_updated') return `${type} ${event.entityId}`
+  if (type === 'series_metadata_updated') return `${type} ${event.seriesId} ${event.pluginId} ${event.fieldsUpdated}`
+  if ('bookId' in event) return `${type} ${event.bookId} ${userId ?? ''}`
+  if ('seriesId' in event) return `${type} ${event.seriesId} ${event.type === 'series_bulk_purged' ? event.count : ''}`
+  if ('pluginId' in event) return `${type} ${event.pluginId}`
+  return `${type} ${'libraryId' in event ? event.libraryId : ''} ${userId ?? ''}`
+}
+
+const isOfBook = ({ type }: CarrelEvent) => type === 'book_created' || type === 'book_updated' || type === 'book_deleted'
+
+function foldBooks(all: readonly Announcement[]): Announcement[] {
+  const told = new Set(all.flatMap(({ event }) => (event.type.startsWith('series_') ? [(event as OfSeries).seriesId] : [])))
+  const series = new Map<string, Announcement>()
+  const others: Announcement[] = []
+  for (const announcement of all) {
+    const { event } = announcement
+    if (!isOfBook(event)) {
+      // Of the cover of a book whoever reads the series again learns too.
+      if (event.type !== 'cover_updated' || event.entityType !== 'book') others.push(announcement)
+      else if (announcement.seriesId && event.libraryId) add(announcement, announcement.seriesId, event.libraryId)
+    } else add(announcement, (event as OfSeries).seriesId, (event as OfSeries).libraryId)
+  }
+  function add({ id, event: { timestamp }, tagIds }: Announcement, seriesId: string, libraryId: string): void {
+    if (told.has(seriesId)) return
+    const event: CarrelEvent = { type: 'series_updated', seriesId, libraryId, fields: ['books'], timestamp }
+    series.set(seriesId, { id, event, ...(tagIds && { tagIds }) })
+  }
+  return [...others, ...series.values()]
+}
+
+function foldSeries(all: readonly Announcement[]): Announcement[] {
+  const libraries = new Map<string, Announcement>()
+  const others: Announcement[] = []
+  for (const announcement of all) {
+    const { id, event } = announcement
+    const { timestamp } = event
+    const isFolded = event.type.startsWith('series_') || (event.type === 'cover_updated' && event.entityType !== 'library')
+    if (event.type !== 'library_updated' && !isFolded) others.push(announcement)
+    else {
+      const { libraryId } = event as OfSeries
+      libraries.set(libraryId, { id, event: { type: 'library_updated', libraryId, fields: ['series', 'books'], timestamp } })
+    }
+  }
+  return [...others, ...libraries.values()]
+}
+
+/** Analyses that go well by the hundred are told by their books; then the last tasks are left. */
+function foldTasks(all: readonly Announcement[], most: number): Announcement[] {
+  const kept = all.filter(({ event }) => event.type !== 'task_updated' || event.taskType !== 'analyze_book' || event.status === 'failed')
+  let surplus = kept.filter(({ event }) => event.type === 'task_updated').length - most
+  return kept.filter(({ event }) => event.type !== 'task_updated' || surplus-- <= 0)
+}
+
+function foldProgress(all: readonly Announcement[]): Announcement[] {
+  const readers = new Map<string, Announcement>()
+  const others: Announcement[] = []
+  for (const announcement of all) {
+    const { id, event, userId } = announcement
+    if ((event.type !== 'progress_updated' && event.type !== 'progress_deleted') || userId === undefined) others.push(announcement)
+    else readers.set(userId, { id, userId, event: { type: 'reload', timestamp: event.timestamp } })
+  }
+  return [...others, ...readers.values()]
+}

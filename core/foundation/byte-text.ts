@@ -1,0 +1,12 @@
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const
+
+/** Bytes as people read them, in steps of 1024: `1.5 MB`. */
+export function describeBytes(bytes: number): string {
+  let unit = 0
+  let value = bytes
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024
+    unit++
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`
+}

@@ -1,0 +1,116 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+
+/** What the words are taken from: of everything, or of what stands in one of these. */
+export interface VocabularyPlace {
+  libraryIds?: readonly string[] | undefined
+  collectionId?: string | undefined
+  seriesId?: string | undefined
+  readListId?: string | undefined
+}
+
+/** More words than anybody picks from a list. */
+export const WORDS_MAX = 10_000
+
+const BOOKS = 'JOIN books b ON b.series_id = v.id AND b.deleted_at IS NULL'
+const ofSeries = (table: string, column: string) =>
+  `SELECT n.name AS word FROM visible v JOIN series_${table} x ON x.series_id = v.id JOIN ${table} n ON n.id = x.${column}`
+const ofBooks = (table: string, column: string) =>
+  `SELECT n.name AS word FROM visible v ${BOOKS} JOIN book_${table} x ON x.book_id = b.id JOIN ${table} n ON n.id = x.${column}`
+const ofMetadata = (expression: string) => `SELECT ${expression}::text AS word FROM visible v JOIN series_metadata m ON m.series_id = v.id`
+
+/** Where the words of each kind stand. `sharingTag` is for administrators alone. */
+const WORDS = {
+  genre: `${ofSeries('genres', 'genre_id')} UNION ${ofBooks('genres', 'genre_id')}`,
+  tag: `${ofSeries('tags', 'tag_id')} UNION ${ofBooks('tags', 'tag_id')}`,
+  seriesTag: ofSeries('tags', 'tag_id'),
+  bookTag: ofBooks('tags', 'tag_id'),
+  sharingTag: ofSeries('sharing_tags', 'sharing_tag_id'),
+  publisher: ofMetadata('m.publisher'),
+  language: ofMetadata('m.language'),
+  ageRating: ofMetadata('m.age_rating'),
+  // Of a series, the year of its first book.
+  releaseYear: `SELECT min(m.year)::text AS word FROM visible v ${BOOKS} JOIN book_metadata m ON m.book_id = b.id GROUP BY v.id`,
+} as const
+export type VocabularyKind = keyof typeof WORDS
+
+/** Series that the caller may see, with a book that is there. */
+function visibleSeries(
+  database: Knex,
+  caller: Caller,
+  { libraryIds, collectionId, seriesId, readListId }: VocabularyPlace,
+): Knex.QueryBuilder {
+  const query = database('series')
+    .modify(visibleTo(caller, 'series.id'))
+    .whereRaw('EXISTS (SELECT 1 FROM books b WHERE b.library_id = series.library_id AND b.series_id = series.id AND b.deleted_at IS NULL)')
+    .select('series.id')
+  if (libraryIds) query.whereRaw('series.library_id = ANY(CAST(? AS uuid[]))', [[...libraryIds]])
+  if (seriesId !== undefined) query.where('series.id', seriesId)
+  if (collectionId !== undefined)
+    query.whereRaw('series.id IN (SELECT c.series_id FROM collection_series c WHERE c.collection_id = ?)', [collectionId])
+  if (readListId !== undefined)
+    query.whereRaw('series.id IN (SELECT b.series_id FROM read_list_books r JOIN books b ON b.id = r.book_id WHERE r.read_list_id = ?)', [
+      readListId,
+    ])
+  return query
+}
+
+/** The words that are used in what the caller may see, each once, in order. */
+export async function listVocabulary(database: Knex, caller: Caller, kind: VocabularyKind, place: VocabularyPlace = {}): Promise<string[]> {
+  if (kind === 'sharingTag' && caller.role !== 'admin') return []
+  const rows: { word: string }[] = await database
+    .with('visible', visibleSeries(database, caller, place))
+    .from(database.raw(`(${WORDS[kind]}) AS words`))
+    .select('word')
+    .whereNotNull('word')
+    .where('word', '<>', '')
+    .groupBy('word')
+    .orderByRaw(kind === 'ageRating' || kind === 'releaseYear' ? 'length(word), word' : 'word')
+    .limit(WORDS_MAX)
+  return rows.map(({ word }) => word)
+}
+
+export interface PeopleAsk extends VocabularyPlace {
+  /** Part of the name, in any case. */
+  search?: string | undefined
+  /** As renamed. */
+  role?: string | undefined
+  /** Roles that are told under another name. */
+  renamed: Readonly<Record<string, string>>
+  offset: number
+  limit: number
+}
+
+/** People with a hand in what the caller may see, each once for every role, by name. */
+export async function listPeople(
+  database: Knex,
+  caller: Caller,
+  ask: PeopleAsk,
+): Promise<{ items: { name: string; role: string }[]; total: number }> {
+  const people = () => {
+    const query = database
+      .with('visible', visibleSeries(database, caller, ask))
+      .with(
+        'people',
+        database.raw(
+          `SELECT DISTINCT p ->> 'name' AS name, coalesce(CAST(? AS jsonb) ->> (p ->> 'role'), p ->> 'role') AS role
+           FROM (SELECT m.authors FROM visible v ${BOOKS} JOIN book_metadata m ON m.book_id = b.id WHERE m.authors IS NOT NULL
+             UNION ALL SELECT m.authors FROM visible v JOIN series_metadata m ON m.series_id = v.id WHERE m.authors IS NOT NULL) AS lists
+           CROSS JOIN LATERAL jsonb_array_elements(lists.authors) AS p`,
+          [JSON.stringify(ask.renamed)],
+        ),
+      )
+      .from('people')
+    if (ask.search) query.whereRaw('name ILIKE ?', [`%${ask.search.replace(/[\\%_]/g, '\\$&')}%`])
+    if (ask.role) query.whereRaw('lower(role) = lower(?)', [ask.role])
+    return query
+  }
+  const [items, counted] = await Promise.all([
+    people().select('name', 'role').orderByRaw('name COLLATE carrel_natural, name, role').offset(ask.offset).limit(ask.limit) as Promise<
+      { name: string; role: string }[]
+    >,
+    people().count({ total: '*' }).first() as unknown as Promise<{ total: string }>,
+  ])
+  return { items, total: Number(counted.total) }
+}

@@ -1,0 +1,28 @@
+/**
+ * Durations are counted in classes, each half as large again and a bit (√2) as the one before: so a median or a percentile of a month needs no list of
+ * all runs, and is off by a fifth at most.
+ */
+export const CLASSES = 48
+
+/** The class of a duration in ms; the last one holds everything above three hours. */
+export const classOf = (ms: number): number => (ms <= 1 ? 0 : Math.min(CLASSES - 1, Math.ceil(2 * Math.log2(ms))))
+
+/** The longest duration of a class, in ms. */
+const longestOf = (place: number): number => Math.round(2 ** (place / 2))
+
+/**
+ * The duration that the given share of runs did not exceed, in ms; 0 without runs.
+ * @param counts of runs by class
+ * @param share between 0 and 1
+ * @param longestMs of all of them
+ */
+export function percentileOf(counts: readonly number[], share: number, longestMs: number): number {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return 0
+  let seen = 0
+  const place = counts.findIndex((count) => {
+    seen += count
+    return seen >= total * share && count > 0
+  })
+  return Math.min(longestMs, place === CLASSES - 1 ? longestMs : longestOf(place))
+}

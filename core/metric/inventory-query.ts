@@ -1,0 +1,73 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+
+/** What there is, in numbers; of books and series what the caller may see, without deleted ones. Sizes in bytes. */
+export interface Inventory {
+  libraryCount: number
+  seriesCount: number
+  bookCount: number
+  pageCount: number
+  totalBookSize: number
+  userCount: number
+  /** 0 for callers from whom a series is kept: it would tell of it. */
+  databaseSize: number
+  libraries: LibraryInventory[]
+}
+
+interface LibraryInventory {
+  id: string
+  name: string
+  bookCount: number
+  seriesCount: number
+  totalSize: number
+}
+
+interface LibraryRow {
+  id: string
+  name: string
+  books: number
+  series: number
+  bytes: number
+  pages: number
+}
+
+export async function readInventory(database: Knex, caller: Caller): Promise<Inventory> {
+  const counted = database('books')
+    .whereNull('books.deleted_at')
+    .modify(visibleTo(caller, 'books.series_id'))
+    .groupBy('books.library_id')
+    .select('books.library_id')
+    .select(
+      database.raw(
+        `count(*)::float8 AS books, count(DISTINCT books.series_id)::float8 AS series, sum(books.file_size)::float8 AS bytes, sum(books.page_count)::float8 AS pages`,
+      ),
+    )
+  const listed = database('libraries')
+    .leftJoin(counted.as('c'), 'c.library_id', 'libraries.id')
+    .orderByRaw('libraries.name COLLATE carrel_natural, libraries.id')
+    .select('libraries.id', 'libraries.name')
+    .select(
+      database.raw(
+        'coalesce(c.books, 0) AS books, coalesce(c.series, 0) AS series, coalesce(c.bytes, 0) AS bytes, coalesce(c.pages, 0) AS pages',
+      ),
+    )
+  const restricted = await hasSharingGrants(database, caller.userId)
+  const [rows, users, size] = await Promise.all([
+    listed as Promise<LibraryRow[]>,
+    database('users').count({ count: '*' }).first() as unknown as Promise<{ count: string }>,
+    restricted ? null : database.raw('SELECT pg_database_size(current_database())::float8 AS bytes'),
+  ])
+  const sum = (member: 'books' | 'series' | 'bytes' | 'pages') => rows.reduce((all, row) => all + row[member], 0)
+  return {
+    libraryCount: rows.length,
+    seriesCount: sum('series'),
+    bookCount: sum('books'),
+    pageCount: sum('pages'),
+    totalBookSize: sum('bytes'),
+    userCount: Number(users.count),
+    databaseSize: size?.rows[0]?.bytes ?? 0,
+    libraries: rows.map((row) => ({ id: row.id, name: row.name, bookCount: row.books, seriesCount: row.series, totalSize: row.bytes })),
+  }
+}

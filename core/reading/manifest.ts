@@ -1,0 +1,185 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import type { BookPage } from '#core/book/book.ts'
+import { getBook } from '#core/book/book-query.ts'
+import { type FullBook, fullBooks } from '#core/book/metadata-query.ts'
+import type { PageReader } from '#core/book/read-page.ts'
+import { manifestMetadata } from '#core/reading/manifest-metadata.ts'
+import type { Publication, PublicationResource, SpineItem, TocEntry } from '#core/reading/publication.ts'
+import type { Publications } from '#core/reading/publications.ts'
+import {
+  DIVINA_TYPE,
+  encodeHref,
+  encodePath,
+  POSITIONS_TYPE,
+  PROGRESSION_TYPE,
+  type PublicationAddresses,
+  WEBPUB_TYPE,
+  type WebLink,
+  type WebPublication,
+} from '#core/reading/web-publication.ts'
+
+/** What reading by manifests needs. */
+export interface ReadingParts {
+  database: Knex
+  publications: Publications
+  pageReader: PageReader
+}
+
+export interface BookAsk {
+  caller: Caller
+  bookId: string
+  signal?: AbortSignal
+}
+
+const PROFILES = 'https://readium.org/webpub-manifest/profiles'
+/** Kinds of pictures that every client shows. */
+const KNOWN_PICTURES = new Set(['jpeg', 'png', 'gif', 'webp'])
+
+/**
+ * The web-publication manifest of a book: its chapters where it is a text, its pages where they are pictures (Divina), its file where it is a PDF.
+ * @throws not_found, not_analyzed, page_unreadable, conflict, unavailable
+ */
+export async function getManifest(
+  parts: ReadingParts,
+  ask: BookAsk,
+  addresses: PublicationAddresses,
+): Promise<{ mediaType: string; manifest: WebPublication }> {
+  const { database, publications, pageReader } = parts
+  const readable = await publications.getReadable(ask)
+  const [book] = (await fullBooks(database, ask.caller, [await getBook(database, ask.caller, ask.bookId)])) as [FullBook]
+  const metadata = manifestMetadata(book)
+  if (readable.format === 'pdf') return pdfManifest(book, metadata, addresses)
+  if (readable.pageSource !== 'none') return divinaManifest(book, metadata, { addresses, pages: await pageReader.listPages(ask) })
+  const { publication } = await publications.get(ask)
+  return epubManifest(book, metadata, { addresses, publication })
+}
+
+type Made = { mediaType: string; manifest: WebPublication }
+type Metadata = Record<string, unknown>
+
+function epubManifest(
+  book: FullBook,
+  metadata: Metadata,
+  { addresses, publication }: { addresses: PublicationAddresses; publication: Publication },
+): Made {
+  const { isFixedLayout, readingProgression, spine, resources } = publication
+  const contents = (entries: readonly TocEntry[]) => contentLinks(entries, addresses)
+  const cover: WebLink[] = resources.some(({ rel }) => rel === 'cover') ? [] : [coverLink(addresses)]
+  return {
+    mediaType: WEBPUB_TYPE,
+    manifest: {
+      '@context': CONTEXT,
+      metadata: {
+        ...metadata,
+        conformsTo: `${PROFILES}/epub`,
+        layout: isFixedLayout ? 'fixed' : 'reflowable',
+        ...progressionOf(readingProgression ?? book.readingDirection),
+        ...(isFixedLayout && { numberOfPages: spine.length }),
+      },
+      links: linksOf(addresses, WEBPUB_TYPE, 'application/epub+zip'),
+      readingOrder: unique(spine.map((item) => itemLink(item, addresses))),
+      resources: unique([...cover, ...resources.map((item) => itemLink(item, addresses))]),
+      toc: contents(publication.toc),
+      ...(publication.landmarks.length > 0 && { landmarks: contents(publication.landmarks) }),
+      ...(publication.pageList.length > 0 && { pageList: contents(publication.pageList) }),
+    },
+  }
+}
+
+function divinaManifest(
+  book: FullBook,
+  metadata: Metadata,
+  { addresses, pages }: { addresses: PublicationAddresses; pages: readonly BookPage[] },
+): Made {
+  const isScrolled = book.readingDirection === 'webtoon'
+  return {
+    mediaType: DIVINA_TYPE,
+    manifest: {
+      '@context': CONTEXT,
+      metadata: {
+        ...metadata,
+        conformsTo: `${PROFILES}/divina`,
+        layout: isScrolled ? 'scrolled' : 'fixed',
+        ...progressionOf(book.readingDirection),
+        ...(pages.length > 0 && { numberOfPages: pages.length }),
+      },
+      links: linksOf(addresses, DIVINA_TYPE, null),
+      readingOrder: pages.map((page) => pageLink(page, addresses)),
+      resources: [coverLink(addresses)],
+    },
+  }
+}
+
+function pdfManifest(book: FullBook, metadata: Metadata, addresses: PublicationAddresses): Made {
+  return {
+    mediaType: WEBPUB_TYPE,
+    manifest: {
+      '@context': CONTEXT,
+      metadata: {
+        ...metadata,
+        conformsTo: `${PROFILES}/pdf`,
+        ...progressionOf(book.readingDirection),
+        ...(book.pageCount > 0 && { numberOfPages: book.pageCount }),
+      },
+      links: linksOf(addresses, WEBPUB_TYPE, null),
+      readingOrder: [{ href: addresses.file, type: 'application/pdf', title: book.title }],
+      resources: [coverLink(addresses)],
+    },
+  }
+}
+
+const CONTEXT = 'https://readium.org/webpub-manifest/context.jsonld'
+
+/** The manifest knows no other directions; top to bottom is what all readers do with pages that do not turn. */
+const progressionOf = (direction: string | null) => (direction === 'rtl' || direction === 'ltr' ? { readingProgression: direction } : {})
+
+/** @param fileType of the book's file; null where the manifest tells the same by its reading order */
+function linksOf(addresses: PublicationAddresses, type: string, fileType: string | null): WebLink[] {
+  return [
+    { rel: 'self', href: addresses.manifest, type },
+    { rel: 'http://readium.org/position-list', href: addresses.positions, type: POSITIONS_TYPE },
+    { rel: 'http://www.cantook.com/api/progression', href: addresses.progression, type: PROGRESSION_TYPE },
+    ...(fileType === null ? [] : [{ rel: 'http://opds-spec.org/acquisition', href: addresses.file, type: fileType }]),
+  ]
+}
+
+const coverLink = (addresses: PublicationAddresses): WebLink => ({ rel: 'cover', href: addresses.cover, type: 'image/jpeg' })
+
+function itemLink(item: SpineItem | PublicationResource, addresses: PublicationAddresses): WebLink {
+  const side = 'side' in item ? item.side : undefined
+  const properties = { ...(side && { page: side }), ...(item.contains && { contains: item.contains }) }
+  return {
+    href: addresses.resource(encodePath(item.path)),
+    type: item.mediaType,
+    ...('rel' in item && item.rel && { rel: item.rel }),
+    ...(Object.keys(properties).length > 0 && { properties }),
+  }
+}
+
+function pageLink(page: BookPage, addresses: PublicationAddresses): WebLink {
+  const { pageNumber, fileFormat, width, height } = page
+  return {
+    href: addresses.page(pageNumber),
+    type: `image/${fileFormat}`,
+    ...(width && height && { width, height }),
+    ...(!KNOWN_PICTURES.has(fileFormat) && { alternate: [{ href: addresses.pageAsJpeg(pageNumber), type: 'image/jpeg' }] }),
+  }
+}
+
+/** An entry that leads nowhere leads to the first below it; one without any is left out. */
+function contentLinks(entries: readonly TocEntry[], addresses: PublicationAddresses): WebLink[] {
+  return entries.flatMap(({ title, href, children }) => {
+    const below = contentLinks(children, addresses)
+    const target = href === '' ? below[0]?.href : encodeHref(href, addresses)
+    if (target === undefined) return []
+    return { href: target, ...(title !== '' && { title }), ...(below.length > 0 && { children: below }) }
+  })
+}
+
+/** By their addresses: packages list things twice, manifests may not. */
+function unique(links: readonly WebLink[]): WebLink[] {
+  const seen = new Map<string, WebLink>()
+  for (const link of links) if (!seen.has(link.href)) seen.set(link.href, link)
+  return [...seen.values()]
+}

@@ -1,0 +1,108 @@
+import type { Caller } from '#core/account/caller.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
+import { refuseMember } from '#core/metadata/patch-rules.ts'
+import { type ProgressRow, placeOf } from '#core/progress/progress.ts'
+import { getReading, type Reading } from '#core/progress/progress-query.ts'
+import { saveProgress } from '#core/progress/progress-store.ts'
+import { type Locator, type Progression, placeOfLocator, progressionOf } from '#core/progress/progression.ts'
+import type { ReadingParts } from '#core/reading/manifest.ts'
+import { locateText, pathsOfHref, positionWithin } from '#core/reading/positions.ts'
+import { type PublicationAddresses, relativeAddresses } from '#core/reading/web-publication.ts'
+
+/** Where a reader is in a book: pages and progressions tell of one place. */
+export type PlaceParts = Pick<ReadingParts, 'database' | 'publications'>
+
+export interface PlaceAsk {
+  caller: Caller
+  bookId: string
+}
+
+export interface SaidPage {
+  currentPage: number
+  progressPercentage?: number | null | undefined
+  completed?: boolean | null | undefined
+}
+
+/** Writes the page on which a reader is. @throws not_found, invalid_value for a page that the book has not */
+export async function recordPage(parts: Pick<PlaceParts, 'database'>, { caller, bookId }: PlaceAsk, said: SaidPage): Promise<ProgressRow> {
+  const { database } = parts
+  const reading = await getReading(database, caller, bookId)
+  const { extent } = reading
+  if (extent.analyzed && extent.pageCount > 0 && said.currentPage > extent.pageCount)
+    refuseMember('/currentPage', `is ${said.currentPage}, but the book has ${extent.pageCount} pages`)
+  const row = await saveProgress(database, {
+    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount, place: placeOf(extent, said) },
+    saidPercentage: said.progressPercentage,
+  })
+  return row ?? refuse('conflict')
+}
+
+/** Where a reader is, as Readium readers say it; null when nothing is known. @throws not_found */
+export async function getProgression(
+  parts: PlaceParts,
+  { caller, bookId }: PlaceAsk,
+  addresses: PublicationAddresses = relativeAddresses('manifest'),
+): Promise<Progression | null> {
+  const reading = await getReading(parts.database, caller, bookId)
+  return await progressionOf(reading, (position) => locate(parts, { caller, reading, addresses }, position))
+}
+
+/**
+ * Writes where a reader is, as Readium readers say it.
+ * @param options.mustBeLater refuses one of the same time as the last too
+ * @throws not_found, invalid_value, conflict for one that is older than the last progression; pages that were told in between do not count
+ */
+export async function recordProgression(
+  parts: PlaceParts,
+  { caller, bookId }: PlaceAsk,
+  progression: Progression,
+  options: { mustBeLater?: boolean } = {},
+): Promise<ProgressRow> {
+  const reading = await getReading(parts.database, caller, bookId)
+  const { extent } = reading
+  const known = await findPosition(parts, { caller, reading }, progression.locator)
+  const { modified, ...told } = progression
+  const row = await saveProgress(parts.database, {
+    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount },
+    place: placeOfLocator(extent, progression.locator, known),
+    saidPercentage: progression.locator.locations?.totalProgression,
+    progression: { locator: told, at: modified, mustBeLater: options.mustBeLater ?? false },
+  })
+  return row ?? refuse('conflict', 'Another device was further on at a later time; get the progression from here first.')
+}
+
+/** The position of a locator that tells only how far it is in a part of the text; null where it tells more, or nothing. */
+async function findPosition(parts: PlaceParts, at: { caller: Caller; reading: Reading }, locator: Locator): Promise<number | null> {
+  const { position, totalProgression, progression = 0 } = locator.locations ?? {}
+  const { bookId, extent } = at.reading
+  if (position !== undefined || totalProgression !== undefined || !extent.analyzed || !extent.isText) return null
+  const publication = await findPublication(parts, { caller: at.caller, bookId })
+  if (publication === null) return null
+  for (const item of pathsOfHref(locator.href)) {
+    const found = positionWithin(publication, { item, progression })
+    if (found !== null) return found
+  }
+  return null
+}
+
+async function locate(
+  parts: PlaceParts,
+  at: { caller: Caller; reading: Reading; addresses: PublicationAddresses },
+  position: number,
+): Promise<Locator> {
+  const { reading, addresses } = at
+  if (reading.format === 'pdf') return { href: addresses.file, type: 'application/pdf', locations: { fragments: [`page=${position}`] } }
+  if (!reading.extent.isText) return { href: addresses.page(position), type: 'image/jpeg' }
+  const publication = reading.extent.analyzed ? await findPublication(parts, { caller: at.caller, bookId: reading.bookId }) : null
+  return publication === null ? { href: addresses.manifest, type: 'application/xhtml+xml' } : locateText(publication, position, addresses)
+}
+
+/** Null where the file cannot be read at the moment: where somebody is in it is known all the same. */
+export async function findPublication(parts: PlaceParts, ask: PlaceAsk) {
+  try {
+    return (await parts.publications.get(ask)).publication
+  } catch (error) {
+    if (error instanceof CarrelError && error.code !== 'internal') return null
+    throw error
+  }
+}

@@ -1,0 +1,136 @@
+import { refuse } from '#core/errors.ts'
+import type { Locator } from '#core/progress/progression.ts'
+import type { BookAsk, ReadingParts } from '#core/reading/manifest.ts'
+import { normalizeArchivePath, type Publication, type TocEntry } from '#core/reading/publication.ts'
+import { encodePath, type PositionList, type PublicationAddresses } from '#core/reading/web-publication.ts'
+
+/** A text of a hundred megabytes; longer lists are megabytes of JSON that no reader keeps. */
+const POSITIONS_MAX = 100_000
+
+/**
+ * Every position of a book, in order: a kilobyte of a text as it is packed, a page of pictures, a page of a PDF. As many as the book says it has.
+ * @throws as `getManifest`, and invalid_value for a book with more positions than are listed
+ */
+export async function getPositions(parts: ReadingParts, ask: BookAsk, addresses: PublicationAddresses): Promise<PositionList> {
+  const readable = await parts.publications.getReadable(ask)
+  const list = (positions: Locator[]) => ({ total: positions.length, positions })
+  if (readable.format === 'pdf') {
+    const total = readable.pageCount
+    refuseTooMany(total)
+    return list(Array.from({ length: total }, (_, index) => pdfLocator(index + 1, total, addresses)))
+  }
+  if (readable.pageSource !== 'none') {
+    const pages = await parts.pageReader.listPages(ask)
+    return list(pages.map((page) => pageLocator(page, pages.length, addresses)))
+  }
+  const { publication } = await parts.publications.get(ask)
+  const total = countPositions(publication)
+  refuseTooMany(total)
+  return list(Array.from(textLocators(publication, total, addresses)))
+}
+
+function refuseTooMany(total: number): void {
+  if (total > POSITIONS_MAX) refuse('invalid_value', `This book has ${total} positions; at most ${POSITIONS_MAX} are listed.`)
+}
+
+export const countPositions = ({ spine }: Pick<Publication, 'spine'>): number => spine.reduce((sum, { positions }) => sum + positions, 0)
+
+const pdfLocator = (position: number, total: number, addresses: PublicationAddresses): Locator => ({
+  href: addresses.file,
+  type: 'application/pdf',
+  locations: { fragments: [`page=${position}`], position, progression: (position - 1) / total, totalProgression: (position - 1) / total },
+})
+
+const pageLocator = (page: { pageNumber: number; fileFormat: string }, total: number, addresses: PublicationAddresses): Locator => ({
+  href: addresses.page(page.pageNumber),
+  type: `image/${page.fileFormat}`,
+  locations: { position: page.pageNumber, progression: 0, totalProgression: (page.pageNumber - 1) / total },
+})
+
+function* textLocators(publication: Publication, total: number, addresses: PublicationAddresses): Generator<Locator> {
+  const titles = titlesOf(publication.toc)
+  let before = 0
+  for (const { path, mediaType, positions } of publication.spine) {
+    const href = addresses.resource(encodePath(path))
+    const title = titles.get(path)
+    for (let index = 0; index < positions; index++) {
+      yield {
+        href,
+        type: mediaType,
+        ...(title !== undefined && { title }),
+        locations: { position: before + index + 1, progression: index / positions, totalProgression: (before + index) / total },
+      }
+    }
+    before += positions
+  }
+}
+
+/** The first heading of each file. */
+function titlesOf(entries: readonly TocEntry[], titles = new Map<string, string>()): Map<string, string> {
+  for (const { href, title, children } of entries) {
+    const path = href.split('#', 1)[0] as string
+    if (path !== '' && title !== '' && !titles.has(path)) titles.set(path, title)
+    titlesOf(children, titles)
+  }
+  return titles
+}
+
+/** Where a position of a text lies; positions past the end are the last one. */
+export function locateText(publication: Publication, position: number, addresses: PublicationAddresses): Locator {
+  const total = countPositions(publication)
+  let before = 0
+  for (const { path, mediaType, positions } of publication.spine) {
+    if (position <= before + positions || before + positions === total) {
+      const within = Math.min(position, total) - before - 1
+      return {
+        href: addresses.resource(encodePath(path)),
+        type: mediaType,
+        locations: { position: before + within + 1, progression: within / positions, totalProgression: (before + within) / total },
+      }
+    }
+    before += positions
+  }
+  throw new Error('A publication without a reading order')
+}
+
+/**
+ * The position of a place that is told by a part of the text and how far it is in it. Null where the book has no such part.
+ * @param place.item a path in the archive, or the number of the part from 0
+ */
+export function positionWithin(publication: Publication, place: { item: string | number; progression: number }): number | null {
+  let before = 0
+  for (const [index, { path, positions }] of publication.spine.entries()) {
+    if (place.item === index || place.item === path) return before + Math.min(positions, Math.floor(place.progression * positions) + 1)
+    before += positions
+  }
+  return null
+}
+
+/** The part of a text, counted from 0, in which a position lies, and the first and last position of it. */
+export function partAt(publication: Publication, position: number): { index: number; first: number; last: number } {
+  let before = 0
+  for (const [index, { positions }] of publication.spine.entries()) {
+    if (position <= before + positions) return { index, first: before + 1, last: before + positions }
+    before += positions
+  }
+  return { index: Math.max(0, publication.spine.length - 1), first: 1, last: Math.max(1, before) }
+}
+
+/**
+ * The paths in the archive that clients may mean by the address of a file in it: absolute or relative, encoded or not, with a fragment or without. A folder
+ * of the archive may have the name that stands before the path in our addresses.
+ */
+export function pathsOfHref(href: string): string[] {
+  const bare = decoded(href.split(/[?#]/, 1)[0] as string)
+  const at = bare.startsWith('resource/') ? 0 : bare.indexOf('/resource/') + 1
+  const isAddress = at > 0 || bare.startsWith('resource/')
+  return [...(isAddress ? [bare.slice(at + 'resource/'.length)] : []), bare].map(normalizeArchivePath)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,121 @@
+import type { Caller } from '#core/account/caller.ts'
+import { refuse } from '#core/errors.ts'
+import { type Extent, type Place, type PlaceRow, placeOf } from '#core/progress/progress.ts'
+import { listCopies, type Reading } from '#core/progress/progress-query.ts'
+import { saveProgress } from '#core/progress/progress-store.ts'
+import { findPublication, type PlaceParts } from '#core/reading/places.ts'
+import { countPositions, partAt } from '#core/reading/positions.ts'
+import type { OpenPublication } from '#core/reading/publications.ts'
+
+/** A place in a file as e-readers tell it to each other. */
+export interface DocumentPlace {
+  /** Where the file is paged the number of the page, else a path to an element of the text. */
+  progress: string
+  /** Part of the file, from 0 to 1. */
+  percentage: number
+  device: string
+  deviceId: string
+}
+
+/** Where e-readers say so much of a text is read, it is read: its notes and advertisements follow. */
+const COMPLETE_FROM = 0.99
+
+/** CREngine names the parts of an EPUB by their place in the reading order, from 1. */
+const TEXT_PART = /^\/body\/DocFragment(?:\[(\d{1,6})\])?/
+
+/**
+ * Writes where an e-reader is in a file. Every copy of the file that the caller may see is moved: they are one book to whoever reads it.
+ * @param document the partial MD5 of the file @returns when that was, milliseconds since the epoch
+ * @throws not_found when no book that is there has this file
+ */
+export async function recordDocumentPlace(parts: PlaceParts, caller: Caller, document: string, told: DocumentPlace): Promise<number> {
+  const copies = await getCopies(parts, caller, document)
+  const publication = await publicationOf(parts, caller, copies)
+  const syncPlace = { progress: told.progress, device: told.device, deviceId: told.deviceId }
+  const rows = await parts.database.transaction(async (trx) => {
+    const saved: (PlaceRow | null)[] = []
+    for (const { bookId, extent } of copies) {
+      const place = placeOfDocument(extent, told, publication)
+      const said = { userId: caller.userId, bookId, place, saidPercentage: told.percentage, pageCount: extent.pageCount, syncPlace }
+      saved.push((await saveProgress(trx, said)) as PlaceRow | null)
+    }
+    return saved
+  })
+  return Math.max(...rows.map((row) => new Date(row?.updated_at ?? 0).getTime()))
+}
+
+/** Where a reader is in a file, by whatever way it was told last of any copy of it; null when nothing is known. @throws not_found as above */
+export async function getDocumentPlace(
+  parts: PlaceParts,
+  caller: Caller,
+  document: string,
+): Promise<(DocumentPlace & { at: number }) | null> {
+  const copies = await getCopies(parts, caller, document)
+  const read = copies.filter(({ progress }) => progress !== null)
+  const time = ({ progress }: Reading) => new Date(progress?.updated_at ?? 0).getTime()
+  const newest = read.toSorted((a, b) => time(b) - time(a))[0]
+  if (!newest?.progress) return null
+  const { progress: row, extent } = newest
+  const told = row.sync_place
+  const progress = told?.progress ?? (await wordsOf(parts, caller, newest))
+  if (progress === null) return null
+  const own = (row.locator as { device?: { id?: string; name?: string } } | null)?.device
+  return {
+    progress,
+    percentage: row.percentage ?? (extent.pageCount > 0 ? Math.min(1, row.current_page / extent.pageCount) : 0),
+    device: told?.device ?? own?.name ?? 'Carrel',
+    deviceId: told?.deviceId ?? own?.id ?? 'carrel',
+    at: time(newest),
+  }
+}
+
+async function getCopies(parts: PlaceParts, caller: Caller, document: string): Promise<Reading[]> {
+  const copies = await listCopies(parts.database, caller, document.toLowerCase())
+  if (copies.length === 0) refuse('not_found', 'No book here has this file, or you may not see it.')
+  return copies
+}
+
+/** The same file is described once, whichever copy is looked into; null for what has no parts. */
+async function publicationOf(parts: PlaceParts, caller: Caller, copies: readonly Reading[]): Promise<OpenPublication | null> {
+  for (const { bookId, extent } of copies) {
+    const publication = extent.isText && extent.analyzed ? await findPublication(parts, { caller, bookId }) : null
+    if (publication !== null) return publication
+  }
+  return null
+}
+
+/** Where the place that an e-reader tells lies here: e-readers lay out texts as they like, so of those only the part and the percentage mean something. */
+export function placeOfDocument(
+  extent: Extent,
+  { progress, percentage }: Pick<DocumentPlace, 'progress' | 'percentage'>,
+  publication: Pick<OpenPublication, 'spine'> | null,
+): Place {
+  const { pageCount, isText } = extent
+  const counted = Math.min(Math.max(1, pageCount), Math.floor(percentage * pageCount) + 1)
+  if (!isText) {
+    const page = /^\d{1,9}$/.test(progress) ? Number(progress) : 0
+    const isPage = page >= 1 && (pageCount === 0 || page <= pageCount)
+    return placeOf(extent, { currentPage: isPage ? page : Math.max(1, Math.ceil(percentage * pageCount)), progressPercentage: percentage })
+  }
+  const completed = extent.analyzed && percentage >= COMPLETE_FROM ? true : undefined
+  return placeOf(extent, { currentPage: withinPart(counted, progress, publication), progressPercentage: percentage, completed })
+}
+
+/** The nearest position in the part that is named, where one is. */
+function withinPart(position: number, progress: string, publication: Pick<OpenPublication, 'spine'> | null): number {
+  const match = TEXT_PART.exec(progress)
+  if (!match || publication === null) return position
+  const index = Number(match[1] ?? 1) - 1
+  const item = publication.spine[index]
+  if (!item) return position
+  const first = countPositions({ spine: publication.spine.slice(0, index) }) + 1
+  return Math.min(Math.max(position, first), first + item.positions - 1)
+}
+
+/** Our place in words that an e-reader goes to: a page, or the beginning of a part of the text. Null where the text cannot be looked into now. */
+async function wordsOf(parts: PlaceParts, caller: Caller, { bookId, extent, progress }: Reading): Promise<string | null> {
+  const page = progress?.current_page ?? 1
+  if (!extent.isText) return String(page)
+  const publication = await findPublication(parts, { caller, bookId })
+  return publication === null ? null : `/body/DocFragment[${partAt(publication, page).index + 1}].0`
+}

@@ -1,0 +1,115 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { Locator } from '#core/progress/progression.ts'
+
+/** A link of a Readium web publication; `children` and `alternate` are links too. */
+export const WebLink = Type.Object(
+  {
+    href: Type.String(),
+    type: Type.Optional(Type.String()),
+    title: Type.Optional(Type.String()),
+    rel: Type.Optional(Type.String()),
+    width: Type.Optional(Type.Integer({ exclusiveMinimum: 0 })),
+    height: Type.Optional(Type.Integer({ exclusiveMinimum: 0 })),
+    properties: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    alternate: Type.Optional(Type.Array(Type.Unknown())),
+    children: Type.Optional(Type.Array(Type.Unknown())),
+  },
+  { title: 'WebLink' },
+)
+export interface WebLink {
+  href: string
+  type?: string
+  title?: string
+  rel?: string
+  width?: number
+  height?: number
+  properties?: Record<string, unknown>
+  alternate?: WebLink[]
+  children?: WebLink[]
+}
+
+const Links = Type.Array(WebLink)
+
+/** A Readium web-publication manifest. Its links are relative to its own address, but for the one to itself. */
+export const WebPublication = Type.Object(
+  {
+    '@context': Type.String(),
+    metadata: Type.Record(Type.String(), Type.Unknown(), { description: 'By the metadata schema of Readium web publications.' }),
+    links: Links,
+    readingOrder: Links,
+    resources: Type.Optional(Links),
+    toc: Type.Optional(Links),
+    landmarks: Type.Optional(Links),
+    pageList: Type.Optional(Links),
+  },
+  { title: 'WebPublication' },
+)
+export interface WebPublication {
+  '@context': string
+  metadata: Record<string, unknown>
+  links: WebLink[]
+  readingOrder: WebLink[]
+  resources?: WebLink[]
+  toc?: WebLink[]
+  landmarks?: WebLink[]
+  pageList?: WebLink[]
+}
+
+export const WEBPUB_TYPE = 'application/webpub+json'
+export const DIVINA_TYPE = 'application/divina+json'
+export const POSITIONS_TYPE = 'application/vnd.readium.position-list+json'
+export const PROGRESSION_TYPE = 'application/vnd.readium.progression+json'
+
+/** `application/vnd.readium.position-list+json`. */
+export const PositionList = Type.Object({ total: Type.Integer({ minimum: 0 }), positions: Type.Array(Locator) }, { title: 'PositionList' })
+export type PositionList = Static<typeof PositionList>
+
+/** Where the parts of a publication are found: addresses as clients of one interface know them, relative to its manifest or absolute. */
+export interface PublicationAddresses {
+  /** Of the manifest itself; absolute where the server knows how it is seen. */
+  manifest: string
+  positions: string
+  progression: string
+  /** The file of the book. */
+  file: string
+  cover: string
+  /** @param path encoded for an address */
+  resource(path: string): string
+  /** @param number from 1 */
+  page(number: number): string
+  /** A picture that every client knows. */
+  pageAsJpeg(number: number): string
+}
+
+/** Our own, relative to the manifest. @param manifest absolute, or at least the path */
+export const relativeAddresses = (manifest: string): PublicationAddresses => ({
+  manifest,
+  positions: 'positions',
+  progression: 'progression',
+  file: 'file',
+  cover: 'thumbnail',
+  resource: (path) => `resource/${path}`,
+  page: (number) => `pages/${number}`,
+  pageAsJpeg: (number) => `pages/${number}?format=jpeg`,
+})
+
+/** A path in an archive as a part of an address. */
+export const encodePath = (path: string): string =>
+  path
+    .split('/')
+    .map((part) => encodeURIComponent(part.toWellFormed()))
+    .join('/')
+
+/** A link out of a list of contents: the fragment may hold anything. */
+export function encodeHref(href: string, addresses: PublicationAddresses): string {
+  const at = href.indexOf('#')
+  const path = at < 0 ? href : href.slice(0, at)
+  const fragment = at < 0 ? '' : href.slice(at + 1)
+  // What is encoded already stays; a lone percent sign is none.
+  const safe = fragment
+    .toWellFormed()
+    .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')
+    .replace(/[^\w%!$&'()*+,;=:@/?.~-]/gu, encodeURIComponent)
+  return addresses.resource(encodePath(path)) + (fragment === '' ? '' : `#${safe}`)
+}

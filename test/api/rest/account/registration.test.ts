@@ -1,0 +1,52 @@
+import t from 'tap'
+import type { SignedIn } from '#core/account/sign-in.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+const NEW = { username: 'Rita', email: 'rita@example.org', password: 'password of rita' }
+
+t.test('people make accounts of their own where an administrator has switched that on', async (t) => {
+  const server = await openTestServer(t, { services: () => ({ templates: {} as never }) })
+  const register = (body: object) =>
+    server.request<SignedIn & { message: string; error: string }>('POST', '/api/v1/auth/register', { body })
+  const enabled = async () =>
+    (await server.request<{ registrationEnabled: boolean }>('GET', '/api/v1/setup/status')).json.registrationEnabled
+  const choose = (value: string) =>
+    server.request('PUT', '/api/v1/admin/settings/auth.registration_enabled', { token: server.adminToken, body: { value } })
+  t.match([await enabled(), await register(NEW)], [false, { status: 403, json: { error: 'forbidden' } }])
+  t.equal((await choose('yes')).status, 422)
+  t.match(await choose('true'), { status: 200, json: { value: 'true', valueType: 'boolean', defaultValue: 'false' } })
+  t.equal(await enabled(), true)
+
+  for (const [body, status] of [
+    [{ ...NEW, password: 'short' }, 422],
+    [{ ...NEW, email: 'nobody' }, 422],
+    [{ username: 'Rita' }, 400],
+    [{ ...NEW, role: 'admin' }, 400],
+    [{ ...NEW, permissions: ['system-admin'] }, 400],
+  ] as const)
+    t.equal((await register(body)).status, status, JSON.stringify(body))
+  const made = await register(NEW)
+  t.match(made, {
+    status: 201,
+    json: { tokenType: 'Bearer', expiresIn: 3600, message: String, user: { username: 'Rita', role: 'reader' } },
+  })
+  t.match(made.headers.get('set-cookie'), /^auth_token=/)
+  t.equal((await server.request('GET', '/api/v1/books', { token: made.json.accessToken })).status, 200)
+  t.equal((await server.request('GET', '/api/v1/users', { token: made.json.accessToken })).status, 403)
+  t.match(await register({ ...NEW, email: 'other@example.org' }), { status: 409 }, 'a name is taken once')
+  await choose('false')
+  t.equal((await register({ ...NEW, username: 'Bo', email: 'bo@example.org' })).status, 403)
+})
+
+t.test('nobody registers before Carrel is set up, and no address without end', async (t) => {
+  const server = await openTestServer(t, { admin: false })
+  await server.database('chosen_settings').insert({ key: 'auth.registration_enabled', value: 'true' })
+  const register = (index: number) =>
+    server.request('POST', '/api/v1/auth/register', { body: { ...NEW, username: `rita${index}`, email: `rita${index}@example.org` } })
+  t.equal((await register(0)).status, 409)
+  await server.accounts.ensureFirstAdmin({ username: 'ada', password: 'long enough' })
+  const statuses: number[] = []
+  for (let index = 1; index <= 21; index++) statuses.push((await register(index)).status)
+  t.same(statuses.slice(0, 20), Array(20).fill(201))
+  t.equal(statuses[20], 429)
+})

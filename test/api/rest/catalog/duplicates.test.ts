@@ -1,0 +1,76 @@
+import t from 'tap'
+import { addWalker } from '#test/support/composed-server.ts'
+import { comic } from '#test/support/house.ts'
+import { openLibraryServer } from '#test/support/library-server.ts'
+
+interface Duplicates {
+  duplicates: { id: string; fileHash: string; bookIds: string[]; duplicateCount: number }[]
+  totalGroups: number
+  totalDuplicateBooks: number
+}
+
+t.setTimeout(240_000)
+t.test('books that hold the same file', { timeout: 240_000 }, async (t) => {
+  const server = await openLibraryServer(t, {
+    'One/1.cbz': comic('same'),
+    'Two/1.cbz': comic('same'),
+    'Three/1.cbz': comic('same'),
+    'One/2.cbz': comic('pair'),
+    'Two/2.cbz': comic('pair'),
+    'Two/3.cbz': comic('alone'),
+  })
+  const { ask, ended, database, services } = server
+  const list = async (token?: string) => (await ask<Duplicates>('GET', 'duplicates', undefined, token)).json
+  const scan = async () => {
+    const { status, json } = await ask<{ taskId: string }>('POST', 'duplicates/scan')
+    t.equal(status, 202)
+    return await ended(json.taskId)
+  }
+  t.same(await list(), { duplicates: [], totalGroups: 0, totalDuplicateBooks: 0 }, 'nobody has looked yet')
+  t.match(await scan(), { status: 'completed', result: { groups: 2, books: 5 } })
+  const books = await server.books()
+  const found = await list()
+  t.match(found, { totalGroups: 2, totalDuplicateBooks: 5, duplicates: [{ duplicateCount: 3 }, { duplicateCount: 2 }] })
+  t.same(found.duplicates[1]?.bookIds.toSorted(), ['One/2.cbz', 'Two/2.cbz'].map((path) => books.get(path)?.id).toSorted())
+  t.match((await ask<Duplicates>('GET', 'duplicates?limit=1&offset=1')).json, { totalGroups: 2, duplicates: [{ duplicateCount: 2 }] })
+
+  await t.test('one at a time', async (t) => {
+    await database('pgboss.job').insert({ name: 'find_duplicates', state: 'active', started_on: new Date() })
+    await database('task_runs').insert({
+      task_id: (await database('pgboss.job').where({ name: 'find_duplicates', state: 'active' }).first('id')).id,
+      task_type: 'find_duplicates',
+      node_id: 'x',
+      node_lock: 1,
+    })
+    t.match(await ask('POST', 'duplicates/scan'), { status: 409 })
+    await database('pgboss.job').where({ name: 'find_duplicates', state: 'active' }).update({ state: 'failed', completed_on: new Date() })
+  })
+
+  await t.test('of what is hidden nobody hears', async (t) => {
+    const [tag] = await database('sharing_tags').insert({ name: 'kept' }, 'id')
+    await database('series_sharing_tags').insert({ series_id: books.get('Two/1.cbz')?.series_id, sharing_tag_id: tag.id })
+    const walker = await addWalker({ database, services }, { role: 'maintainer', mode: 'deny', tagId: tag.id })
+    const seen = await list(walker.accessToken)
+    t.match(seen, { totalGroups: 1, totalDuplicateBooks: 2, duplicates: [{ duplicateCount: 2 }] })
+    t.notOk(seen.duplicates[0]?.bookIds.includes(books.get('Two/1.cbz')?.id as string))
+    const pair = found.duplicates[1]?.id
+    t.equal((await ask('DELETE', `duplicates/${pair}`, undefined, walker.accessToken)).status, 404)
+    t.equal((await ask('DELETE', `duplicates/${seen.duplicates[0]?.id}`, undefined, walker.accessToken)).status, 204)
+    t.same((await list(walker.accessToken)).totalGroups, 0)
+    t.equal((await list()).totalGroups, 2, 'who sees a third book still sees the group')
+  })
+
+  await t.test('a dismissed group comes back with a new book, and goes with its books', async (t) => {
+    const pair = found.duplicates[1]?.id
+    t.equal((await ask('DELETE', `duplicates/${pair}`)).status, 204)
+    t.equal((await ask('DELETE', `duplicates/${pair}`)).status, 404)
+    await scan()
+    t.equal((await list()).totalGroups, 1, 'a scan does not bring it back')
+    server.put('Three/2.cbz', comic('pair'))
+    await server.scan()
+    t.equal((await list()).duplicates.find(({ id }) => id === pair)?.duplicateCount, 3)
+    await database('books').where('path', 'like', '%/1.cbz').update({ deleted_at: new Date() })
+    t.match(await list(), { totalGroups: 1, totalDuplicateBooks: 3 })
+    t.match(await scan(), { result: { groups: 1, books: 3 } })
+  })
+})

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { openAppSessions } from '#core/account/app-sessions.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+async function openSessions(t: Test) {
+  const { database, accounts, adminId, adminToken } = await openTestServer(t)
+  const key = randomBytes(32)
+  const open = () => openAppSessions({ database, key, rememberedDays: 30 })
+  const { password_hash: passwordHash } = await database('users').where({ id: adminId }).first('password_hash')
+  return { database, accounts, adminId, adminToken, open, ground: { userId: adminId, passwordHash, apiKeyId: null } }
+}
+
+t.test('a session stands for what it was begun with', async (t) => {
+  const { database, open, ground, adminId } = await openSessions(t)
+  const sessions = open()
+  const [first, second, remembered] = await Promise.all([
+    sessions.begin(ground, false),
+    sessions.begin(ground, false),
+    sessions.begin(ground, true),
+  ])
+  t.equal(first?.token, second?.token, 'the same for everybody who shows the same')
+  t.not(first?.token, remembered?.token)
+  t.equal(Number((await database('app_sessions').count('* AS count').first())?.['count']), 2)
+  t.match(await sessions.find(first?.token as string), { user: { id: adminId }, key: null })
+  t.match(await open().find(first?.token as string), { user: { id: adminId } }, 'on another node too')
+  t.notMatch(await database('app_sessions').first('token_hash'), first?.token, 'the token itself is kept nowhere')
+  t.equal(await sessions.begin({ ...ground, passwordHash: 'another' }, false), null, 'a password that is not theirs any more')
+  t.equal(await sessions.begin({ ...ground, userId: '00000000-0000-4000-8000-000000000000' }, false), null)
+})
+
+t.test('what is no token of ours costs the database nothing', async (t) => {
+  const { open, ground } = await openSessions(t)
+  const sessions = open()
+  const { token } = (await sessions.begin(ground, false))!
+  const [secret = '', signature = ''] = token.split('.')
+  const forged = [
+    '',
+    'x',
+    token.slice(1),
+    `${secret}.${'A'.repeat(43)}`,
+    `${'A'.repeat(32)}.${signature}`,
+    `${token} `,
+    `${secret}.${'ä'.repeat(43)}`,
+  ]
+  for (const wrong of forged) t.equal(await sessions.find(wrong), null, JSON.stringify(wrong))
+  const other = openAppSessions({ database: null as never, key: randomBytes(32), rememberedDays: 1 })
+  t.equal(await other.find(token), null, 'signed by another key')
+})
+
+t.test('it ends where its user or its key does, and only so many are kept', async (t) => {
+  const { database, accounts, adminToken } = await openSessions(t)
+  const admin = (await accounts.callers.ofToken(adminToken, 'token'))!
+  const byKey = async () => {
+    const { key, id } = await accounts.createApiKey({ name: 'an app', permissions: ['books-read'] }, admin)
+    const caller = (await accounts.callers.ofApiKey(key))!
+    return { id, session: (await accounts.callers.beginAppSession(caller, { remembered: false }))! }
+  }
+  const first = await byKey()
+  t.match(
+    await accounts.callers.ofAppSession(first.session.token),
+    { via: 'cookie', permissions: new Set(['books-read']) },
+    'no more than the key',
+  )
+  t.equal(await accounts.callers.beginAppSession(admin, { remembered: false }), null, 'a token begins none')
+  await accounts.editApiKey(first.id, { isActive: false }, admin)
+  t.equal(await accounts.callers.ofAppSession(first.session.token), null, 'the key was switched off')
+  const second = await byKey()
+  await accounts.removeApiKey(second.id, admin)
+  t.equal(await accounts.callers.ofAppSession(second.session.token), null, 'the key is gone')
+  const third = await byKey()
+  await accounts.logout((await accounts.callers.ofAppSession(third.session.token))!)
+  t.equal(await accounts.callers.ofAppSession(third.session.token), null, 'it was ended')
+  const fourth = await byKey()
+  await accounts.editUser(admin.userId, { password: 'another password 2' }, admin)
+  t.equal(await accounts.callers.ofAppSession(fourth.session.token), null, 'the password was changed')
+  const sessions = openAppSessions({ database, key: randomBytes(32), rememberedDays: 1 })
+  const { id: userId, password_hash: passwordHash } = await database('users').first('id', 'password_hash')
+  for (let index = 0; index < 60; index++) {
+    sessions.forget()
+    await sessions.begin({ userId, passwordHash, apiKeyId: null }, false)
+  }
+  t.equal(Number((await database('app_sessions').count('* AS count').first())?.['count']), 50)
+})

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { openRegistrationLimit } from '#core/account/registration.ts'
+
+t.test('an address registers twenty accounts an hour, and others are not held up by it', async (t) => {
+  let now = 0
+  const limit = openRegistrationLimit(() => now)
+  for (let index = 0; index < 20; index++) {
+    limit.count('192.0.2.1')
+    now += 60_000
+  }
+  t.throws(() => limit.count('192.0.2.1'), { code: 'rate_limit_exceeded', retryAfterSeconds: 2_400 })
+  limit.count('192.0.2.2')
+  limit.count('2001:db8::1')
+  now = 3_600_001
+  limit.count('192.0.2.1')
+  t.throws(() => limit.count('192.0.2.1'), { code: 'rate_limit_exceeded' }, 'one has room again for each that is an hour old')
+})

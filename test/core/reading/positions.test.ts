@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { countPositions, locateText, partAt, pathsOfHref, positionWithin } from '#core/reading/positions.ts'
+import type { Publication } from '#core/reading/publication.ts'
+import { encodeHref, relativeAddresses } from '#core/reading/web-publication.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
+
+const addresses = relativeAddresses('manifest')
+const publicationOf = (counts: readonly number[]) =>
+  ({ spine: counts.map((positions, index) => ({ path: `c/${index}.xhtml`, mediaType: 'text/html', positions })) }) as unknown as Publication
+
+t.test('a position, the part it lies in, and the place in that part are one', async () => {
+  assertInTime(
+    fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 20 }), fc.nat(), (counts, pick) => {
+      const publication = publicationOf(counts)
+      const total = countPositions(publication)
+      const position = (pick % total) + 1
+      const locator = locateText(publication, position, addresses)
+      const { index, first, last } = partAt(publication, position)
+      const { progression = -1, position: told, totalProgression = -1 } = locator.locations ?? {}
+      const path = pathsOfHref(locator.href)[0] as string
+      const wrong =
+        told !== position ||
+        positionWithin(publication, { item: path, progression: progression + 1e-9 }) !== position ||
+        positionWithin(publication, { item: index, progression: 1 }) !== last ||
+        positionWithin(publication, { item: index, progression: 0 }) !== first ||
+        Math.floor(totalProgression * total + 1e-6) + 1 !== position
+      if (wrong) throw new Error(JSON.stringify({ counts, position, locator }))
+    }),
+  )
+})
+
+t.test('places past the end, and of nothing', async (t) => {
+  const publication = publicationOf([2, 3])
+  t.match(locateText(publication, 99, addresses), { href: 'resource/c/1.xhtml', locations: { position: 5 } })
+  t.equal(positionWithin(publication, { item: 'none', progression: 0 }), null)
+  t.match(partAt(publication, 99), { index: 1 })
+})
+
+t.test('addresses of links', async (t) => {
+  t.equal(encodeHref('a b/c#%41 ü', addresses), 'resource/a%20b/c#%41%20%C3%BC')
+  t.equal(encodeHref('a#100%', addresses), 'resource/a#100%25')
+  t.same(pathsOfHref('http://h/api/v1/books/1/resource/OPS/resource/x%20y.xhtml?v=1#f')[0], 'OPS/resource/x y.xhtml')
+  t.same(pathsOfHref('../../etc/passwd'), ['etc/passwd'])
+})

@@ -1,0 +1,25 @@
+import t from 'tap'
+import type { OpenPublication } from '#core/reading/publications.ts'
+import { placeOfDocument } from '#core/reading/sync.ts'
+
+const comic = { analyzed: true, pageCount: 20 }
+const text = { analyzed: true, pageCount: 100, isText: true }
+const publication = { spine: [{ positions: 10 }, { positions: 50 }, { positions: 40 }] } as unknown as OpenPublication
+
+t.test('pages', async (t) => {
+  t.match(placeOfDocument(comic, { progress: '7', percentage: 0.35 }, null), { currentPage: 7, percentage: 0.35, completed: false })
+  t.match(placeOfDocument(comic, { progress: '20', percentage: 1 }, null), { currentPage: 20, completed: true })
+  for (const progress of ['99', '0', '-1', 'x', ''])
+    t.match(placeOfDocument(comic, { progress, percentage: 0.5 }, null), { currentPage: 10 }, 'what is no page is counted')
+  t.match(placeOfDocument({ analyzed: false, pageCount: 0 }, { progress: '3', percentage: 1 }, null), { currentPage: 3, completed: false })
+})
+
+t.test('texts', async (t) => {
+  const at = (progress: string, percentage: number) => placeOfDocument(text, { progress, percentage }, publication)
+  t.match(at('/body/DocFragment[2]/body/p[3]/text().0', 0.3), { currentPage: 31, percentage: 0.3, completed: false })
+  t.match(at('/body/DocFragment[1]/body/p', 0.3), { currentPage: 10 }, 'the part counts more than the percentage')
+  t.match(at('/body/DocFragment[3].0', 0.3), { currentPage: 61 })
+  t.match(at('/body/DocFragment[9].0', 0.3), { currentPage: 31 }, 'a part that is not there')
+  t.match(at('#_doc_fragment_1', 0), { currentPage: 1 })
+  t.match(at('/body/DocFragment[3].0', 0.995), { completed: true })
+})

@@ -1,0 +1,101 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+
+t.setTimeout(240_000)
+
+const TOKEN = 'tok-5f2a-very-secret-one'
+/** Tells the status, and what the service says of what it was sent. */
+const CODE = `export default { metadata: { series: {
+  async search(_, ctx) {
+    const { sent } = await ctx.http.json(ctx.config.site + '/titles')
+    ctx.log.info('sent', { sent })
+    return { results: [{ externalId: '1', title: await ctx.auth.status() + ' ' + sent }] }
+  },
+  get: ({ externalId }) => ({ externalId, title: externalId }) } } }`
+const API_KEY = { type: 'apiKey', scope: 'server', bind: { hostFrom: 'site', header: 'X-Api-Key' } }
+
+async function openAuthor(t: Test, manifest: object = { auth: API_KEY }) {
+  const asked: unknown[] = []
+  const server = http.createServer(({ headers }, response) => {
+    asked.push(headers['x-api-key'])
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ sent: headers['x-api-key'] ?? 'nothing' }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const place = `localhost:${(server.address() as AddressInfo).port}`
+  const folder = await openPluginFolder(t, {
+    manifest: {
+      permissions: { networkFromConfig: ['site'] },
+      config: { type: 'object', properties: { site: { type: 'string', default: `http://${place}` } } },
+      ...manifest,
+    },
+    files: {
+      'src/main.ts': CODE,
+      'fixtures/echo.json': null,
+      'calls/search.json': JSON.stringify({ method: 'metadata.series.search', input: { query: 'dune', limit: 5 } }),
+      'test/main.test.ts': `import { assertEqual, openPlugin, test } from '@carrel/plugin-sdk/testing'
+        test('is signed in', async () => {
+          const { answer } = await (await openPlugin({ fixtures: 'dune', auth: 'connected' })).call('metadata.series.search', { query: 'dune', limit: 5 })
+          assertEqual(answer.results.map(({ title }) => title), ['connected [credential]'])
+        })`,
+    },
+  })
+  /** Outside of the folder of the plugin. */
+  const file = path.join(t.testdir(), 'mine.json')
+  const give = async (fields: unknown) => await writeFile(file, typeof fields === 'string' ? fields : JSON.stringify(fields))
+  return { asked, folder, place, file, give }
+}
+
+t.test('they are put into what services are asked, and into nothing that is shown or recorded', async (t) => {
+  const { asked, folder, place, file, give } = await openAuthor(t)
+  await give({ token: TOKEN })
+  const local = ['--allow-local', place]
+  t.match(await runTool(folder, ['replay', 'calls/search.json', ...local]), { code: 0, stdout: /"none nothing"/ })
+  const replayed = await runTool(folder, ['replay', 'calls/search.json', ...local, '--credentials', file])
+  t.match(replayed, { code: 0, stdout: /info {3}sent \{"sent":"\[credential\]"\}[\s\S]*"connected \[credential\]"/ })
+
+  const test = (...given: string[]) => runTool(folder, ['test', '--no-conformance', ...given])
+  t.match(await test('--credentials', file), { code: 1, stderr: /--credentials goes with --record/ })
+  const recorded = await test('--record', ...local, '--credentials', file)
+  t.match(recorded, { code: 0, stdout: /recorded fixtures\/dune\.json/ })
+  t.same(asked, [undefined, TOKEN, TOKEN])
+  const fixtures = await readFile(path.join(folder, 'fixtures/dune.json'), 'utf8')
+  t.match(fixtures, /\[credential\]/)
+  t.notMatch(JSON.stringify([replayed, recorded, fixtures]), TOKEN)
+  t.match(await test(), { code: 0, stdout: /✔ 1 passed/ }, 'fixtures answer without')
+  t.equal(asked.length, 3)
+})
+
+t.test('a file that is not right says so, and nothing of what stands in it', async (t) => {
+  const { asked, folder, place, file, give } = await openAuthor(t)
+  const run = () => runTool(folder, ['replay', 'calls/search.json', '--allow-local', place, '--credentials', file])
+  t.match(await run(), { code: 1, stderr: /mine\.json cannot be read \(ENOENT\)/ })
+  for (const [fields, why] of [
+    [`{ "token": "${TOKEN}`, /must be an object of texts as JSON, with token/],
+    [[TOKEN], /must be an object of texts/],
+    [{ token: { deep: TOKEN } }, /must be an object of texts/],
+    [{ password: TOKEN }, /There is no such credential; there are: token/],
+    [{ token: `${TOKEN}\n` }, /no line breaks/],
+    [{ token: TOKEN.repeat(5_000) }, /bytes; 65536 are allowed/],
+  ] as const) {
+    await give(fields)
+    const { code, stdout, stderr } = await run()
+    t.equal(code, 1)
+    t.match(stderr, why)
+    t.notMatch(stdout + stderr, TOKEN)
+  }
+  t.same(asked, [])
+
+  const plain = await openAuthor(t, {})
+  await plain.give({ token: TOKEN })
+  const given = await runTool(plain.folder, ['replay', 'calls/search.json', '--credentials', plain.file])
+  t.match(given, { code: 1, stderr: /is not needed: the manifest has no auth/ })
+})

@@ -1,0 +1,121 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Test } from 'tap'
+import { buildEpub } from '#test/support/epub-builder.ts'
+import { numberedPages } from '#test/support/pictures.ts'
+import { ADMIN, awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+
+const comicInfo = (members: string) => ({
+  name: 'ComicInfo.xml',
+  data: Buffer.from(`<?xml version="1.0"?><ComicInfo>${members}</ComicInfo>`),
+})
+
+export interface Replayed<T> {
+  status: number
+  headers: Headers
+  json: T
+  bytes: Buffer
+}
+
+export interface KomgaServer {
+  server: RunningServer
+  basic: string
+  /** A request below the prefix, by Basic unless it brings other headers. */
+  ask<T>(method: string, path: string, options?: { headers?: Record<string, string>; body?: unknown }): Promise<Replayed<T>>
+}
+
+/** A running server with a small library, analyzed, and the interface of Komga switched on. */
+export async function openKomgaServer(t: Test): Promise<KomgaServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-komga-'))
+  const library = join(folder, 'library')
+  const pages = await numberedPages(4)
+  const put = (path: string, bytes: Uint8Array) => {
+    mkdirSync(dirname(join(library, path)), { recursive: true })
+    writeFileSync(join(library, path), bytes)
+  }
+  for (const number of [1, 2, 3]) {
+    const people =
+      '<Writer>Alan Moore</Writer><Penciller>Dave Gibbons</Penciller><Genre>Drama</Genre><Tags>classic</Tags><Publisher>DC</Publisher>'
+    const info = `<Title>Issue ${number}</Title><Series>Watch</Series><Number>${number}</Number><Year>1986</Year><Month>9</Month>${people}<LanguageISO>en</LanguageISO>`
+    put(`Watch/Watch ${number}.cbz`, buildZip([...pages, comicInfo(info)]))
+  }
+  for (const name of ['Alpha', 'Beta']) put(`Unnumbered/${name}.cbz`, buildZip([...pages, comicInfo(`<Title>${name}</Title>`)]))
+  put(
+    'Zeta/Emma.epub',
+    buildEpub({ metadata: '<dc:title>Emma</dc:title><dc:creator>Jane Austen</dc:creator><dc:language>en</dc:language>' }),
+  )
+
+  const server = await startServer({ dataFolder: join(folder, 'data'), args: ['--library', library] })
+  t.teardown(async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
+  await awaitScan(server, data[0]?.id as string, { analysed: true, timeoutMs: 120_000 })
+  const basic = `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}`
+  return {
+    server,
+    basic,
+    async ask(method, path, { headers = { authorization: basic }, body } = {}) {
+      const answer = await fetch(server.url + path, {
+        method,
+        headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        redirect: 'manual',
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      const bytes = Buffer.from(await answer.arrayBuffer())
+      const isJson = answer.headers.get('content-type')?.includes('json')
+      return { status: answer.status, headers: answer.headers, json: isJson ? JSON.parse(bytes.toString()) : undefined, bytes }
+    },
+  }
+}
+
+/** Sets settings that are chosen while the server runs. */
+export async function choose(
+  { server }: Pick<KomgaServer, 'server'>,
+  key: string,
+  value: string,
+): Promise<{ status: number; text: string }> {
+  const answer = await fetch(`${server.url}/api/v1/admin/settings/${key}`, {
+    method: 'PUT',
+    headers: { ...server.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ value }),
+  })
+  return { status: answer.status, text: await answer.text() }
+}
+
+type Kind = 'text' | 'flag' | 'number' | 'whole' | 'moment' | 'day?' | 'text?' | 'number?' | 'texts' | 'people' | 'object' | 'object?'
+export type Decoder = { [name: string]: Kind | Decoder | [Decoder] }
+
+const isText = (value: unknown) => typeof value === 'string'
+const CHECKS: Record<Kind, (value: unknown) => boolean> = {
+  text: isText,
+  flag: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number',
+  whole: Number.isInteger,
+  // No fractions, and Z: more than the decoder of iOS reads as ISO 8601.
+  moment: (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value as string),
+  'day?': (value) => value === null || (isText(value) && /^\d{4}-\d\d-\d\d$/.test(value as string)),
+  'text?': (value) => value === null || isText(value),
+  'number?': (value) => value === null || typeof value === 'number',
+  texts: (value) => Array.isArray(value) && value.every(isText),
+  people: (value) => Array.isArray(value) && value.every((one) => isText(one?.name) && isText(one?.role)),
+  object: (value) => typeof value === 'object' && value !== null,
+  'object?': (value) => typeof value === 'object',
+}
+
+/** What a strict decoder of an app would stumble over: members that are missing (null is not missing) or have another type. */
+export function stumbles(decoder: Decoder, value: unknown, at = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [`${at || 'the whole'} is no object`]
+  return Object.entries(decoder).flatMap(([name, kind]) => {
+    const path = `${at}/${name}`
+    if (!Object.hasOwn(value, name)) return [`${path} is missing`]
+    const member = (value as Record<string, unknown>)[name]
+    if (typeof kind === 'string') return CHECKS[kind](member) ? [] : [`${path} is ${JSON.stringify(member)}, not ${kind}`]
+    if (!Array.isArray(kind)) return stumbles(kind, member, path)
+    if (!Array.isArray(member)) return [`${path} is no list`]
+    return member.flatMap((entry, index) => stumbles(kind[0] as Decoder, entry, `${path}/${index}`))
+  })
+}

@@ -129,7 +129,9 @@ async function explode(
     t.ok(ENDS.includes(error.code) && error.message.length <= 4_096, `${what}: ${error.code} after ${tookMs} ms`)
     t.ok(tookMs < budget.wallMs + 2_000, what)
     t.equal(await bystander, n, 'another is served meanwhile')
-    t.equal(await call('echo', what, { cpuMs: 500, wallMs: 30_000 }), what, 'and the next call')
+    // Memory is looked at from time to time: what the bomb left may end the process of the same plugin once more.
+    const next = () => call('echo', what, { cpuMs: 500, wallMs: 30_000 })
+    t.equal(await next().catch((cause) => (cause.code === 'memory' ? next() : Promise.reject(cause))), what, 'and the next call')
   }
 }
 

@@ -135,8 +135,10 @@ function readError(error: unknown): Reading {
   }
 }
 
-function faultOf(error: Error & { code?: unknown }): Fault | undefined {
-  const { code } = error
+function faultOf(error: Error & { code?: unknown; syscall?: unknown }): Fault | undefined {
+  const { code, syscall } = error
+  // The socket of a database that has ended is gone, the name of another is not found: neither is a file that is missing.
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return LOST
   if (typeof code === 'string') return FAULTS.find(([codes]) => codes.test(code))?.[1]
   const end = String(error.message).slice(-MESSAGE_END)
   return CODELESS.find(([message]) => message.test(end))?.[1]

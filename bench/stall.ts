@@ -46,10 +46,11 @@ interface Measured {
   refusal: string | null
 }
 
-/** The longest one: the time that passed, and the time that the main thread computed in one turn. */
+/** The longest ones: the time that passed, the time that the main thread computed in one turn, and a collection of garbage. */
 interface Stall {
   worstMs: number
   worstCpuMs: number
+  worstGarbageMs: number
 }
 
 /** Asks the probe; the server has other things to say on the same channel. */
@@ -113,6 +114,7 @@ function show({ input, stalls, status, bytes, refusal }: Measured): string {
     Math.max(...stalls.map(({ worstMs }) => worstMs)),
     median(stalls.map(({ worstMs }) => worstMs)),
     Math.max(...stalls.map(({ worstCpuMs }) => worstCpuMs)),
+    Math.max(...stalls.map(({ worstGarbageMs }) => worstGarbageMs)),
   ]
   const sizes = `${(Buffer.byteLength(input.body ?? '') / 1e6).toFixed(2)} → ${(bytes / 1e6).toFixed(2)} MB`
   const why = refusal === null ? '' : ` "${refusal}"`
@@ -157,7 +159,7 @@ try {
 }
 
 console.log(
-  `\n  worst  median     cpu  (ms of standing still over ${values.runs} runs, and of computing at a stretch; load of the machine: ${loadavg()
+  `\n  worst  median     cpu garbage  (ms of standing still over ${values.runs} runs, of computing at a stretch, of one collection; load of the machine: ${loadavg()
     .map((load) => load.toFixed(1))
     .join(' ')})`,
 )

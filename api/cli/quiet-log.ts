@@ -44,7 +44,7 @@ export function faultBelowOf(error: unknown, message: string, place: Place): Fau
     LOST_CODES.test(code) ||
     AWAY_WORDS.test(words) ||
     (NETWORK.test(code) && isOfDatabase(found, place)) ||
-    (fromPool && /connect E[A-Z]+/.test(words))
+    (fromPool && /(?:connect|read|write) E[A-Z]+/.test(words))
   return isAway ? { name: 'database_away', message: describeAway(place) } : null
 }
 
@@ -66,7 +66,7 @@ function isOfDatabase(error: unknown, place: Place): boolean {
 
 function describeAway({ databaseUrl }: Place): string {
   if (databaseUrl === null)
-    return 'The embedded PostgreSQL does not answer. It is tried again by itself; if this goes on, start the server anew.'
+    return 'The embedded PostgreSQL does not answer. It is tried again by itself; if it has ended, the server says so and ends too.'
   return `The database ${addressOf(databaseUrl)} (DATABASE_URL) does not answer. Start it, or mend the way to it; it is tried again by itself.`
 }
 

@@ -102,7 +102,7 @@ async function run(input: CommandInput): Promise<number> {
     await watchFirstScan(input, services, { url, folder: opened.settings.dataFolder, ended })
     const reason = await ended
     if (reason !== null) {
-      log.error({}, reason)
+      log.error({}, `${reason} The server stops; start it anew.`)
       exitCode = 1
     }
   } catch (error) {

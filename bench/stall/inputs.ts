@@ -113,7 +113,7 @@ function namedOf(route: string, ids: Planted): Known {
     // A word that every title has.
     query: / \/opds\//.test(route) ? 'vital' : 'largest',
     // It is found to be damaged, or without pages, anew.
-    bookId: /\/(retry|analyze-unanalyzed)$/.test(route) ? ids.brokenBookId : ids.bookIds[0],
+    bookId: /\/(retry|analyze-unanalyzed)$/.test(route) ? ids.brokenBookId : /\/previous$/.test(route) ? ids.bookIds[1] : ids.bookIds[0],
     key: /PUT|reset|history/.test(route) ? 'display.custom_metadata_template' : 'application.name',
   }
 }
@@ -122,7 +122,8 @@ function knownOf(route: Route<Services>, ids: Planted): Known {
   const isLock = /\/locks$/.test(route.path)
   return {
     prefix: 'komga',
-    ...{ source: 'mal', page: 1, pageSize: 500, full: true, format: 'webp', width: 2000, currentPage: 1 },
+    ...{ source: 'mal', page: 1, pageSize: 500, full: true, format: 'webp', convert: 'png', width: 2000, currentPage: 1 },
+    released_after: '1900-01-01',
     // As many as there may be.
     ...(isLock ? {} : { tags: NAMES, genres: NAMES, add: NAMES, remove: NAMES, ...VALID }),
     ...{ collectionId: ids.collectionId, readListId: ids.readListId, libraryId: ids.libraryId, seriesId: ids.seriesIds[0] },

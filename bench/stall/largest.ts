@@ -41,7 +41,7 @@ const fillerOf = (length: number): string => LETTERS.repeat(Math.ceil(length / L
  */
 export function largestOf(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
   const value = known[name]
-  if (value !== undefined) return Array.isArray(value) ? value.slice(0, shape.maxItems ?? value.length) : value
+  if (value !== undefined) return Array.isArray(value) ? value.slice(0, maxItemsOf(shape) ?? value.length) : value
   if (shape.enum) return shape.enum.at(-1)
   if (shape.const !== undefined) return shape.const
   if (shape.anyOf) {
@@ -56,6 +56,10 @@ export function largestOf(shape: Shape, name: string, room: number, known: Known
   if (shape.type === 'boolean') return true
   return shape.type === 'null' ? null : fillerOf(Math.min(room, 1_000))
 }
+
+/** A list that may be null too is one of two branches. */
+const maxItemsOf = ({ maxItems, anyOf }: Shape): number | undefined =>
+  maxItems ?? anyOf?.find((branch) => branch.maxItems !== undefined)?.maxItems
 
 function largestObject(shape: Shape, room: number, known: Known & Record<string, unknown>): unknown {
   const members = Object.entries(shape.properties ?? {})

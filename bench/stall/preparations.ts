@@ -10,7 +10,7 @@ type Prepare = (server: RunningServer, ids: Planted) => Promise<Partial<Sent> | 
 
 const NO_CONNECTION = 'there is nothing outside to ask'
 const NOT_OFFERED = 'the plugin has no such thing'
-const CLOSED = 'e-readers are let in by a setting'
+const SLOW = 'a search this large takes longer than one may'
 
 /** Routes that nothing can be taken by here, and why. */
 export const REFUSALS: Record<string, string> = {
@@ -20,10 +20,15 @@ export const REFUSALS: Record<string, string> = {
   'DELETE /api/v1/duplicates/:duplicateId': 'every file is another one here',
   'POST /api/v1/auth/login (nobody)': 'nobody has this name',
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 'a comic has no files of its own',
-  'POST /koreader/users/create': CLOSED,
-  'GET /koreader/users/auth': CLOSED,
-  'PUT /koreader/syncs/progress': CLOSED,
-  'GET /koreader/syncs/progress/:document': CLOSED,
+  'GET /koreader/syncs/progress/:document': 'no file has this hash',
+  'PUT /koreader/syncs/progress': 'no file has this hash',
+  'POST /koreader/users/create': 'an e-reader makes no accounts',
+  'GET /:prefix/api/v1/books/:bookId/next': 'a series has one book here',
+  'GET /:prefix/api/v1/books/:bookId/previous': 'a series has one book here',
+  'POST /api/v1/books/list (largest body)': SLOW,
+  'POST /api/v1/read-lists/import': SLOW,
+  'POST /api/v1/templates/render (largest template over the largest series)': 'templates have a computing time of their own',
+  'POST /api/v1/admin/plugins/:pluginId/rollback (to the version before)': 'as many versions are installed here as are kept',
   'POST /api/v1/setup/initialize': 'the server has its administrator',
   'POST /api/v1/auth/register': 'nobody has switched that on',
   'PUT /api/v1/user/password': 'a right one ends the session that asks, and wrong ones hold up the sign-in',
@@ -83,6 +88,36 @@ const openDocs: Prepare = async (server) => {
   return undefined
 }
 
+/** E-readers are let in by a setting; their user name is an API key, of which a user may have some only. */
+const openReaderSync: Prepare = async (server) => {
+  await send(server, 'PUT', '/api/v1/admin/settings/readerSync.enabled', { value: 'true' })
+  readerKey ??= (await server.post<{ key: string }>('/api/v1/api-keys', { name: randomUUID() })).key
+  return { headers: { 'content-type': 'application/json', 'x-auth-user': readerKey } }
+}
+let readerKey: string | undefined
+
+/** The last call of the plugin: only some are kept. */
+const lastCall =
+  (rest: string): Prepare =>
+  async (server, ids) => {
+    await enable(server, ids)
+    const body = { action: { metadata: { action: 'get', contentType: 'series', params: { externalId: 'largest' } } } }
+    const { callId } = await server.post<{ callId: string }>(`/api/v1/plugins/${ids.pluginId}/execute`, body)
+    return { path: `/api/v1/admin/plugins/${ids.pluginId}/calls/${callId}${rest}` }
+  }
+
+/** One more title or identifier of a series, which inputs before this one may have taken away. */
+const added =
+  (names: string, body: () => object): Prepare =>
+  async (server, { seriesIds }) => {
+    const path = `/api/v1/series/${seriesIds[0]}/${names}`
+    const taken = Object.values(await server.get<object>(path)).find(Array.isArray) ?? []
+    for (const { id } of taken.slice(-1)) await send(server, 'DELETE', `${path}/${id}`)
+    const { id } = await server.post<{ id: string }>(path, body())
+    return { path: `${path}/${id}` }
+  }
+const addedTitle = added('alternate-titles', () => ({ label: 'other', title: randomUUID() }))
+
 /** Something of its own to take away. */
 const ofApp = async (server: RunningServer, list: string, own: string): Promise<Partial<Sent>> => {
   const { id } = await server.post<{ id: string }>(own, { name: randomUUID() })
@@ -91,6 +126,19 @@ const ofApp = async (server: RunningServer, list: string, own: string): Promise<
 
 export const PREPARATIONS: Record<string, Prepare> = {
   ...Object.fromEntries(DOCS_FILES.map(({ name }) => [`GET /api/docs${name === '' ? '' : `/${name}`}`, openDocs])),
+  ...Object.fromEntries(
+    [
+      'POST /koreader/users/create',
+      'GET /koreader/users/auth',
+      'PUT /koreader/syncs/progress',
+      'GET /koreader/syncs/progress/:document',
+    ].map((route) => [route, openReaderSync] as const),
+  ),
+  'GET /api/v1/admin/plugins/:pluginId/calls/:callId': lastCall(''),
+  'GET /api/v1/admin/plugins/:pluginId/calls/:callId/fixture': lastCall('/fixture'),
+  'PATCH /api/v1/series/:seriesId/alternate-titles/:titleId': addedTitle,
+  'DELETE /api/v1/series/:seriesId/alternate-titles/:titleId': addedTitle,
+  'DELETE /api/v1/series/:seriesId/external-ids/:externalIdId': added('external-ids', () => ({ source: 'mal', externalId: randomUUID() })),
   'POST /api/v1/auth/refresh': async (server) => {
     const { refreshToken } = await server.post<{ refreshToken: string }>('/api/v1/auth/login', ADMIN)
     return jsonOf({ refreshToken })

@@ -1,8 +1,9 @@
 /**
  * Loaded into the server before its program (`node --import`): measures how long its event loop stands still, and tells whoever started it.
  * It measures inside, because from outside a stall looks like a slow answer. Beside the time that passed it tells the time that the thread computed:
- * on a machine that does other things too, only that one says something of the server.
+ * on a machine that does other things too, only that one says something of the server. The longest collection of garbage is told apart.
  */
+import { PerformanceObserver } from 'node:perf_hooks'
 
 /** Shorter stalls than two looks do not matter here. */
 const RESOLUTION_MS = 2
@@ -14,7 +15,7 @@ const cpuMs = () => {
   return (user + system) / 1_000
 }
 
-let worst = { worstMs: 0, worstCpuMs: 0 }
+let worst = { worstMs: 0, worstCpuMs: 0, worstGarbageMs: 0 }
 let before = { at: performance.now(), cpuMs: cpuMs() }
 
 setInterval(() => {
@@ -22,13 +23,18 @@ setInterval(() => {
   worst = {
     worstMs: Math.max(worst.worstMs, now.at - before.at - RESOLUTION_MS),
     worstCpuMs: Math.max(worst.worstCpuMs, now.cpuMs - before.cpuMs),
+    worstGarbageMs: worst.worstGarbageMs,
   }
   before = now
 }, RESOLUTION_MS).unref()
 
+new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) worst.worstGarbageMs = Math.max(worst.worstGarbageMs, duration)
+}).observe({ entryTypes: ['gc'] })
+
 process.on('message', (message) => {
   if (message === 'reset') {
-    worst = { worstMs: 0, worstCpuMs: 0 }
+    worst = { worstMs: 0, worstCpuMs: 0, worstGarbageMs: 0 }
     process.send?.({ probe: 'reset', ...worst })
   } else if (message === 'read') {
     setTimeout(() => process.send?.({ probe: 'read', ...worst, rssMb: process.memoryUsage.rss() / 1e6 }), SETTLE_MS)

@@ -4,11 +4,12 @@ import { countValidApiKeys, revokeApiKeysOfUser } from '#core/account/api-key-st
 import type { Caller } from '#core/account/caller.ts'
 import { forgetMarks } from '#core/account/known-device-store.ts'
 import { hashPassword } from '#core/account/password.ts'
-import { findPermission, type Permission } from '#core/account/permission.ts'
+import { findPermission, PERMISSIONS, type Permission } from '#core/account/permission.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
 import { type EditedUser, NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
 import { deleteUser, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
+import { didYouMean } from '#core/setting/nearest-name.ts'
 
 /** Reads permissions in any spelling. @throws invalid_value naming the one that is none */
 export function readPermissions(texts: readonly string[]): Permission[] {
@@ -16,7 +17,7 @@ export function readPermissions(texts: readonly string[]): Permission[] {
   texts.forEach((text, index) => {
     const permission = findPermission(text)
     if (permission === null) {
-      refuse('invalid_value', `"${text}" is not a permission.`, {
+      refuse('invalid_value', `"${text}" is not a permission.${didYouMean(text, PERMISSIONS)}`, {
         details: [{ path: `/permissions/${index}`, message: 'is not a permission' }],
       })
     }

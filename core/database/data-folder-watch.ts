@@ -6,6 +6,9 @@ import type { Log } from '#core/log.ts'
 const LOOK_EVERY_MS = 2_000
 /** A disk that has gone to sleep answers in less; a network file system that has gone away never does. */
 const ANSWER_MS = 10_000
+const SILENT = 'does not answer'
+/** In a row: a process that was late itself takes its own lateness for that of the folder, once. */
+const SILENCES = 2
 
 export interface DataFolderWatch {
   /** What is wrong with the folder, or null; at most some seconds old. */
@@ -21,11 +24,19 @@ export async function watchDataFolder(folder: string, log: Log, { lookEveryMs = 
   const look = async () => {
     if (looking) return
     looking = true
-    const found = await Promise.race([inspect(folder, { dev, ino }), sleep(ANSWER_MS, 'does not answer', { ref: false })])
+    const answer = inspect(folder, { dev, ino })
+    let found: string | null = SILENT
+    for (let silences = 0; silences < SILENCES && found === SILENT; silences++)
+      found = await Promise.race([answer, sleep(ANSWER_MS, SILENT, { ref: false })])
     looking = false
     if (found === problem) return
     problem = found
     if (found === null) log.warn({ folder }, `The data folder ${folder} is back`)
+    else if (found === SILENT)
+      log.error(
+        { folder },
+        `The data folder ${folder} ${found}: what is written there now may be lost. See to its disk; it is looked at again by itself.`,
+      )
     else log.error({ folder }, `The data folder ${folder} ${found}: what is written there now is lost. Put it back, or stop the server.`)
   }
   const timer = setInterval(() => void look(), lookEveryMs).unref()

@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { renameSync, writeFileSync } from 'node:fs'
-import { chmod, chown, link, mkdir, readFile, readlink, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, chown, link, readFile, readlink, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NOBODY } from '#core/database/postgres-binaries.ts'
 import { describeFullDisk, StartProblem } from '#core/database/start-problem.ts'
+import { makeFolders } from '#core/foundation/make-folders.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
 /** How often the holder of a folder shows that it lives, for those who cannot see its process (another container or machine). */
@@ -83,8 +84,7 @@ export function describeDenied(folder: string, cause: NodeJS.ErrnoException): st
 export async function makeDataFolder(folder: string): Promise<string> {
   try {
     // The folders above are ordinary ones: closed, they would keep PostgreSQL's user out.
-    await mkdir(path.dirname(folder), { recursive: true })
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolders(folder, 0o700)
     const found = await stat(folder)
     if (process.getuid?.() === 0 && found.uid === 0 && (found.mode & 0o077) === 0) {
       await chown(folder, 0, NOBODY)

@@ -5,8 +5,8 @@ import type { Log } from '#core/log.ts'
 const STALL_MS = 200
 /** As often it is looked; a look costs a microsecond. What stands for less than the limit and this is not seen. */
 const LOOK_MS = 50
-/** A server that stands again and again says so once in this time, and how often it was. */
-const LOG_EVERY_MS = 1_000
+/** A server that stands again and again says so once in this time, and how often it was: on a slow machine nothing else could be found in the log. */
+const LOG_EVERY_MS = 60_000
 
 /** How often the event loop stood still since the server started. */
 export interface StallCounts {
@@ -43,7 +43,8 @@ export function openLoopWatch({ log, now = () => performance.now() }: { log: Log
       unsaid += 1
       return
     }
-    log.warn({ stallMs, work, ...(unsaid > 0 && { unsaid }) }, `The server stood still for ${stallMs} ms${work ? ` over ${work}` : ''}`)
+    const before = unsaid > 0 ? `, and ${unsaid} ${unsaid === 1 ? 'time' : 'times'} before that was not told` : ''
+    log.warn({}, `The server stood still for ${stallMs} ms${work ? ` over ${work}` : ''}${before}`)
     loggedAt = at
     unsaid = 0
   }

@@ -45,6 +45,12 @@ t.test('a fault below is told as one that passes, whoever names it', async (t) =
     t.match(answer, { status: 503, body: { error: 'unavailable' }, retryAfterSeconds: Number }, code)
     t.notMatch(JSON.stringify(answer), /secret/, code)
   }
+  // The socket of a database that has ended is gone.
+  for (const [code, syscall] of [
+    ['ENOENT', 'connect'],
+    ['ENOTFOUND', 'getaddrinfo'],
+  ] as const)
+    t.match(answerOf(Object.assign(new Error('secret'), { code, syscall }), 'r8'), { status: 503, body: { error: 'unavailable' } }, syscall)
   for (const message of ['Connection terminated unexpectedly', 'select 1 - Connection terminated', 'timeout expired']) {
     t.match(answerOf(new Error(message), 'r6'), { status: 503 }, message)
   }

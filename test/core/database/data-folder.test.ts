@@ -133,3 +133,8 @@ t.test('the key that signs tokens', async (t) => {
   await writeFile(file, 'short')
   await t.rejects(tokenKey(folder), /damaged/)
 })
+
+t.test('a place that takes no folders is refused at once', { skip: process.platform !== 'linux' && 'only Linux has /proc' }, async (t) => {
+  for (const folder of ['/proc/carrel-nowhere', '/proc/carrel-nowhere/deep/below'])
+    await t.rejects(makeDataFolder(folder), { name: 'StartProblem', message: /cannot be made \(ENOENT\)\. Make it yourself/ }, folder)
+})

@@ -2,25 +2,25 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { renderConditionTables } from '#core/filter/filter-text.ts'
 import { renderSettingsTable } from '#core/setting/settings-text.ts'
 import { renderTemplatePage } from '#plugins/template/template-page.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
-/** The README with its settings table made anew, and every page that is made as a whole; `present` is empty for one that is not there. */
+/** The pages with their tables made anew, and every page that is made as a whole; `present` is empty for one that is not there. */
 export function freshPages(): { path: string; present: string; fresh: string }[] {
   const present = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
-  const readme = pathOf('README.md')
   const templates = pathOf('docs/templates.md')
+  const withTable = (path: string, name: string, table: string) => {
+    const page = present(path)
+    const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+    const [before = '', rest = ''] = page.split(begin)
+    return { path, present: page, fresh: `${before}${begin}\n${table.trim()}\n${end}${rest.split(end)[1]}` }
+  }
   return [
-    {
-      path: readme,
-      present: present(readme),
-      fresh: present(readme).replace(
-        /<!-- settings -->[\s\S]*<!-- \/settings -->/,
-        `<!-- settings -->\n${renderSettingsTable().trim()}\n<!-- /settings -->`,
-      ),
-    },
+    withTable(pathOf('README.md'), 'settings', renderSettingsTable()),
+    withTable(pathOf('docs/api.md'), 'conditions', renderConditionTables()),
     { path: templates, present: present(templates), fresh: renderTemplatePage() },
   ]
 }

@@ -157,6 +157,9 @@ const BOOKS: Record<string, Column> = {
 
 const COLUMNS = { books: BOOKS, series: SERIES }
 
+/** What conditions may name, and who may: for the page that describes them. */
+export const FILTER_FIELDS: Readonly<Record<keyof typeof COLUMNS, Readonly<Record<string, FilterField & { only?: 'admin' }>>>> = COLUMNS
+
 /**
  * The WHERE clause of a condition over `books` or `series`: one statement, whatever its shape. Comparisons of text know no case; a value that
  * is missing is not equal to anything, so `isNot`, `ne` and `doesNotContain` hold for it.

@@ -3,6 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { commands } from '#api/cli/commands.ts'
 import { freshPages } from '#api/readme-write.ts'
+import { FILTER_FIELDS } from '#core/filter/filter-query.ts'
 import { listFlags, SETTINGS } from '#core/setting/setting-table.ts'
 import { root } from '#test/support/carrel-process.ts'
 
@@ -15,6 +16,9 @@ t.test('generated pages are those of the code', async (t) => {
       ?.trim()
       .split('\n') ?? []
   t.equal(rows.length, SETTINGS.length + 2, 'one row for each setting, below the two of the head')
+  const [, api] = pages
+  for (const [target, fields] of Object.entries(FILTER_FIELDS))
+    for (const name of Object.keys(fields)) t.match(api?.present, `| \`${name}\` | `, `a condition of ${target} may name ${name}`)
 })
 
 /** Links of GitHub into a page. */

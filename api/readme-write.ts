@@ -15,8 +15,10 @@ export function freshPages(): { path: string; present: string; fresh: string }[]
   const withTable = (path: string, name: string, table: string) => {
     const page = present(path)
     const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
-    const [before = '', rest = ''] = page.split(begin)
-    return { path, present: page, fresh: `${before}${begin}\n${table.trim()}\n${end}${rest.split(end)[1]}` }
+    const [from, to] = [page.indexOf(begin), page.lastIndexOf(end)]
+    // A page that has lost its place for the table is left as it is.
+    const fresh = from < 0 || to < from ? page : `${page.slice(0, from + begin.length)}\n${table.trim()}\n${page.slice(to)}`
+    return { path, present: page, fresh }
   }
   return [
     withTable(pathOf('README.md'), 'settings', renderSettingsTable()),

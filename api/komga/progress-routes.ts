@@ -1,6 +1,8 @@
 import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
+import type { Services } from '#api/services.ts'
 import { refuse } from '#core/errors.ts'
 import { type Extent, type Place, placeOf } from '#core/progress/progress.ts'
 import { getReading, listBookIds } from '#core/progress/progress-query.ts'
@@ -25,6 +27,18 @@ function placeSaid(extent: Extent, said: { page?: number | null; completed?: boo
     refuse('invalid_value', `The page ${message}.`, { details: [{ path: '/page', message }] })
   }
   return placeOf(extent, { currentPage: page, completed: completed === true || undefined })
+}
+
+/** Records the same of those among the books that the caller sees. */
+async function recordSeen(
+  call: Call<Services>,
+  record: typeof completeBooks | typeof forgetProgress,
+  books: Parameters<typeof listBookIds>[2],
+): Promise<undefined> {
+  const { database } = call.services
+  const caller = signedInCaller(call)
+  await record(database, caller.userId, await listBookIds(database, caller, books))
+  return undefined
 }
 
 export const komgaProgressRoutes = [
@@ -57,15 +71,7 @@ export const komgaProgressRoutes = [
     who: 'books-read',
     params: BookId,
     status: 204,
-    run: async (call, { params }) => {
-      const { database } = call.services
-      await forgetProgress(
-        database,
-        signedInCaller(call).userId,
-        await listBookIds(database, signedInCaller(call), { bookIds: [params.bookId] }),
-      )
-      return undefined
-    },
+    run: async (call, { params }) => await recordSeen(call, forgetProgress, { bookIds: [params.bookId] }),
   }),
   komgaEndpoint({
     method: 'POST',
@@ -74,15 +80,7 @@ export const komgaProgressRoutes = [
     who: 'books-read',
     params: SeriesId,
     status: 204,
-    run: async (call, { params }) => {
-      const { database } = call.services
-      await completeBooks(
-        database,
-        signedInCaller(call).userId,
-        await listBookIds(database, signedInCaller(call), { seriesIds: [params.seriesId] }),
-      )
-      return undefined
-    },
+    run: async (call, { params }) => await recordSeen(call, completeBooks, { seriesIds: [params.seriesId] }),
   }),
   komgaEndpoint({
     method: 'DELETE',
@@ -91,14 +89,6 @@ export const komgaProgressRoutes = [
     who: 'books-read',
     params: SeriesId,
     status: 204,
-    run: async (call, { params }) => {
-      const { database } = call.services
-      await forgetProgress(
-        database,
-        signedInCaller(call).userId,
-        await listBookIds(database, signedInCaller(call), { seriesIds: [params.seriesId] }),
-      )
-      return undefined
-    },
+    run: async (call, { params }) => await recordSeen(call, forgetProgress, { seriesIds: [params.seriesId] }),
   }),
 ]

@@ -114,26 +114,22 @@ export const thumbnailRoutes = [
     reply: BulkTask,
     run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of: 'books', ...body }),
   }),
-  endpoint({
-    method: 'POST',
-    path: '/api/v1/series/bulk/thumbnails/generate',
-    summary: 'Draw the thumbnails of many series; one unknown id and none is',
-    tag,
-    allow,
-    status: 202,
-    body: Type.Object({ seriesIds: SeriesIds, force }, { additionalProperties: false }),
-    reply: BulkTask,
-    run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of: 'series', ...body }),
-  }),
-  endpoint({
-    method: 'POST',
-    path: '/api/v1/series/bulk/thumbnails/books/generate',
-    summary: 'Draw the thumbnails of all books of many series; one unknown id and none is',
-    tag,
-    allow,
-    status: 202,
-    body: Type.Object({ seriesIds: SeriesIds, force }, { additionalProperties: false }),
-    reply: BulkTask,
-    run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of: 'books', ...body }),
-  }),
+  ...(
+    [
+      { path: '/api/v1/series/bulk/thumbnails/generate', of: 'series', what: 'many series' },
+      { path: '/api/v1/series/bulk/thumbnails/books/generate', of: 'books', what: 'all books of many series' },
+    ] as const
+  ).map(({ path, of, what }) =>
+    endpoint({
+      method: 'POST',
+      path,
+      summary: `Draw the thumbnails of ${what}; one unknown id and none is`,
+      tag,
+      allow,
+      status: 202,
+      body: Type.Object({ seriesIds: SeriesIds, force }, { additionalProperties: false }),
+      reply: BulkTask,
+      run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of, ...body }),
+    }),
+  ),
 ]

@@ -10,7 +10,7 @@ import { Client } from 'pg'
 import { type Bench, ROWS, type Target } from '#bench/feeds/rows.ts'
 import { type Load, loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
-import { coverPath } from '#core/book/book-file.ts'
+import { coverPath } from '#core/cover/cover.ts'
 import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 import { startServer } from '#test/support/running-server.ts'
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { PageSource } from '#core/book/analysis.ts'
-import { READING_ORDER } from '#core/book/book-query.ts'
+import { READING_ORDER } from '#core/book/reading-order.ts'
 
 /** A person of a book or a series; roles as in the metadata. */
 export interface Person {

@@ -1,9 +1,9 @@
 import { lstat, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { findReadableBook } from '#core/book/page-query.ts'
+import { coverPath } from '#core/cover/cover.ts'
 import { refuse } from '#core/errors.ts'
 
 /** Registered names; browsers hand them to the right reader. */
@@ -15,11 +15,6 @@ export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {
 }
 
 export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE_OF_FORMAT)
-
-/** Where the cover of a book is kept: two digits of its id spread the files over 256 folders. */
-export function coverPath(dataFolder: string, bookId: string): string {
-  return join(dataFolder, 'thumbnails', 'books', bookId.slice(0, 2), `${bookId}.jpg`)
-}
 
 /** The file of a book, to be sent as it lies on disk. @throws not_found also when the file has gone */
 export async function findBookFile(

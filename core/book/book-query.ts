@@ -4,6 +4,7 @@ import { shownFilePath } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/book/book.ts'
+import { READING_ORDER, READING_TERMS, TITLE_ORDER } from '#core/book/reading-order.ts'
 import { type IdPage, type OrderTerm, pageOfIds, SHUFFLED } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/errors.ts'
 import type { Fragment } from '#core/filter/filter-query.ts'
@@ -39,19 +40,7 @@ interface BookRow {
   updated_at: Date
 }
 
-/** The natural order of titles; spelled exactly as the index books_title, or it would not be used. */
-const TITLE = 'coalesce(books.title_sort, books.title) COLLATE carrel_natural'
 const SERIES_TITLE = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
-
-/** Reading order inside a series: number, then title, then file name. */
-const READING_TERMS = [
-  'books.number ASC NULLS LAST',
-  TITLE,
-  'books.title COLLATE carrel_natural',
-  'books.file_name COLLATE carrel_natural',
-  'books.id',
-]
-export const READING_ORDER = READING_TERMS.join(', ')
 
 type BookSortField = 'title' | 'series' | 'created' | 'updated' | 'released' | 'number' | 'size' | 'file' | 'pages' | 'read' | 'shuffled'
 
@@ -73,7 +62,7 @@ const BOOK_SORT_NAMES: Record<string, BookSortField> = {
 
 /** ORDER BY of each field. All end with the id, turned with the rest so that one index serves both directions. */
 const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => OrderTerm[]> = {
-  title: (d) => [`${TITLE} ${d}`, `books.id ${d}`],
+  title: (d) => [`${TITLE_ORDER} ${d}`, `books.id ${d}`],
   // The series' own id keeps two series of one name apart; inside a series the reading order never turns round.
   series: (d) => [`${SERIES_TITLE} ${d}`, `series.id ${d}`, ...READING_TERMS],
   created: (d) => [`books.created_at ${d}`, `books.id ${d}`],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { coverPath } from '#core/book/book-file.ts'
+import { coverPath } from '#core/cover/cover.ts'
 
 /** One name per book: what a killed server left half-written is replaced by the next writing. */
 const halfPath = (path: string) => `${path}.tmp`

@@ -40,6 +40,11 @@ export interface CoverOwner {
 export type DrawnCover = { large: Picture; small: Picture } | { refused: 'kind' | 'damaged' }
 export type DrawCover = (bytes: Uint8Array) => Promise<DrawnCover>
 
+/** Where the cover that the file of a book brings is kept: two digits of its id spread the files over 256 folders. */
+export function coverPath(dataFolder: string, bookId: string): string {
+  return join(dataFolder, 'thumbnails', 'books', bookId.slice(0, 2), `${bookId}.jpg`)
+}
+
 /** The folder with all covers of one owner. */
 export function coversFolder(dataFolder: string, owner: CoverOwner): string {
   return join(dataFolder, 'covers', owner.kind, owner.id.slice(0, 2), owner.id)

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { READING_ORDER } from '#core/book/book-query.ts'
+import { READING_ORDER } from '#core/book/reading-order.ts'
 
 /** A book whose thumbnail may be drawn: its file was there and could be read when it was looked at last. */
 export interface ThumbnailBook {

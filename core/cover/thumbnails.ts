@@ -2,9 +2,9 @@ import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { DrawBookCover } from '#core/book/analysis.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
-import { coverPath } from '#core/book/book-file.ts'
 import { isMarkedUnread, markUnread } from '#core/book/book-store.ts'
 import { writeCover } from '#core/book/cover-store.ts'
+import { coverPath } from '#core/cover/cover.ts'
 import {
   countThumbnails,
   listCoverBookIds,

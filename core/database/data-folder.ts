@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NOBODY } from '#core/database/postgres-binaries.ts'
 import { describeFullDisk, StartProblem } from '#core/database/start-problem.ts'
 import { makeFolders } from '#core/foundation/make-folders.ts'
-import type { Settings } from '#core/setting/settings.ts'
 
 /** How often the holder of a folder shows that it lives, for those who cannot see its process (another container or machine). */
 const HEARTBEAT_MS = 2_000
@@ -253,7 +252,13 @@ async function pidNamespace(): Promise<string> {
 export const tokenKey = (folder: string): Promise<string> => keptKey(path.join(folder, 'token.key'), 'everybody then signs in again')
 
 /** The keys that credentials of plugins are encrypted with: those that are given, or one that is kept in the folder. */
-export async function credentialKeys({ dataFolder, plugins }: Pick<Settings, 'dataFolder' | 'plugins'>): Promise<readonly string[]> {
+export async function credentialKeys({
+  dataFolder,
+  plugins,
+}: {
+  dataFolder: string
+  plugins: { secretKeys: readonly string[] }
+}): Promise<readonly string[]> {
   if (plugins.secretKeys.length > 0) return plugins.secretKeys
   return [await keptKey(path.join(dataFolder, 'credential.key'), 'credentials that plugins use then have to be entered again')]
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { READING_ORDER } from '#core/book/book-query.ts'
+import { READING_ORDER } from '#core/book/reading-order.ts'
 
 /** Books of a series whose files are there, behind the id `after`, by id. */
 export async function listFileNames(

@@ -1,4 +1,4 @@
-import type { FullBook } from '#core/book/metadata-query.ts'
+import type { FullBook } from '#core/book/full-book-query.ts'
 import type { Author, AuthorRole } from '#core/metadata/field.ts'
 
 type Contributor = string | { name: string; sortAs?: string; role?: string }

@@ -5,7 +5,6 @@ import { refuse } from '#core/errors.ts'
 import { type Held, readHoldings } from '#core/metadata/holding-store.ts'
 import { listFacts } from '#core/series/facts-store.ts'
 import { shownSeriesFields, shownSeriesLocks } from '#core/series/metadata-shape.ts'
-import type { Series } from '#core/series/series.ts'
 import { listNamesOf } from '#core/taxonomy/taxonomy-query.ts'
 
 /** Those of the ids that are series the caller may see. */
@@ -68,26 +67,4 @@ export async function fullSeriesMetadata(
     },
   ])
   return new Map(entries as [string, Record<string, unknown>][])
-}
-
-/** Series with all that is known of them. @param series at most {@link FULL_AT_ONCE} */
-export async function fullSeries(database: Knex, caller: Caller, series: readonly Series[]): Promise<Record<string, unknown>[]> {
-  const full = await fullSeriesMetadata(
-    database,
-    caller,
-    series.map(({ id }) => id),
-  )
-  return series.map((record) => {
-    const {
-      seriesId: _,
-      genres,
-      tags,
-      alternateTitles,
-      externalIds,
-      externalLinks,
-      externalRatings,
-      ...metadata
-    } = full.get(record.id) ?? {}
-    return { ...record, metadata, genres, tags, alternateTitles, externalIds, externalLinks, externalRatings }
-  })
 }

@@ -5,7 +5,6 @@ import { type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/series/metadata.ts'
-import { Series } from '#core/series/series.ts'
 
 const TITLE_GIVEN_UP =
   'Null gives up the one that was given, its source and its lock: the title that most of its books name, or that of its folder, stands at once.'
@@ -109,29 +108,6 @@ export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
   externalRatings: Type.Array(ExternalRating),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-})
-
-const {
-  seriesId: _,
-  genres,
-  tags,
-  alternateTitles,
-  externalIds,
-  externalLinks,
-  externalRatings,
-  ...metadata
-} = FullSeriesMetadata.properties
-
-/** A series with all that is known of it. */
-export const FullSeries = Noun('FullSeries')({
-  ...Series.properties,
-  metadata: Type.Object(metadata),
-  genres,
-  tags,
-  alternateTitles,
-  externalIds,
-  externalLinks,
-  externalRatings,
 })
 
 export function shownSeriesFields({ values }: Holding): { title: string } & Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
-import { READING_ORDER } from '#core/book/book-query.ts'
 import type { SeriesHints } from '#core/book/embedded.ts'
+import { READING_ORDER } from '#core/book/reading-order.ts'
 import { announceSeries } from '#core/events/event-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { changedNames, type Field, type Holding } from '#core/metadata/field.ts'

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
-import { coverPath } from '#core/book/book-file.ts'
 import { announceCover } from '#core/cover/chosen-cover-store.ts'
 import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
+import { coverPath } from '#core/cover/cover.ts'
 import { writeCoverFiles } from '#core/cover/cover-file.ts'
 import { openShelves, picture } from '#test/support/shelves.ts'
 

@@ -117,14 +117,17 @@ async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> 
 }
 
 function describeRoute(route: Route<never>, components: Components): Json {
-  const { who } = route.allow
+  const { who, also = [] } = route.allow
+  const needed = who === 'public' || who === 'user' ? [] : [who, ...also]
   const operationId = operationName(route)
   const example = EXAMPLES[operationId]
   return {
     operationId,
     summary: route.summary,
     tags: [route.tag],
-    ...(who !== 'public' && who !== 'user' && { description: `Needs the permission \`${who}\`.` }),
+    ...(needed.length > 0 && {
+      description: `Needs the permission${needed.length > 1 ? 's' : ''} ${needed.map((name) => `\`${name}\``).join(' and ')}.`,
+    }),
     security: describeSecurity(route),
     ...describeParameters(route, components, example),
     ...describeBody(route, components, example),

@@ -14,6 +14,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  */
 export interface Allow {
   who: 'public' | 'user' | Permission
+  /** Permissions that are needed beside it. */
+  also?: readonly Permission[]
   cookie?: boolean
   /** Also takes HTTP Basic, for e-readers that know nothing else (feeds, compatibility API). */
   basic?: boolean

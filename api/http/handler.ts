@@ -80,9 +80,9 @@ function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange
     )
   if (caller === null)
     refuse('unauthorized', badCredential ? 'This token, key or password is not valid, or not valid any more.' : undefined)
-  if (allow.who !== 'user' && !caller.permissions.has(allow.who)) {
-    refuse('forbidden', `This needs the permission ${allow.who}.`, { details: { permission: allow.who } })
-  }
+  const needed = allow.who === 'user' ? [] : [allow.who, ...(allow.also ?? [])]
+  const missing = needed.find((permission) => !caller.permissions.has(permission))
+  if (missing !== undefined) refuse('forbidden', `This needs the permission ${missing}.`, { details: { permission: missing } })
 }
 
 interface OpenCall<Services> extends Call<Services> {

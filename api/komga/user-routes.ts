@@ -53,7 +53,7 @@ async function me(call: Call<Services>): Promise<Static<typeof KomgaUser>> {
     id: user.id,
     email: user.email,
     roles: [
-      ...(user.role === 'admin' ? ['ADMIN'] : []),
+      ...may('ADMIN', 'system-admin'),
       ...may('FILE_DOWNLOAD', 'books-read'),
       ...may('PAGE_STREAMING', 'pages-read'),
       'USER',

@@ -47,7 +47,7 @@ export const progressRoutes = [
     path: '/api/v1/progress',
     summary: 'All that I have begun to read, the latest first',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-read' },
     reply: Type.Object({ progress: Type.Array(ReadProgress), total: Type.Integer({ minimum: 0 }) }),
     run: async (call) => {
       const { items, total } = await listProgress(call.services.database, call.caller ?? refuse('unauthorized'))
@@ -59,7 +59,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progress',
     summary: 'How far I am in a book; null when I have not begun',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-read' },
     params: BookId,
     reply: Nullable(ReadProgress),
     run: async (call, { params }) => {
@@ -72,7 +72,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progress',
     summary: 'Say where I am in a book',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     body: Type.Object(
       {
@@ -91,7 +91,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progress',
     summary: 'Forget that I have read in a book',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     status: 204,
     run: async (call, { params }) => {
@@ -104,7 +104,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progression',
     summary: 'Where I am in a book, as Readium readers say it',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-read' },
     params: BookId,
     reply: Progression,
     mediaTypes: [PROGRESSION_TYPE],
@@ -117,7 +117,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progression',
     summary: 'Say where I am in a book, as Readium readers say it',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     body: Progression,
     status: 204,
@@ -131,7 +131,8 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/read',
     summary: 'Mark a book as read',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    // The answer tells what was read before, too.
+    allow: { who: 'progress-write', also: ['progress-read'] },
     params: BookId,
     reply: ReadProgress,
     run: async (call, { params }) => {
@@ -145,7 +146,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/unread',
     summary: 'Mark a book as unread',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     status: 204,
     run: async (call, { params }) => {
@@ -161,7 +162,7 @@ export const progressRoutes = [
         path: `/api/v1/series/:seriesId/${state}`,
         summary: `Mark all books of a series as ${state}`,
         tag: 'progress',
-        allow: { who: 'books-read' },
+        allow: { who: 'progress-write' },
         params: SeriesId,
         reply: Marked,
         run: (call, { params }) => mark({ call, of: { seriesIds: [params.seriesId] } }),
@@ -171,7 +172,7 @@ export const progressRoutes = [
         path: `/api/v1/books/bulk/${state}`,
         summary: `Mark many books as ${state}`,
         tag: 'progress',
-        allow: { who: 'books-read' },
+        allow: { who: 'progress-write' },
         body: Type.Object({ bookIds }, { additionalProperties: false }),
         reply: Marked,
         run: (call, { body }) => mark({ call, of: body }),
@@ -181,7 +182,7 @@ export const progressRoutes = [
         path: `/api/v1/series/bulk/${state}`,
         summary: `Mark all books of many series as ${state}`,
         tag: 'progress',
-        allow: { who: 'books-read' },
+        allow: { who: 'progress-write' },
         body: Type.Object({ seriesIds }, { additionalProperties: false }),
         reply: Marked,
         run: (call, { body }) => mark({ call, of: body }),
@@ -194,7 +195,7 @@ export const progressRoutes = [
       path: '/api/v1/user/want-to-read/:seriesId',
       summary: method === 'PUT' ? 'Put a series on my list of what I want to read' : 'Take a series off my list of what I want to read',
       tag: 'progress',
-      allow: { who: 'series-read' },
+      allow: { who: 'progress-write', also: ['series-read'] },
       params: SeriesId,
       status: 204,
       run: async (call, { params }) => {

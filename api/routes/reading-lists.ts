@@ -191,7 +191,7 @@ export const readingListRoutes = [
     path: '/api/v1/user/want-to-read',
     summary: 'The series I want to read, by name',
     tag: 'progress',
-    allow: { who: 'series-read' },
+    allow: { who: 'series-read', also: ['progress-read'] },
     query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
     reply: Paginated(ShownSeries),
     run: async (call, { query }) => {

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
+import { listUnknownTags, REGISTRATION_TAGS } from '#core/account/registration-query.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, UNTRIMMED } from '#core/schema.ts'
 import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/setting/chosen-setting.ts'
@@ -34,10 +35,12 @@ export async function changeChosen(
     if (value === null) continue
     const wrong = (message: string): never => refuse('invalid_value', `The setting ${key} ${message}.`, { details: [{ path, message }] })
     if (value.length > setting.lengthMax) wrong(`has ${value.length} characters; ${setting.lengthMax} are allowed`)
-    if (setting.kind === 'text' && value.trim() === '') wrong('must not be empty')
+    if (setting.kind === 'text' && !setting.mayBeEmpty && value.trim() === '') wrong('must not be empty')
     if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
     const problem = setting.check?.(value.trim())
     if (problem) wrong(problem)
+    const [unknown] = key === REGISTRATION_TAGS ? await listUnknownTags(ground.database, value) : []
+    if (unknown !== undefined) wrong(`names "${unknown}", which is no sharing tag`)
     if (setting.kind !== 'template') continue
     const outline = await ground.templates.read(value)
     if ('error' in outline) {

@@ -5,19 +5,18 @@ import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import { Welcomed } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
-import { isSwitchedOn } from '#core/setting/chosen-setting-store.ts'
 
 export const setupRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/setup/status',
-    summary: 'Whether the first administrator still has to be made.',
+    summary: 'Whether the first administrator still has to be made, and whether people may make accounts of their own.',
     tag: 'setup',
     allow: { who: 'public' },
     reply: Type.Object({ setupRequired: Type.Boolean(), hasUsers: Type.Boolean(), registrationEnabled: Type.Boolean() }),
     run: async ({ services }) => {
       const setupRequired = await services.accounts.needsSetup()
-      const registrationEnabled = await isSwitchedOn(services.database, 'auth.registration_enabled')
+      const registrationEnabled = await services.accounts.isRegistrationOpen()
       return { setupRequired, hasUsers: !setupRequired, registrationEnabled }
     },
   }),

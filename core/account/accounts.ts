@@ -6,10 +6,11 @@ import type { Caller } from '#core/account/caller.ts'
 import { type Callers, openCallers } from '#core/account/callers.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
-import { createFirstAdmin, createUser, editUser, removeUser } from '#core/account/edit-user.ts'
+import { createFirstAdmin, createUser, editUser, registerUser, removeUser } from '#core/account/edit-user.ts'
 import { openKnownDevices, type Shown } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { openRegistrationLimit } from '#core/account/registration.ts'
+import { readRegistration } from '#core/account/registration-query.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { type LoginProof, openSignIn, type SignedIn } from '#core/account/sign-in.ts'
 import { openTokens } from '#core/account/token.ts'
@@ -43,10 +44,12 @@ export interface Accounts {
   ensureFirstAdmin(wanted: { username: string; password: string; email?: string }): Promise<boolean>
 
   /**
-   * Makes a reader who asked for it themselves, and signs them in. Whether that is allowed is for the caller of this to know.
-   * @throws rate_limit_exceeded, conflict (name or address taken; nobody has set Carrel up yet), invalid_value
+   * Makes a reader who asked for it themselves, and signs them in.
+   * @throws forbidden where that is not open, rate_limit_exceeded, conflict (name or address taken; nobody has set Carrel up yet), invalid_value
    */
   register(wanted: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
+  /** Whether {@link register} is open to people. */
+  isRegistrationOpen(): Promise<boolean>
   /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
   changePassword(by: Caller, change: PasswordChange, shown: Shown): Promise<EditedUser>
 
@@ -140,8 +143,9 @@ export function openAccounts(options: {
     async register({ username, email, password }, address) {
       if (!(await hasUsers(database))) refuse('conflict', 'Carrel has not been set up yet; make its first administrator first.')
       registrations.count(address)
-      return signIn.begin(await createUser(database, { username, email, password, role: 'reader' }, null))
+      return signIn.begin(await registerUser(database, { username, email, password }))
     },
+    isRegistrationOpen: async () => (await readRegistration(database)).isOpen,
     changePassword: (by, change, shown) => changing(changePassword({ database, throttle, devices }, by.userId, change, shown)),
 
     listUsers: (window) => listUsers(database, window),

@@ -155,7 +155,7 @@ export function openCallers(parts: {
       if (found === null || !found.user.isActive) return null
       const { user, key, sessionId } = found
       if (key !== null && !isGood(key)) return null
-      return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'cookie'), sessionId }
+      return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'app_session'), sessionId }
     },
 
     async beginAppSession(caller, { remembered }) {
@@ -194,5 +194,5 @@ function narrowed(user: User, key: ApiKey): ReadonlySet<Permission> {
 }
 
 function callerOf(user: User, permissions: ReadonlySet<Permission>, via: Caller['via']): Caller {
-  return { userId: user.id, username: user.username, role: user.role, permissions, via }
+  return { userId: user.id, username: user.username, permissions, via }
 }

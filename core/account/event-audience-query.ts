@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { isAdministrator } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { shownMessage } from '#core/account/shown-path.ts'
 import { visibleToUser } from '#core/account/visibility.ts'
@@ -22,8 +23,8 @@ const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
   plugin_enabled: 'system-admin',
   plugin_disabled: 'system-admin',
   plugin_deleted: 'system-admin',
-  progress_updated: 'books-read',
-  progress_deleted: 'books-read',
+  progress_updated: 'progress-read',
+  progress_deleted: 'progress-read',
   scan_updated: 'libraries-read',
   task_updated: 'tasks-read',
   reload: null,
@@ -50,7 +51,7 @@ export function openEventAudience(database: Knex): Audience {
       if (event.type !== 'reload' && !present.has(follower.userId)) return null
       const needed = neededFor(event)
       if (needed !== null && !follower.permissions.has(needed)) return null
-      if (userId !== undefined && userId !== follower.userId && (event.type !== 'task_updated' || follower.role !== 'admin')) return null
+      if (userId !== undefined && userId !== follower.userId && (event.type !== 'task_updated' || !isAdministrator(follower))) return null
       const group = groups.get(follower.userId)
       if (group === undefined) return shownTo(follower, event)
       const seriesId = seriesOf(announcement)

@@ -3,7 +3,6 @@ import type { CarrelEvent, EventType } from '#core/events/event.ts'
 /** Who follows: a caller. */
 export interface Follower {
   userId: string
-  role: string
   permissions: ReadonlySet<string>
 }
 

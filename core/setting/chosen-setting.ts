@@ -17,6 +17,8 @@ export interface ChosenSetting {
   /** `template` values are checked as templates before they are kept; a `switch` is `true` or `false`. */
   kind: 'text' | 'template' | 'switch'
   lengthMax: number
+  /** A text that may say nothing. */
+  mayBeEmpty?: true
   /** What is wrong with a value of the right kind, to stand behind the name of the setting; null when nothing is. */
   check?: (value: string) => string | null
 }
@@ -84,6 +86,17 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     isPublic: false,
     kind: 'switch',
     lengthMax: 5,
+  },
+  {
+    key: 'auth.registration_tags',
+    category: 'auth',
+    about:
+      'Names of sharing tags, separated by commas: who makes an account of their own is allowed these, and sees nothing else. Without any, nobody does so while anybody is allowed or denied a sharing tag.',
+    fallback: '',
+    isPublic: false,
+    kind: 'text',
+    lengthMax: 2_000,
+    mayBeEmpty: true,
   },
   {
     key: 'compatibilityApi.enabled',

@@ -16,7 +16,7 @@ import { type LoginProof, openSignIn, type SignedIn } from '#core/account/sign-i
 import { openTokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
-import { refuse } from '#core/errors.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
@@ -111,12 +111,17 @@ export function openAccounts(options: {
   }
   const timers = [setInterval(recordUses, RECORD_USES_MS).unref(), setInterval(purge, PURGE_MS).unref()]
 
-  /** What was remembered is forgotten even when the change failed half-way. */
-  async function changing<T>(work: Promise<T>): Promise<T> {
+  /** Forgets the user alone, once the change stands: to check everybody again would cost all who are signed in. */
+  async function changing<T>(work: Promise<T>, userOf: (changed: T) => string): Promise<T> {
     try {
-      return await work
-    } finally {
-      callers.forget()
+      const changed = await work
+      callers.forget(userOf(changed))
+      return changed
+    } catch (error) {
+      // What was refused has changed nothing; of anything else nobody knows whether it stands.
+      const isRefused = error instanceof CarrelError && error.code !== 'internal' && error.code !== 'unavailable'
+      if (!isRefused) callers.forget()
+      throw error
     }
   }
 
@@ -146,7 +151,7 @@ export function openAccounts(options: {
       return signIn.begin(await registerUser(database, { username, email, password }))
     },
     isRegistrationOpen: async () => (await readRegistration(database)).isOpen,
-    changePassword: (by, change, shown) => changing(changePassword({ database, throttle, devices }, by.userId, change, shown)),
+    changePassword: (by, change, shown) => changing(changePassword({ database, throttle, devices }, by.userId, change, shown), ({ id }) => id),
 
     listUsers: (window) => listUsers(database, window),
     async getUser(id) {
@@ -156,14 +161,14 @@ export function openAccounts(options: {
     },
     findUser: async (login) => (await findUserByLogin(database, login))?.user ?? null,
     createUser: (wanted, by) => createUser(database, wanted, by),
-    editUser: (id, edit, by) => changing(editUser(database, id, edit, by)),
-    removeUser: (id, by) => changing(removeUser(database, id, by)),
+    editUser: (id, edit, by) => changing(editUser(database, id, edit, by), (user) => user.id),
+    removeUser: async (id, by) => void (await changing(removeUser(database, id, by), (user) => user.id)),
 
     listApiKeys: (by, window) => listApiKeys(database, { userId: by.userId, ...window }),
     getApiKey: (id, by) => getApiKey(database, id, by, 'users-read'),
     createApiKey: (wanted, by) => createApiKey(database, wanted, by),
-    editApiKey: (id, edit, by) => changing(editApiKey(database, id, edit, by)),
-    removeApiKey: (id, by) => changing(removeApiKey(database, id, by)),
+    editApiKey: (id, edit, by) => changing(editApiKey(database, id, edit, by), ({ userId }) => userId),
+    removeApiKey: async (id, by) => void (await changing(removeApiKey(database, id, by), ({ userId }) => userId)),
 
     async close() {
       for (const timer of timers) clearInterval(timer)

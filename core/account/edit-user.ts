@@ -108,9 +108,9 @@ export async function editUser(
   })
 }
 
-/** @throws not_found, forbidden, conflict (last active administrator) */
-export async function removeUser(database: Knex, id: string, by: Caller | null): Promise<void> {
-  await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
+/** @returns who was removed. @throws not_found, forbidden, conflict (last active administrator) */
+export async function removeUser(database: Knex, id: string, by: Caller | null): Promise<User> {
+  return await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
 }
 
 async function readNewUser(wanted: NewUser): Promise<UserFields> {

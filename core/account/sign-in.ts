@@ -129,16 +129,16 @@ export function openSignIn(parts: {
       })
       if (rotation.outcome === 'rotated') return answer(rotation.user, rotation.sessionId, next.token)
       if (rotation.outcome === 'reused') {
-        callers.forget()
+        callers.forget(rotation.userId)
         log.warn({ userId: rotation.userId, sessionId: rotation.sessionId }, 'A refresh token was used twice; its session was ended')
       }
       refuse('unauthorized', NOT_THIS_TOKEN)
     },
 
-    async logout({ sessionId }) {
+    async logout({ sessionId, userId }) {
       if (sessionId === undefined) return
       await revokeSession(database, sessionId)
-      callers.forget()
+      callers.forget(userId)
     },
   }
 }

@@ -7,6 +7,7 @@ import { openAuthentication } from '#api/http/authentication.ts'
 import { openClientAddress } from '#api/http/client-address.ts'
 import { watchConnections } from '#api/http/connections.ts'
 import { answerPreflight, openCors } from '#api/http/cors.ts'
+import { isCrossSite } from '#api/http/cross-site.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
@@ -161,6 +162,11 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       app.router.lookup(request, response)
       const route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
       exchange.route = isOpen(exchange, route) ? route : null
+      // Before anybody is looked for: a wrong password tried from another site must not be told from a right one.
+      if (isCrossSite({ method: request.method, headers: request.headers, own: exchange.origin }, settings.corsOrigins)) {
+        gate.count(exchange)
+        throw new CarrelError('forbidden', CROSS_SITE)
+      }
       // Who asks is found out for as long as it takes, whether or not they wait: others may ask by the same key.
       await runInScope({ owner: exchange.address, signal: () => closing.signal }, () => gate.enter(exchange))
       if (route !== exchange.route) throw nothingHere()
@@ -296,6 +302,9 @@ const SOCKET_REFUSALS: Record<number, string> = {
   408: 'The request did not arrive in time.',
   431: 'The headers of the request are too large.',
 }
+
+const CROSS_SITE =
+  'A page of another site may not change anything here. An administrator can let its address do so with the setting cors.origins.'
 
 const nothingHere = () => new CarrelError('not_found', 'There is nothing at this address.')
 

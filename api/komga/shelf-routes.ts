@@ -18,7 +18,7 @@ import { SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
 import { getSeries, listIdsOfSeries } from '#core/series/series-query.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfKind } from '#core/shelf/shelf.ts'
 import { findShelf, listMemberIds, listShelves } from '#core/shelf/shelf-query.ts'
-import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelf/shelf-store.ts'
+import { addShelf, editShelf, removeShelf } from '#core/shelf/shelf-store.ts'
 
 const members = {
   id: Type.String(),
@@ -90,8 +90,7 @@ async function edit(call: Call, kind: ShelfKind, id: string, { name, ordered, su
   const { database } = call.services
   const caller = signedInCaller(call)
   const change = { ...(name != null && { name: name.trim() }), ...(ordered != null && { ordered }), ...(summary != null && { summary }) }
-  if (Object.keys(change).length > 0 || memberIds == null) await editShelf(database, caller, kind, { id, edit: change })
-  if (memberIds != null) await editMembers(database, caller, kind, { id, how: 'replace', memberIds })
+  await editShelf(database, caller, kind, { id, edit: change, ...(memberIds != null && { memberIds }) })
   return undefined
 }
 
@@ -249,7 +248,7 @@ export const komgaShelfRoutes = [
         limit: SHELVES_MAX,
         memberId,
       })
-      return await show(call, 'collection', items)
+      return listInParts(items, SHELVES_AT_ONCE, (part) => show(call, 'collection', part))
     },
   }),
   komgaEndpoint({
@@ -325,7 +324,7 @@ export const komgaShelfRoutes = [
         limit: SHELVES_MAX,
         memberId,
       })
-      return await show(call, 'read_list', items)
+      return listInParts(items, SHELVES_AT_ONCE, (part) => show(call, 'read_list', part))
     },
   }),
 ]

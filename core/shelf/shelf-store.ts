@@ -26,8 +26,16 @@ export async function addShelf(
     .catch(refuseTaken)
 }
 
-/** @throws not_found, conflict */
-export async function editShelf(database: Knex, caller: Caller, kind: ShelfKind, shelf: { id: string; edit: ShelfEdit }): Promise<Shelf> {
+/**
+ * Changes a shelf, all of it or nothing. @param shelf.memberIds these and no others, in this order; what stands on it stays unless they are given
+ * @throws not_found, conflict
+ */
+export async function editShelf(
+  database: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  shelf: { id: string; edit: ShelfEdit; memberIds?: readonly string[] },
+): Promise<Shelf> {
   const { name, summary, ordered } = shelf.edit
   const change = {
     ...(name !== undefined && { name }),
@@ -36,11 +44,12 @@ export async function editShelf(database: Knex, caller: Caller, kind: ShelfKind,
   }
   return await database
     .transaction(async (trx) => {
-      await lockShelf(trx, caller, kind, shelf.id)
+      const before = await lockShelf(trx, caller, kind, shelf.id)
       await trx(SHELF_TABLES[kind].shelves)
         .where('id', shelf.id)
         .update({ ...change, updated_at: trx.fn.now() })
-      return (await findShelf(trx, caller, kind, shelf.id)) as Shelf
+      if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
+      return await showChanged(trx, caller, kind, before)
     })
     .catch(refuseTaken)
 }
@@ -61,27 +70,41 @@ export async function editMembers(
   database: Knex,
   caller: Caller,
   kind: ShelfKind,
-  change: { id: string; how: 'replace' | 'append' | 'remove'; memberIds: readonly string[] },
+  change: MemberChange,
 ): Promise<Shelf> {
-  const { members, member, shelf } = SHELF_TABLES[kind]
-  const given = change.memberIds.map((id) => id.toLowerCase())
   return await database.transaction(async (trx) => {
     const before = await lockShelf(trx, caller, kind, change.id)
-    const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
-    const visible = new Set(await visibleIds(trx, caller, kind, present))
-    const shown = present.filter((id) => visible.has(id))
-    const absent = given.filter((id) => !visible.has(id))
-    if (change.how === 'remove' && absent.length > 0)
-      refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
-    const wanted =
-      change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
-    const hidden = present.filter((id) => !visible.has(id))
-    await trx(members).where(shelf, change.id).delete()
-    await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
+    await changeMembers(trx, caller, kind, change)
     await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
-    // With only hidden members left it is now hidden itself.
-    return (await findShelf(trx, caller, kind, change.id)) ?? { ...before, count: 0 }
+    return await showChanged(trx, caller, kind, before)
   })
+}
+
+interface MemberChange {
+  id: string
+  how: 'replace' | 'append' | 'remove'
+  memberIds: readonly string[]
+}
+
+async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<void> {
+  const { members, member, shelf } = SHELF_TABLES[kind]
+  const given = change.memberIds.map((id) => id.toLowerCase())
+  const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
+  const visible = new Set(await visibleIds(trx, caller, kind, present))
+  const shown = present.filter((id) => visible.has(id))
+  const absent = given.filter((id) => !visible.has(id))
+  if (change.how === 'remove' && absent.length > 0)
+    refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
+  const wanted =
+    change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
+  const hidden = present.filter((id) => !visible.has(id))
+  await trx(members).where(shelf, change.id).delete()
+  await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
+}
+
+/** With only hidden members left a shelf is now hidden itself: it is shown as it was. */
+async function showChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
+  return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
 }
 
 /** Locks first and looks after: what another has just changed is seen. */

@@ -29,7 +29,7 @@ export const preferenceRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/user/preferences',
-    summary: `Keep several values, all or none: 64 KB each, ${PREFERENCES_MAX} of a user; others stay`,
+    summary: `Keep several values, all or none: 64 KB each, ${PREFERENCES_MAX} and 1 MB of a user; others stay`,
     tag,
     allow: write,
     body: Type.Object({ preferences: Type.Record(Type.String(), FreeJson, { maxProperties: PREFERENCES_MAX }) }),

@@ -5,9 +5,11 @@ import { koreaderRoutes } from '#api/koreader/routes.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
 import { readingRoutes } from '#api/routes/reading.ts'
 import { changeSettings } from '#core/setting/chosen-setting-store.ts'
+import { openProtocols } from '#test/support/composed-server.ts'
 import { shareSeries } from '#test/support/library-rows.ts'
 import { noisePicture } from '#test/support/paged-books.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
+import { openTestServer } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 t.setTimeout(240_000)
@@ -187,4 +189,26 @@ t.test('what cannot be', async (t) => {
     t.ok([400, 404].includes(status) && typeof json['message'] === 'string', name)
   }
   t.ok([400, 404].includes((await plugin('GET', '/syncs/progress/')).status))
+})
+
+t.test('whoever guesses API keys is slowed down, and whoever has a good one is not', async (t) => {
+  const server = await openTestServer(t, {
+    settings: { rateLimit: { enabled: true, anonymous: { perSecond: 0.01, burst: 10 }, authenticated: { perSecond: 50, burst: 200 } } },
+  })
+  const caller = await server.accounts.callers.ofToken(server.adminToken, 'token')
+  const { key } = await server.accounts.createApiKey({ name: 'KOReader' }, caller as NonNullable<typeof caller>)
+  await openProtocols(server.database)
+  const ask = (user: string) => server.request('GET', '/koreader/users/auth', { headers: { 'x-auth-user': user, 'x-auth-key': 'x' } })
+  t.equal((await ask(key)).status, 200)
+  const wrong = (index: number) => `${key.slice(0, -4)}${index.toString(16).padStart(4, '0')}`
+  const guesses: number[] = []
+  for (let index = 0; index < 40; index++) guesses.push((await ask(`carrel_${index.toString(16).padStart(16, '0')}_${'0'.repeat(64)}`)).status)
+  t.equal(guesses[0], 401)
+  t.equal(guesses.at(-1), 429, 'a stranger')
+  t.ok(guesses.filter((status) => status === 401).length <= 20)
+  t.equal((await ask(key)).status, 200, 'the e-reader behind the same address goes on')
+  const near: number[] = []
+  for (let index = 0; index < 40; index++) near.push((await ask(wrong(index))).status)
+  t.notOk(near.includes(200), 'one that begins like a good one')
+  t.ok(near.slice(20).every((status) => status === 429), String(near))
 })

@@ -52,12 +52,7 @@ async function me(call: Call<Services>): Promise<Static<typeof KomgaUser>> {
   return {
     id: user.id,
     email: user.email,
-    roles: [
-      ...may('ADMIN', 'system-admin'),
-      ...may('FILE_DOWNLOAD', 'books-read'),
-      ...may('PAGE_STREAMING', 'pages-read'),
-      'USER',
-    ],
+    roles: [...may('ADMIN', 'system-admin'), ...may('FILE_DOWNLOAD', 'books-read'), ...may('PAGE_STREAMING', 'pages-read'), 'USER'],
     sharedAllLibraries: true,
     sharedLibrariesIds: [],
     labelsAllow: [],

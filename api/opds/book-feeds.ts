@@ -82,7 +82,13 @@ async function bookFeed({ services, caller }: CatalogCall, asked: BookFeedQuery,
 /** Only what is shown now is counted, for that is known; to count the rest would cost as much as each of those lists. */
 function facetsOf(
   { byLibrary, byReadStatus, defaultSort }: BookList,
-  { caller, place, asked, libraries, total }: Pick<CatalogCall, 'caller'> & {
+  {
+    caller,
+    place,
+    asked,
+    libraries,
+    total,
+  }: Pick<CatalogCall, 'caller'> & {
     place: Place
     asked: BookFeedQuery
     libraries: readonly LibraryName[]

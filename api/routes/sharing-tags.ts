@@ -92,7 +92,9 @@ export const sharingTagRoutes = [
     status: 204,
     params: TagId,
     query: Type.Object({
-      confirm: Type.Optional(Type.Boolean({ description: 'Also where somebody then sees more than now; without it such a tag is kept (409).' })),
+      confirm: Type.Optional(
+        Type.Boolean({ description: 'Also where somebody then sees more than now; without it such a tag is kept (409).' }),
+      ),
     }),
     run: async (call, { params, query }) => {
       await removeSharingTag(call.services.database, params.tagId, { isConfirmed: query.confirm === true })

@@ -151,7 +151,8 @@ export function openAccounts(options: {
       return signIn.begin(await registerUser(database, { username, email, password }))
     },
     isRegistrationOpen: async () => (await readRegistration(database)).isOpen,
-    changePassword: (by, change, shown) => changing(changePassword({ database, throttle, devices }, by.userId, change, shown), ({ id }) => id),
+    changePassword: (by, change, shown) =>
+      changing(changePassword({ database, throttle, devices }, by.userId, change, shown), ({ id }) => id),
 
     listUsers: (window) => listUsers(database, window),
     async getUser(id) {

@@ -78,7 +78,8 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
       const running = begun.get(id)?.running
       const present = await running?.catch(() => null)
       // In its second half it is followed by a new one, so that an app in use never finds its session over. Another node may have ended it.
-      if (present && present.expiresAt.getTime() - Date.now() > lifeMs(remembered) / 2 && (await known.get(sessionOf(present.token)))) return present
+      if (present && present.expiresAt.getTime() - Date.now() > lifeMs(remembered) / 2 && (await known.get(sessionOf(present.token))))
+        return present
       // Of several requests at once the first makes it.
       const meanwhile = begun.get(id)?.running
       const making = meanwhile !== undefined && meanwhile !== running ? meanwhile : make(ground, remembered)

@@ -8,7 +8,7 @@ import { findPermission, PERMISSIONS, type Permission } from '#core/account/perm
 import { readRegistration } from '#core/account/registration-query.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
 import { type EditedUser, NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
-import { deleteUser, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
+import { deleteUser, insertAllowed, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
@@ -61,8 +61,7 @@ export async function registerUser(database: Knex, wanted: Pick<NewUser, 'userna
   return await database.transaction(async (trx) => {
     const tagIds = await check(trx)
     const user = await insertUser(trx, fields)
-    const grants = tagIds.map((id) => ({ user_id: user.id, sharing_tag_id: id, access_mode: 'allow' }))
-    if (grants.length > 0) await trx('user_sharing_grants').insert(grants)
+    await insertAllowed(trx, user.id, tagIds)
     return user
   })
 }

@@ -28,7 +28,9 @@ export async function readRegistration(database: Knex): Promise<Registration> {
   const tagIds: string[] = await namedTags(database, names).orderBy('t.id').forShare().pluck('t.id')
   const missing = await listUnknownTags(database, said)
   return missing.length > 0
-    ? closed(`Nobody makes an account of their own here: the setting ${REGISTRATION_TAGS} names a sharing tag that there is not. Tell an administrator.`)
+    ? closed(
+        `Nobody makes an account of their own here: the setting ${REGISTRATION_TAGS} names a sharing tag that there is not. Tell an administrator.`,
+      )
     : { isOpen: true, tagIds }
 }
 

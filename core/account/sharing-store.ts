@@ -1,7 +1,14 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { refuseBeyond } from '#core/account/edit-user.ts'
-import { type NewGrant, type NewSharingTag, type SharingTag, type SharingTagEdit, type SharingTagSummary, TAGS_PER_SERIES_MAX } from '#core/account/sharing.ts'
+import {
+  type NewGrant,
+  type NewSharingTag,
+  type SharingTag,
+  type SharingTagEdit,
+  type SharingTagSummary,
+  TAGS_PER_SERIES_MAX,
+} from '#core/account/sharing.ts'
 import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
 import { findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
@@ -77,11 +84,7 @@ export async function removeSharingTag(database: Knex, tagId: string, { isConfir
     if (!(await trx('sharing_tags').where('id', tagId).forUpdate().first('id'))) refuseUnknown([tagId])
     const userIds: string[] = await trx('user_sharing_grants').where('sharing_tag_id', tagId).pluck('user_id')
     // Of two tags at once each would else be the one that is left.
-    await trx('users')
-      .whereRaw('id = ANY(CAST(? AS uuid[]))', [userIds])
-      .orderBy('id')
-      .forNoKeyUpdate()
-      .select('id')
+    await trx('users').whereRaw('id = ANY(CAST(? AS uuid[]))', [userIds]).orderBy('id').forNoKeyUpdate().select('id')
     if (!isConfirmed) await refuseWider(trx, tagId)
     await trx('sharing_tags').where('id', tagId).delete()
     await announceAccess(trx, userIds)

@@ -215,7 +215,9 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
 function checkProgress(caller: Caller, told: Parameters<typeof progressFields>[0]): void {
   const fields = progressFields(told)
   if (fields.length > 0 && shownReader(caller) === null)
-    refuse('forbidden', `${fields.join(', ')}: to export this needs the permission progress-read.`, { details: { permission: 'progress-read' } })
+    refuse('forbidden', `${fields.join(', ')}: to export this needs the permission progress-read.`, {
+      details: { permission: 'progress-read' },
+    })
 }
 
 async function checkLibraries(database: Knex, given: readonly string[]): Promise<string[]> {

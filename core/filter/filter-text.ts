@@ -18,9 +18,7 @@ export function renderConditionTables(): string {
   )
   const fieldsOf = (target: keyof typeof FILTER_FIELDS) =>
     Object.entries(FILTER_FIELDS[target]).map(([name, { family, words, needs }]) => {
-      const remarks = [words && `${words.map((word) => `\`${word}\``).join(', ')}`, needs && `needs \`${needs}\``].filter(
-        Boolean,
-      )
+      const remarks = [words && `${words.map((word) => `\`${word}\``).join(', ')}`, needs && `needs \`${needs}\``].filter(Boolean)
       return `| \`${name}\` | ${family} | ${remarks.join('; ')} |`
     })
   const head = ['| Field | Kind | |', '|---|---|---|']

@@ -61,7 +61,10 @@ export async function previewScan(parts: PreviewParts, { userId, folder }: Previ
   if (all >= PREVIEW_LIMITS.inAllMax)
     refuse('unavailable', `${all} previews are under way; try again in some seconds.`, { retryAfterSeconds: RETRY_SECONDS })
   if (countHangingThreads() > PREVIEW_LIMITS.hangingMax)
-    refuse('unavailable', 'A disk of the server does not answer: no folder is looked through until it does. Check the drives of the network.')
+    refuse(
+      'unavailable',
+      'A disk of the server does not answer: no folder is looked through until it does. Check the drives of the network.',
+    )
   running.set(userId, mine + 1)
   try {
     return await preview(parts, folder, signal)

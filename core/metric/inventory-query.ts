@@ -56,7 +56,9 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
   const restricted = await hasSharingGrants(database, caller.userId)
   const [rows, users, size] = await Promise.all([
     listed as Promise<LibraryRow[]>,
-    caller.permissions.has('users-read') ? (database('users').count({ count: '*' }).first() as unknown as Promise<{ count: string }>) : null,
+    caller.permissions.has('users-read')
+      ? (database('users').count({ count: '*' }).first() as unknown as Promise<{ count: string }>)
+      : null,
     restricted ? null : database.raw('SELECT pg_database_size(current_database())::float8 AS bytes'),
   ])
   const sum = (member: 'books' | 'series' | 'bytes' | 'pages') => rows.reduce((all, row) => all + row[member], 0)

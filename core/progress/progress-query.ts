@@ -29,7 +29,10 @@ export async function getReading(database: Knex, caller: Caller, bookId: string)
     .modify(visibleTo(caller, 'books.series_id'))
     .first('id', 'state', 'page_count', 'file_format', 'page_source')
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-  const progress = await database('read_progress').whereRaw('user_id = ?', [shownReader(caller)]).where('book_id', bookId).first()
+  const progress = await database('read_progress')
+    .whereRaw('user_id = ?', [shownReader(caller)])
+    .where('book_id', bookId)
+    .first()
   return readingOf({ ...book, progress: progress ?? null })
 }
 

@@ -66,12 +66,7 @@ export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKin
  * Changes what stands on a shelf. `replace`: these and no others, in this order; `append`: these too, at the end; `remove`: not these.
  * Members that the caller may not see stay, at the end. @throws not_found for the shelf or a member that is unknown or hidden
  */
-export async function editMembers(
-  database: Knex,
-  caller: Caller,
-  kind: ShelfKind,
-  change: MemberChange,
-): Promise<Shelf> {
+export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
   return await database.transaction(async (trx) => {
     const before = await lockShelf(trx, caller, kind, change.id)
     await changeMembers(trx, caller, kind, change)
@@ -93,8 +88,7 @@ async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change:
   const visible = new Set(await visibleIds(trx, caller, kind, present))
   const shown = present.filter((id) => visible.has(id))
   const absent = given.filter((id) => !visible.has(id))
-  if (change.how === 'remove' && absent.length > 0)
-    refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
+  if (change.how === 'remove' && absent.length > 0) refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
   const wanted =
     change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
   const hidden = present.filter((id) => !visible.has(id))

@@ -52,11 +52,22 @@ t.test('another site changes nothing, with a cookie, by Basic or signed out, who
     server.request<{ message: string }>(method, path, { headers, ...(body !== undefined && { body }) })
   const login = { username: ADMIN.username, password: ADMIN.password }
   for (const site of [{ 'sec-fetch-site': 'cross-site', origin: OTHER }, { origin: OTHER }] as Record<string, string>[]) {
-    for (const credential of [{ cookie }, { authorization: basic }, { authorization: 'Basic d3Jvbmc6d3Jvbmc=' }, {}] as Record<string, string>[]) {
+    for (const credential of [{ cookie }, { authorization: basic }, { authorization: 'Basic d3Jvbmc6d3Jvbmc=' }, {}] as Record<
+      string,
+      string
+    >[]) {
       const headers = { ...site, ...credential }
-      t.match(await ask('POST', '/komga/api/logout', headers), { status: 403, json: { status: 403, message: /cors\.origins/ } }, JSON.stringify(headers))
+      t.match(
+        await ask('POST', '/komga/api/logout', headers),
+        { status: 403, json: { status: 403, message: /cors\.origins/ } },
+        JSON.stringify(headers),
+      )
       t.equal((await ask('POST', '/komga/api/v1/users/me/api-keys', headers, { comment: 'x' })).status, 403)
-      t.match(await ask('POST', '/api/v1/auth/login', headers, login), { status: 403, json: { error: 'forbidden' } }, 'nor does it sign anybody in')
+      t.match(
+        await ask('POST', '/api/v1/auth/login', headers, login),
+        { status: 403, json: { error: 'forbidden' } },
+        'nor does it sign anybody in',
+      )
       t.equal((await ask('POST', '/api/v1/auth/logout', headers)).status, 403)
     }
     t.equal((await ask('GET', '/komga/api/v1/users/me', { ...site, cookie })).status, 200, 'reading shows it nothing')

@@ -202,7 +202,8 @@ t.test('whoever guesses API keys is slowed down, and whoever has a good one is n
   t.equal((await ask(key)).status, 200)
   const wrong = (index: number) => `${key.slice(0, -4)}${index.toString(16).padStart(4, '0')}`
   const guesses: number[] = []
-  for (let index = 0; index < 40; index++) guesses.push((await ask(`carrel_${index.toString(16).padStart(16, '0')}_${'0'.repeat(64)}`)).status)
+  for (let index = 0; index < 40; index++)
+    guesses.push((await ask(`carrel_${index.toString(16).padStart(16, '0')}_${'0'.repeat(64)}`)).status)
   t.equal(guesses[0], 401)
   t.equal(guesses.at(-1), 429, 'a stranger')
   t.ok(guesses.filter((status) => status === 401).length <= 20)
@@ -210,5 +211,8 @@ t.test('whoever guesses API keys is slowed down, and whoever has a good one is n
   const near: number[] = []
   for (let index = 0; index < 40; index++) near.push((await ask(wrong(index))).status)
   t.notOk(near.includes(200), 'one that begins like a good one')
-  t.ok(near.slice(20).every((status) => status === 429), String(near))
+  t.ok(
+    near.slice(20).every((status) => status === 429),
+    String(near),
+  )
 })

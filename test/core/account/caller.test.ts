@@ -13,7 +13,8 @@ type Json = Record<string, unknown>
 const READS = ['libraries-read', 'series-read', 'books-read', 'pages-read'] as const
 
 t.test('who is an administrator, and whose reading is shown', async (t) => {
-  const caller = (permissions: readonly string[]) => ({ userId: 'u', permissions: new Set(permissions) }) as Pick<Caller, 'userId' | 'permissions'>
+  const caller = (permissions: readonly string[]) =>
+    ({ userId: 'u', permissions: new Set(permissions) }) as Pick<Caller, 'userId' | 'permissions'>
   t.equal(isAdministrator(caller(ROLE_PERMISSIONS.admin)), true)
   t.equal(isAdministrator(caller(ROLE_PERMISSIONS.maintainer)), false)
   t.equal(isAdministrator(caller(['users-write'])), false, 'not by other permissions')
@@ -64,13 +65,18 @@ t.test('without progress-read nothing is begun, in any interface; without progre
       )
     for (const path of ['progress', `books/${second}/progress`, `books/${second}/progression`, 'user/want-to-read', 'user/preferences'])
       t.match(await ask('GET', `/api/v1/${path}`, token), { status: 403, json: { details: { permission: 'progress-read' } } }, path)
-    for (const feed of [await ask('GET', `/opds/v2/series/${series}`, token), await ask('GET', `/opds/v1/catalog/series/${series}`, token)]) {
+    for (const feed of [
+      await ask('GET', `/opds/v2/series/${series}`, token),
+      await ask('GET', `/opds/v1/catalog/series/${series}`, token),
+    ]) {
       t.equal(feed.status, 200)
       t.notMatch(feed.text, /readStatus|lastRead/, 'no facet that would be refused, no page that was read last')
     }
     t.match(await ask('GET', `/opds/v2/books?readStatus=unread`, token), { status: 403 })
     t.match(await ask('GET', `/komga/api/v1/books/${second}`, token), { status: 200, json: { readProgress: null } })
-    t.match(await ask('GET', `/komga/api/v1/series/${series}`, token), { json: { booksReadCount: 0, booksInProgressCount: 0, booksUnreadCount: 3 } })
+    t.match(await ask('GET', `/komga/api/v1/series/${series}`, token), {
+      json: { booksReadCount: 0, booksInProgressCount: 0, booksUnreadCount: 3 },
+    })
     t.match(await ask('GET', '/komga/api/v1/books/ondeck', token), { json: { totalElements: 0 } })
     t.match(await ask('GET', '/komga/api/v1/books?read_status=UNREAD', token), { status: 403 })
     t.match(await ask('GET', `/komga/api/v2/series/${series}/read-progress/tachiyomi`, token), { status: 403 })

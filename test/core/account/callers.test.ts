@@ -34,7 +34,8 @@ t.test('a change makes forget whom it is about, and nobody else', async (t) => {
   const otto = await signUp({ username: 'otto' })
   await accounts.editUser(otto.id, { password: PASSWORD }, null)
   const { key } = await accounts.createApiKey({ name: 'app' }, (await accounts.callers.ofToken(rita.token, 'token')) as Caller)
-  const showAll = () => Promise.all([accounts.callers.ofToken(rita.token, 'token'), accounts.callers.ofApiKey(key), basic(ADMIN.username, ADMIN.password)])
+  const showAll = () =>
+    Promise.all([accounts.callers.ofToken(rita.token, 'token'), accounts.callers.ofApiKey(key), basic(ADMIN.username, ADMIN.password)])
   await showAll()
   statements.length = 0
   await basic('otto', PASSWORD)
@@ -48,7 +49,10 @@ t.test('a change makes forget whom it is about, and nobody else', async (t) => {
   t.equal(count('typed.folded'), asked, 'who was changed is asked for again')
 
   await accounts.editUser(rita.id, { isActive: false }, null)
-  t.same((await showAll()).map((caller) => caller?.username ?? null), [null, null, ADMIN.username])
+  t.same(
+    (await showAll()).map((caller) => caller?.username ?? null),
+    [null, null, ADMIN.username],
+  )
   await accounts.editUser(rita.id, { isActive: true }, null)
   t.equal((await accounts.callers.ofApiKey(key))?.username, 'rita')
   await accounts.removeUser(rita.id, null)

@@ -11,7 +11,11 @@ t.setTimeout(120_000)
 t.test('a tag is not deleted by the way where somebody would then see more', async (t) => {
   const { database } = await openTestDatabase(t)
   const admin = await addCaller(database, { role: 'admin' })
-  const [rita, otto, mia] = [await addCaller(database, { username: 'rita' }), await addCaller(database), await addCaller(database, { username: 'mia' })]
+  const [rita, otto, mia] = [
+    await addCaller(database, { username: 'rita' }),
+    await addCaller(database),
+    await addCaller(database, { username: 'mia' }),
+  ]
   const tag = async (name: string) => (await addSharingTag(database, admin, { name })).id
   const [kids, extra, adult, unused] = [await tag('kids'), await tag('extra'), await tag('adult'), await tag('unused')]
   const grant = (caller: { userId: string }, sharingTagId: string, accessMode: 'allow' | 'deny') =>
@@ -22,7 +26,11 @@ t.test('a tag is not deleted by the way where somebody would then see more', asy
   await grant(mia, adult, 'deny')
   const remove = (id: string, isConfirmed = false) => removeSharingTag(database, id, { isConfirmed })
 
-  await t.rejects(remove(kids), { code: 'conflict', message: /rita.*\?confirm=true/s, details: { users: [{ id: rita.userId, username: 'rita' }] } })
+  await t.rejects(remove(kids), {
+    code: 'conflict',
+    message: /rita.*\?confirm=true/s,
+    details: { users: [{ id: rita.userId, username: 'rita' }] },
+  })
   await t.rejects(remove(adult), { code: 'conflict', message: /mia/ }, 'what is denied to somebody is kept from them')
   await t.resolves(remove(unused))
   await t.rejects(remove(randomUUID()), { code: 'not_found' })
@@ -57,7 +65,10 @@ t.test('a series carries as many tags as queries can look at, however they come'
   await setSeriesTags(database, admin, { seriesId, tagIds: ids.slice(0, TAGS_PER_SERIES_MAX - 4) })
   const added = await Promise.allSettled(ids.slice(-8).map((tagId) => addSeriesTag(database, admin, { seriesId, tagId })))
   t.equal(added.filter(({ status }) => status === 'fulfilled').length, 4, 'of many at once each counts those before it')
-  t.match(added.find(({ status }) => status === 'rejected'), { reason: { code: 'invalid_value', message: /at most 100/ } })
+  t.match(
+    added.find(({ status }) => status === 'rejected'),
+    { reason: { code: 'invalid_value', message: /at most 100/ } },
+  )
   const [{ count } = { count: 0 }] = await database('series_sharing_tags').where('series_id', seriesId).count('* AS count')
   t.equal(Number(count), TAGS_PER_SERIES_MAX)
   await t.resolves(addSeriesTag(database, admin, { seriesId, tagId: ids[0] as string }), 'one that is there already changes nothing')

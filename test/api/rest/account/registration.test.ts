@@ -57,7 +57,8 @@ t.test('where sharing tags rule who sees what, new accounts are allowed the tags
   const { database } = server
   const choose = (key: string, value: string) =>
     server.request('PUT', `/api/v1/admin/settings/auth.registration_${key}`, { token: server.adminToken, body: { value } })
-  const isOpen = async () => (await server.request<{ registrationEnabled: boolean }>('GET', '/api/v1/setup/status')).json.registrationEnabled
+  const isOpen = async () =>
+    (await server.request<{ registrationEnabled: boolean }>('GET', '/api/v1/setup/status')).json.registrationEnabled
   let count = 0
   const register = () => {
     const name = `reader-${++count}`
@@ -69,7 +70,10 @@ t.test('where sharing tags rule who sees what, new accounts are allowed the tags
   t.equal((await register()).status, 201)
 
   const library_id = await addLibrary(database)
-  const [open, hidden] = [await addSeries(database, { library_id, title: 'Open' }), await addSeries(database, { library_id, title: 'Hidden' })]
+  const [open, hidden] = [
+    await addSeries(database, { library_id, title: 'Open' }),
+    await addSeries(database, { library_id, title: 'Hidden' }),
+  ]
   for (const series_id of [open, hidden]) await addBook(database, { library_id, series_id, title: 'One' })
   const [kids] = await database('sharing_tags').insert({ name: 'Kids' }, 'id')
   await database('series_sharing_tags').insert({ series_id: open, sharing_tag_id: kids.id })

@@ -206,9 +206,11 @@ export function readBookEdit(
     const others = of.isbns?.split(',').slice(1) ?? []
     patch['isbns'] = changed.isbn ? [changed.isbn, ...others].join(',') : null
   }
+  // Of a day of which a part stood already all is locked: machines change no part of what a person said.
+  const dated = changed.releaseDate ? { yearLock: true, monthLock: true, dayLock: true } : {}
   return {
     patch,
-    locks: locksOf(edit, changed, of.shown, BOOK_LOCK_NAMES),
+    locks: { ...dated, ...locksOf(edit, changed, of.shown, BOOK_LOCK_NAMES) },
     ...('tags' in changed && { tags: changed.tags ?? [] }),
     ...('links' in changed && { links: readLinks(changed.links ?? []) }),
   }

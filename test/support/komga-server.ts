@@ -61,7 +61,7 @@ export async function openKomgaServer(t: Test): Promise<KomgaServer> {
     async ask(method, path, { headers = { authorization: basic }, body } = {}) {
       const answer = await fetch(server.url + path, {
         method,
-        headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
         redirect: 'manual',
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })

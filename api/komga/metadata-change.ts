@@ -207,7 +207,7 @@ export function readBookEdit(
     patch['isbns'] = changed.isbn ? [changed.isbn, ...others].join(',') : null
   }
   // Of a day of which a part stood already all is locked: machines change no part of what a person said.
-  const dated = changed.releaseDate ? { yearLock: true, monthLock: true, dayLock: true } : {}
+  const dated: Record<string, boolean> = changed.releaseDate ? { yearLock: true, monthLock: true, dayLock: true } : {}
   return {
     patch,
     locks: { ...dated, ...locksOf(edit, changed, of.shown, BOOK_LOCK_NAMES) },

@@ -117,3 +117,22 @@ export const PUBLICATION: Decoder = {
 const LOCATOR: Decoder = { href: 'text', type: 'text', locations: { totalProgression: 'number' } }
 export const POSITIONS: Decoder = { total: 'whole', positions: [{ ...LOCATOR, locations: { position: 'whole', progression: 'number' } }] }
 export const PROGRESSION: Decoder = { modified: 'moment', device: { id: 'text', name: 'text' }, locator: LOCATOR }
+
+export const ACTIVITY: Decoder = {
+  ...{
+    userId: 'text?',
+    email: 'text?',
+    ip: 'text?',
+    userAgent: 'text?',
+    success: 'flag',
+    error: 'text?',
+    dateTime: 'moment',
+    source: 'text?',
+  },
+}
+
+const SETTING: Decoder = { configurationSource: 'any?', databaseSource: 'any?', effectiveValue: 'any?' }
+export const SETTINGS: Decoder = {
+  ...{ deleteEmptyCollections: 'flag', deleteEmptyReadLists: 'flag', rememberMeDurationDays: 'whole', thumbnailSize: 'text' },
+  ...{ taskPoolSize: 'whole', serverPort: SETTING, serverContextPath: SETTING, koboProxy: 'flag' },
+}

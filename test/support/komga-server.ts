@@ -86,7 +86,20 @@ export async function choose(
   return { status: answer.status, text: await answer.text() }
 }
 
-type Kind = 'text' | 'flag' | 'number' | 'whole' | 'moment' | 'day?' | 'text?' | 'number?' | 'texts' | 'people' | 'object' | 'object?'
+type Kind =
+  | 'text'
+  | 'flag'
+  | 'number'
+  | 'whole'
+  | 'moment'
+  | 'day?'
+  | 'text?'
+  | 'number?'
+  | 'texts'
+  | 'people'
+  | 'object'
+  | 'object?'
+  | 'any?'
 export type Decoder = { [name: string]: Kind | Decoder | [Decoder] }
 
 const isText = (value: unknown) => typeof value === 'string'
@@ -104,6 +117,7 @@ const CHECKS: Record<Kind, (value: unknown) => boolean> = {
   people: (value) => Array.isArray(value) && value.every((one) => isText(one?.name) && isText(one?.role)),
   object: (value) => typeof value === 'object' && value !== null,
   'object?': (value) => typeof value === 'object',
+  'any?': () => true,
 }
 
 /** What a strict decoder of an app would stumble over: members that are missing (null is not missing) or have another type. */

@@ -76,7 +76,11 @@ t.test('locks', async (t) => {
   t.same(readBookEdit({ number: '3', numberLock: true, numberSort: 1, numberSortLock: false }, of).locks, { numberLock: true })
   t.same(readBookEdit({ releaseDateLock: true }, of).locks, { yearLock: true, monthLock: true, dayLock: true })
   t.same(readBookEdit({ releaseDate: '1815-12-23' }, of).locks, { yearLock: true, monthLock: true, dayLock: true }, 'the whole day')
-  t.same(readBookEdit({ releaseDate: '1815-12-23', releaseDateLock: false }, of).locks, { yearLock: false, monthLock: false, dayLock: false })
+  t.same(readBookEdit({ releaseDate: '1815-12-23', releaseDateLock: false }, of).locks, {
+    yearLock: false,
+    monthLock: false,
+    dayLock: false,
+  })
   t.same(readBookEdit({ tagsLock: true, linksLock: true }, of).locks, {}, 'these have none here: machines leave what a person gave')
 })
 

@@ -136,3 +136,5 @@ export const SETTINGS: Decoder = {
   ...{ deleteEmptyCollections: 'flag', deleteEmptyReadLists: 'flag', rememberMeDurationDays: 'whole', thumbnailSize: 'text' },
   ...{ taskPoolSize: 'whole', serverPort: SETTING, serverContextPath: SETTING, koboProxy: 'flag' },
 }
+
+export const AUTHOR: Decoder = { name: 'text', role: 'text' }

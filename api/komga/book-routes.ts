@@ -12,6 +12,7 @@ import { bookFile } from '#api/views/book-file.ts'
 import { bookThumbnail } from '#api/views/thumbnail.ts'
 import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
 import { findAdjacentBooks, listOnDeck } from '#core/book/book-query.ts'
+import { listDuplicateIds } from '#core/duplicate/duplicates.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { Uuid } from '#core/schema.ts'
@@ -77,6 +78,18 @@ export const komgaBookRoutes = [
         : readBookFilter({ library_id: query.library_id }, signedInCaller(call))
       const { items, total } = await listOnDeck(call.services.database, signedInCaller(call), { filter, sort: null, offset, limit })
       return await answerBookIds(call, window, { ids: items.map(({ id }) => id), total })
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books/duplicates',
+    summary: 'Books that hold the same file, side by side, as they were found last',
+    who: 'books-read',
+    query: Type.Object(pageQuery),
+    reply: Page,
+    run: async (call, { query }) => {
+      const window = readWindow(query)
+      return await answerBookIds(call, window, await listDuplicateIds(call.services.database, signedInCaller(call), window))
     },
   }),
   komgaEndpoint({

@@ -100,4 +100,17 @@ export const komgaPageRoutes = [
     mediaTypes: ['image/jpeg'],
     run: (call, { params }) => pagePicture(call, { ...params, width: THUMBNAIL_WIDTH, format: 'jpeg' }, CHECKED),
   }),
+  komgaStream({
+    path: '/api/v1/books/:bookId/pages/:pageNumber/raw',
+    summary: 'One page as the file holds it',
+    who: 'pages-read',
+    params,
+    mediaTypes: PAGE_MEDIA_TYPES,
+    run: async (call, { params }) => {
+      const { format } = await call.services.publications.getReadable({ caller: signedInCaller(call), ...params })
+      if (format === 'pdf')
+        refuse('invalid_value', 'Pages of a PDF are not cut out of its file; get the whole file, or the page without "/raw" as a picture.')
+      return await pagePicture(call, params, CHECKED)
+    },
+  }),
 ]

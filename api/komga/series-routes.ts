@@ -9,6 +9,7 @@ import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
+import { seriesArchive } from '#api/views/series-archive.ts'
 import { seriesThumbnail } from '#api/views/thumbnail.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeJson, Nullable, Uuid } from '#core/schema.ts'
@@ -124,6 +125,14 @@ export const komgaSeriesRoutes = [
     params,
     mediaTypes: ['image/jpeg'],
     run: (call, { params }) => seriesThumbnail(call, params.seriesId),
+  }),
+  komgaStream({
+    path: '/api/v1/series/:seriesId/file',
+    summary: 'The files of a series as one zip, in reading order; made while it is sent, so no part of it can be asked for',
+    who: 'books-read',
+    params,
+    mediaTypes: ['application/zip'],
+    run: (call, { params }) => seriesArchive(call, params.seriesId),
   }),
 ]
 

@@ -68,7 +68,8 @@ async function show(call: Call, kind: ShelfKind, shelves: readonly Shelf[]): Pro
   })
 }
 
-async function getShelf(call: Call, kind: ShelfKind, id: string): Promise<Shelf> {
+/** @throws not_found also for one that the caller may not see */
+export async function getShelf(call: Call, kind: ShelfKind, id: string): Promise<Shelf> {
   const found = await findShelf(call.services.database, signedInCaller(call), kind, id)
   return found ?? refuse('not_found', `There is no ${KINDS[kind].noun} ${id}, or you may not see it.`)
 }

@@ -15,7 +15,7 @@ export const thumbnailQuery = {
 }
 
 /** Never `public`: a shared cache knows nothing of who may see what. */
-const CHECKED = 'private, max-age=600'
+export const CHECKED_COVER = 'private, max-age=600'
 /** The cover may come any moment: the analysis of a new book takes a second. */
 const UNTIL_COVER = 'private, max-age=60'
 const PLACEHOLDER_ETAG = `placeholder-${createHash('sha256').update(PLACEHOLDER_COVER).digest('hex').slice(0, 16)}`
@@ -40,7 +40,7 @@ export async function seriesThumbnail({ services, caller }: Asked, seriesId: str
 }
 
 function replyOf(cover: ShownCover, { placeholder = true }: Wish): StreamReply {
-  if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED }
+  if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED_COVER }
   if (!placeholder) refuse('not_found', cover.missing)
   return { kind: 'bytes', bytes: PLACEHOLDER_COVER, mediaType: 'image/jpeg', etag: PLACEHOLDER_ETAG, cacheControl: UNTIL_COVER }
 }

@@ -30,17 +30,26 @@ const PICTURES = /^image\/(jpeg|png|gif)$/
 /** What a client puts into a template. */
 const TERMS: Record<string, string> = { pageNumber: '0', maxWidth: '400', searchTerms: 'saga', '?query': '?query=saga' }
 
-const isFeed = (type: string) => /^application\/(atom\+xml|opds\+json|opds-publication\+json)/.test(type)
+/** How far a walk goes: feeds and entries; what is known of books beside them; their pages, chapters and files too. */
+export type Reach = 'feeds' | 'documents' | 'everything'
+
+const FEED = /^application\/(atom\+xml|opds\+json|opds-publication\+json)/
+const DOCUMENT = /^application\/(webpub\+json|divina\+json|vnd\.readium\.|opensearchdescription)/
+
+/** Pictures of feeds are covers; those of manifests are pages. */
+const isReached = ({ type, rel }: Link, reach: Reach, from: string) =>
+  reach === 'everything' || FEED.test(type) || (reach === 'documents' && (DOCUMENT.test(type) || (isCover(type, rel) && FEED.test(from))))
+const isCover = (type: string, rel: string) => type === 'image/jpeg' && rel !== PAGE_STREAM
 
 /**
  * Follows the links of a catalog, each address once, as an app would that was given the address of its root and credentials: every answer has the type that its
  * link names, and documents are valid by the schemas of their kind.
- * @param options.most how many addresses @param options.feedsOnly follows nothing but feeds and entries
+ * @param options.most how many addresses @param options.reach what is followed
  */
 export async function walkCatalog(
   url: string,
   start: string,
-  { headers, most = 400, feedsOnly = false }: { headers: Record<string, string>; most?: number; feedsOnly?: boolean },
+  { headers, most = 400, reach = 'everything' }: { headers: Record<string, string>; most?: number; reach?: Reach },
 ): Promise<Walked[]> {
   const waiting: (Link & { from: string })[] = [{ href: start, type: '', rel: '', from: start }]
   const seen = new Set([start])
@@ -60,7 +69,7 @@ export async function walkCatalog(
     for (const link of links) {
       const target = targetOf(link.href, url + path)
       if (!target.startsWith(`${url}/`)) complaints.push(`leads to another server: ${link.href}`)
-      else if (!seen.has(target.slice(url.length)) && (!feedsOnly || isFeed(link.type))) {
+      else if (!seen.has(target.slice(url.length)) && isReached(link, reach, mediaType)) {
         seen.add(target.slice(url.length))
         waiting.push({ ...link, href: target.slice(url.length), from: path })
       }

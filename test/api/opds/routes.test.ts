@@ -25,7 +25,7 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
       ['/opds/v1/catalog', 50],
       ['/opds/v2', 40],
     ] as const) {
-      const walked = await walkCatalog(url, root, { headers: basic, feedsOnly: true })
+      const walked = await walkCatalog(url, root, { headers: basic, reach: 'feeds' })
       t.same(complaintsOf(walked), [], root)
       t.ok(walked.length >= count, `${walked.length} documents of ${root}`)
       const paths = new Set(walked.map(({ path }) => path.split('?')[0]?.replace(/[0-9a-f-]{36}/, ':id')))
@@ -37,7 +37,7 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
   })
 
   await t.test('pages of one entry lead through the list', async (t) => {
-    const walked = await walkCatalog(url, '/opds/v1/catalog/books?pageSize=1', { headers: basic, feedsOnly: true, most: 12 })
+    const walked = await walkCatalog(url, '/opds/v1/catalog/books?pageSize=1', { headers: basic, reach: 'feeds', most: 12 })
     t.same(complaintsOf(walked), [])
     const seen = new Set<string>()
     let next: string | undefined = '/opds/v2/books?pageSize=2'
@@ -266,7 +266,7 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
     const walker = await addWalker({ database, services }, { role: 'reader', mode: 'deny', tagId: tag.id })
     await database('read_progress').insert({ user_id: walker.id, book_id: ids.paged, current_page: 1 })
     for (const root of ['/opds/v1/catalog', '/opds/v2']) {
-      const walked = await walkCatalog(url, root, { headers: { authorization: `Bearer ${walker.accessToken}` }, feedsOnly: true })
+      const walked = await walkCatalog(url, root, { headers: { authorization: `Bearer ${walker.accessToken}` }, reach: 'feeds' })
       t.same(complaintsOf(walked), [], root)
       t.ok(walked.length > 15)
       const hidden = ['Saga', ids.saga, ids.hostile, ids.paged, ids.two, ids.three, ids.pending]

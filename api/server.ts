@@ -177,7 +177,8 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     const handle = handlers.compile(route, { draining: draining.signal, closing: closing.signal })
     const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
     const paths = [route.path, ...(route.alsoAt ?? [])].map(routerPath)
-    if (route.mount?.slashAtEnd) paths.push(...paths.map((path) => `${path}/`))
+    // A path that takes all that is left takes the slash too.
+    if (route.mount?.slashAtEnd) paths.push(...paths.filter((path) => !path.endsWith('*')).map((path) => `${path}/`))
     for (const [place, path] of paths.entries()) {
       const name = `route${index}at${place}`
       routeOfName.set(name, route)

@@ -1,10 +1,15 @@
 import type { TProperties, TSchema } from 'typebox'
 import Type from 'typebox'
+import { Format } from 'typebox/format'
+import { readInstant } from '#core/foundation/instant.ts'
+
+// All requests, whatever their dialect, take the same times; the checker that comes with the schemas takes some that nothing behind it can hold.
+Format.Set('date-time', (text) => readInstant(text) !== null)
 
 /** An identifier. */
 export const Uuid = Type.String({ format: 'uuid' })
 
-/** A point in time, ISO 8601 in UTC. */
+/** A point in time, ISO 8601; answers have it in UTC. What a request sent is read by `readInstant`. */
 export const Timestamp = Type.String({ format: 'date-time', maxLength: 40 })
 
 /** Any JSON. Its depth, its size and the number of its values are those of a request body, which is looked at before any schema is. */

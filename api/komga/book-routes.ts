@@ -9,7 +9,7 @@ import { SearchBody } from '#api/komga/series-routes.ts'
 import { readKomgaBookSort } from '#api/komga/sort.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { bookFile } from '#api/views/book-file.ts'
-import { bookThumbnail } from '#api/views/thumbnail.ts'
+import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
 import { findAdjacentBooks, listOnDeck } from '#core/book/book-query.ts'
 import { listDuplicateIds } from '#core/duplicate/duplicates.ts'
@@ -122,8 +122,9 @@ export const komgaBookRoutes = [
     summary: 'The cover of a book, small',
     who: 'books-read',
     params,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: (call, { params }) => bookThumbnail(call, params.bookId),
+    run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
   }),
   komgaStream({
     path: '/api/v1/books/:bookId/file',

@@ -10,7 +10,7 @@ import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaBookSort, readKomgaSeriesSort } from '#api/komga/sort.ts'
 import { secondsOf } from '#api/komga/values.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
-import { bookThumbnail, seriesThumbnail } from '#api/views/thumbnail.ts'
+import { bookThumbnail, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getBook, listIdsOfBooks } from '#core/book/book-query.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
@@ -176,12 +176,13 @@ function shelfRoutes<K extends ShelfKind>(kind: K) {
       summary: `The cover of the first of a ${noun}, small`,
       who: read,
       params,
+      query: Type.Object(thumbnailQuery),
       mediaTypes: ['image/jpeg'],
-      run: async (call, { params }) => {
+      run: async (call, { params, query }) => {
         const shelf = await getShelf(call, kind, idOf(params))
         const [first] = (await listMemberIds(call.services.database, signedInCaller(call), kind, [shelf.id])).get(shelf.id) ?? []
         const cover = kind === 'collection' ? seriesThumbnail : bookThumbnail
-        return await cover(call, first ?? refuse('not_found', `Nothing stands on this ${noun}.`))
+        return await cover(call, first ?? refuse('not_found', `Nothing stands on this ${noun}.`), query)
       },
     }),
   ]

@@ -27,8 +27,7 @@ export type KomgaUser = Static<typeof KomgaUser>
 /** @param permissions that the roles tell of; those of the user unless the caller holds fewer */
 export function rolesOf(user: Pick<User, 'role' | 'permissions'>, permissions: ReadonlySet<Permission> = permissionsOf(user)): string[] {
   const may = (role: string, permission: Permission) => (permissions.has(permission) ? [role] : [])
-  const admin = user.role === 'admin' ? ['ADMIN'] : []
-  return [...admin, ...may('FILE_DOWNLOAD', 'books-read'), ...may('PAGE_STREAMING', 'pages-read'), 'USER']
+  return [...may('ADMIN', 'system-admin'), ...may('FILE_DOWNLOAD', 'books-read'), ...may('PAGE_STREAMING', 'pages-read'), 'USER']
 }
 
 export function komgaUser(user: User, roles: string[], grants: UserDetail['sharingTags'] = []): KomgaUser {

@@ -14,6 +14,7 @@ import {
 } from '#api/opds/feed-model.ts'
 import { dayOf } from '#api/opds/issued.ts'
 import type { AuthorRole } from '#core/metadata/field.ts'
+import { DIVINA_TYPE, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 
 /** Writes feeds as OPDS 2.0: JSON in the shapes of Readium's web publications. Members that are not known are left out, never null. */
 
@@ -152,18 +153,14 @@ function publicationOf(publication: Publication) {
   }
 }
 
-function publicationLinks({ id, mediaType, fileBytes, isStreamed }: Publication): (Link & { size?: number })[] {
-  const isComic = isStreamed && mediaType !== 'application/pdf'
+function publicationLinks({ id, mediaType, fileBytes, hasManifest, isStreamed }: Publication): (Link & { size?: number })[] {
+  const manifestType = isStreamed && mediaType !== 'application/pdf' ? DIVINA_TYPE : WEBPUB_TYPE
   return [
     { rel: 'self', href: `${OPDS2_ROOT}/books/${id}`, type: PUBLICATION_TYPE },
     { rel: 'http://opds-spec.org/acquisition', href: fileHref(id), type: mediaType, ...(fileBytes > 0 && { size: fileBytes }) },
     // The same book to be read where it is.
-    {
-      rel: 'http://opds-spec.org/acquisition',
-      href: manifestHref(id),
-      type: isComic ? 'application/divina+json' : 'application/webpub+json',
-    },
-    { rel: 'http://www.cantook.com/api/progression', href: progressionHref(id), type: 'application/vnd.readium.progression+json' },
+    ...(hasManifest ? [{ rel: 'http://opds-spec.org/acquisition', href: manifestHref(id), type: manifestType }] : []),
+    { rel: 'http://www.cantook.com/api/progression', href: progressionHref(id), type: PROGRESSION_TYPE },
   ]
 }
 

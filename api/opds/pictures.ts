@@ -19,10 +19,13 @@ const NO_PAGE = new Set<ErrorCode>(['not_found', 'not_analyzed', 'not_paged', 'p
 
 /**
  * The cover of a book, JPEG: the small one as lists have it, the larger ones of what a person chose, else of its first page.
- * @throws not_found for a hidden or unknown book
+ * @throws not_found for a hidden or unknown book, and where no placeholder is wanted
  */
-export async function coverImage(call: Call<Services>, bookId: string, size: CoverSize): Promise<StreamReply> {
-  if (size === 'small') return await bookThumbnail(call, bookId)
+export async function coverImage(
+  call: Call<Services>,
+  { bookId, size = 'small', ...wanted }: { bookId: string; size?: CoverSize; placeholder?: boolean },
+): Promise<StreamReply> {
+  if (size === 'small') return await bookThumbnail(call, bookId, wanted)
   const caller = signedInCaller(call)
   await checkOwner(call.services.database, caller, { kind: 'book', id: bookId })
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
@@ -31,7 +34,7 @@ export async function coverImage(call: Call<Services>, bookId: string, size: Cov
     const width = COVER_WIDTHS[size]
     return await pagePicture(call, { bookId, pageNumber: 1, width, format: 'jpeg' }, CHECKED)
   } catch (error) {
-    if (error instanceof CarrelError && NO_PAGE.has(error.code)) return await bookThumbnail(call, bookId)
+    if (error instanceof CarrelError && NO_PAGE.has(error.code)) return await bookThumbnail(call, bookId, wanted)
     throw error
   }
 }

@@ -52,6 +52,7 @@ function publicationOf(book: Book, known: PublicationMetadata | null): Publicati
     mediaType: MEDIA_TYPE_OF_FORMAT[book.fileFormat],
     fileBytes: book.fileSize,
     pageCount,
+    hasManifest: book.analyzed && !book.deleted,
     isStreamed: book.analyzed && !book.deleted && pageCount > 0 && known !== null && known.pageSource !== 'none',
     // A book that was analyzed again may have fewer pages than were read of it.
     lastRead: readProgress && { page: Math.min(readProgress.currentPage, Math.max(pageCount, 1)), at: readProgress.updatedAt },

@@ -153,6 +153,12 @@ export async function lockSeriesOf(trx: Knex, bookId: string): Promise<void> {
   await trx.raw('SELECT 1 FROM series WHERE id = (SELECT series_id FROM books WHERE id = ?) FOR NO KEY UPDATE', [bookId])
 }
 
+/** Has whoever else writes a book, or its cover, wait until the transaction ends; false when the book is gone. */
+export async function lockBook(trx: Knex, bookId: string): Promise<boolean> {
+  const { rows } = await trx.raw('SELECT 1 FROM books WHERE id = ? FOR NO KEY UPDATE', [bookId])
+  return rows.length > 0
+}
+
 /** What one analysis writes into the row of a book. */
 export interface AnalysedBook {
   bookId: string

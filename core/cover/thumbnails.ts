@@ -3,8 +3,8 @@ import type { Knex } from 'knex'
 import type { DrawBookCover } from '#core/book/analysis.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { coverPath } from '#core/book/book-file.ts'
-import { isMarkedUnread, markUnread } from '#core/book/book-store.ts'
-import { writeCover } from '#core/book/cover-store.ts'
+import { isMarkedUnread, lockBook, markUnread } from '#core/book/book-store.ts'
+import { coverHashOf, writeCover } from '#core/book/cover-store.ts'
 import {
   countThumbnails,
   listCoverBookIds,
@@ -102,8 +102,15 @@ async function makeThumbnail(
   const { cover, problem } = await drawBookCover({ root: book.libraryPath, path: book.path }, { signal: how.signal })
   if (problem) await recordPageProblem(database, book.id, { ...problem, type: 'thumbnail', fatal: false })
   if (!cover) return 'failed'
-  const coverHash = await writeCover(settings.dataFolder, book.id, cover.jpeg)
-  if (!(await recordThumbnail(database, { book, coverHash, isWhole: problem === null }))) return 'failed'
+  const coverHash = coverHashOf(cover.jpeg)
+  const isRecorded = await database.transaction(async (trx) => {
+    // Whoever writes the cover of a newer file waits, and writes it after this one.
+    const isStill = (await lockBook(trx, book.id)) && (await isKnownFile(book))
+    if (!isStill || !(await recordThumbnail(trx, { book, coverHash, isWhole: problem === null }))) return false
+    await writeCover(settings.dataFolder, book.id, cover.jpeg)
+    return true
+  })
+  if (!isRecorded) return 'failed'
   if (coverHash !== book.coverHash) await announceCover(database, { kind: 'book', id: book.id })
   return 'made'
 }

@@ -151,7 +151,9 @@ function readOperand(given: unknown, field: FilterField, path: string): Operand 
 
 function readText(value: unknown, field: FilterField, path: string): string {
   if (typeof value !== 'string') malformed(path, 'must be a text')
-  if (value.length > VALUE_LENGTH_MAX) malformed(path, `is longer than ${VALUE_LENGTH_MAX} characters`)
+  // Characters, as PostgreSQL and the schemas of requests count them: pictures among letters are two units each.
+  const isLong = value.length > VALUE_LENGTH_MAX && (value.length > 2 * VALUE_LENGTH_MAX || [...value].length > VALUE_LENGTH_MAX)
+  if (isLong) malformed(path, `is longer than ${VALUE_LENGTH_MAX} characters`)
   if (field.words && !field.words.includes(value)) malformed(path, `must be one of ${field.words.join(', ')}`)
   return value
 }

@@ -107,6 +107,8 @@ export async function listCopies(database: Knex, caller: Caller, readerHash: str
   const rows = await database('books')
     .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
     .where('books.reader_hash', readerHash)
+    // All empty files have one hash, that of nothing; they are no copies of one book.
+    .where('books.file_size', '>', 0)
     .whereNull('books.deleted_at')
     .modify(visibleTo(caller, 'books.series_id'))
     .orderBy('books.id')

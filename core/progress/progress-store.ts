@@ -38,7 +38,7 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
      FROM (SELECT least(coalesce(CAST(:at AS timestamptz), now()), now()) AS at) t
      ON CONFLICT (user_id, book_id) DO UPDATE SET
        current_page = excluded.current_page, completed = excluded.completed,
-       percentage = CASE WHEN p.locator IS NOT NULL AND p.current_page = excluded.current_page AND p.completed = excluded.completed AND :isCounted
+       percentage = CASE WHEN p.locator IS NOT NULL AND ${SAME_PLACE} AND p.completed = excluded.completed AND :isCounted
          THEN p.percentage ELSE excluded.percentage END,
        locator = CASE WHEN :isProgression THEN excluded.locator WHEN ${SAME_PLACE} THEN p.locator END,
        progression_at = coalesce(excluded.progression_at, p.progression_at),
@@ -64,8 +64,15 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
   return rows[0] ?? null
 }
 
-const SAME_PLACE = `(p.current_page = excluded.current_page
-         OR (p.percentage IS NOT NULL AND abs(p.percentage - CAST(:said AS double precision)) * :pageCount < 0.5))`
+/**
+ * Where the pages are not counted, nothing can be counted from a page or a part: only the same part, or the same page where no part was told, is the same
+ * place. Parts are compared to half a position of a text of 1,000.
+ */
+const SAME_PLACE = `CASE WHEN :pageCount > 0
+         THEN p.current_page = excluded.current_page
+           OR (p.percentage IS NOT NULL AND abs(p.percentage - CAST(:said AS double precision)) * :pageCount < 0.5)
+         ELSE abs(p.percentage - CAST(:said AS double precision)) < 0.0005
+           OR (p.percentage IS NULL AND CAST(:said AS double precision) IS NULL AND p.current_page = excluded.current_page) END`
 
 /** Marks books as read to the end; those that are stay as they are. Answers how many were changed. */
 export async function completeBooks(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {

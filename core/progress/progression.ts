@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, type PlaceRow, placeOf } from '#core/progress/progress.ts'
+import { type Extent, type Place, type PlaceRow, pageFrom, placeOf } from '#core/progress/progress.ts'
 import { Timestamp } from '#core/schema.ts'
 
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
@@ -72,8 +72,9 @@ export function placeOfLocator(extent: Extent, locator: Locator, known: number |
       details: [{ path: '/locator/locations/position', message: `must be at most ${extent.pageCount}` }],
     })
   // A place inside a chapter, without a place in the book: at least the reader has begun.
-  const counted = totalProgression === undefined ? (known ?? 1) : Math.floor(totalProgression * extent.pageCount) + 1
-  const currentPage = position ?? Math.max(1, Math.min(counted, extent.pageCount))
+  const { pageCount } = extent
+  const counted = totalProgression === undefined ? Math.max(1, Math.min(known ?? 1, pageCount)) : pageFrom(totalProgression, pageCount)
+  const currentPage = position ?? counted
   const end = extent.isText ? TEXT_COMPLETE_FROM : 1
   const reachesEnd = totalProgression === undefined ? undefined : extent.analyzed && totalProgression >= end
   const completed = position === undefined ? (reachesEnd ?? false) : reachesEnd || undefined

@@ -32,6 +32,12 @@ import { GIF } from '#test/support/shelves.ts'
  * fails, until the tables here say what it needs.
  */
 
+const placeNow = () => ({
+  modified: new Date().toISOString(),
+  device: { id: 'shelf', name: 'Shelf' },
+  locator: { href: 'pages/1', type: 'image/gif', locations: { position: 1 } },
+})
+
 /** What a route needs in its body beyond what its schema tells. */
 const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/auth/login': () => ({ username: ADMIN.username, password: ADMIN.password }),
@@ -49,11 +55,8 @@ const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/plugins/:pluginId/execute': () => ({
     action: { metadata: { action: 'search', contentType: 'series', params: { query: 'Saga' } } },
   }),
-  'PUT /api/v1/books/:bookId/progression': () => ({
-    modified: new Date().toISOString(),
-    device: { id: 'shelf', name: 'Shelf' },
-    locator: { href: 'pages/1', type: 'image/gif', locations: { position: 1 } },
-  }),
+  'PUT /api/v1/books/:bookId/progression': placeNow,
+  'PUT /opds/v2/books/:bookId/progression': placeNow,
   // What was added before stays.
   'POST /api/v1/series/:seriesId/genres': () => ({ name: 'Fantasy' }),
   'PUT /api/v1/series/:seriesId/genres': () => ({ genres: ['Fantasy'] }),
@@ -92,6 +95,7 @@ const READER_MANIFEST = {
 const REFUSED: Record<string, number> = {
   // A comic has no files of its own.
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 422,
+  'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
   // Accounts are not made by e-readers.
   'POST /koreader/users/create': 403,
   // Nobody has begun to sign in anywhere: a page says so.
@@ -146,7 +150,7 @@ function meant(path: string, names: Known): Known {
   return {
     ...names,
     // Page streaming counts from 0.
-    ...(path.startsWith('/opds/') && { pageNumber: 0 }),
+    ...(path.startsWith('/opds/books/') && { pageNumber: 0 }),
     ...(path.startsWith('/:prefix/') && { apiKeyId: of('appKeyId'), collectionId: of('appCollectionId'), readListId: of('appReadListId') }),
     ...(/\/covers\//.test(path) && { coverId: of(path.includes('/books/') ? 'bookCoverId' : 'seriesCoverId') }),
     ...(/external-ids/.test(path) && { externalIdId: of(path.includes('/books/') ? 'bookExternalIdId' : 'seriesExternalIdId') }),

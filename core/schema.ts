@@ -40,7 +40,7 @@ export const Nullable = <const T extends TSchema>(schema: T, options: { descript
   Type.Union([schema, Type.Null()], options)
 
 /** A schema that says what its values tell. */
-export const described = (schema: TSchema, description: string): TSchema => ({ ...schema, description })
+export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description })
 
 /** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

@@ -122,7 +122,7 @@ export const bookRoutes = [
       const book = await getBook(services.database, caller, params.bookId)
       if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
       const held = await getHeldBook(services.database, caller, params.bookId)
-      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book.id, held) }
+      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book, held) }
     },
   }),
   endpoint({

@@ -3,6 +3,7 @@ import type { Call } from '#api/http/endpoint.ts'
 import type { ServerEvent } from '#api/http/event-stream.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/routes/shown-plugin-metrics.ts'
+import { ShownManifest, shownManifest } from '#api/routes/shown-plugins.ts'
 import type { Services } from '#api/services.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
@@ -159,15 +160,21 @@ export const pluginWatchRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/test',
-    summary: 'Start a plugin beside what runs of it, and see whether it gets ready',
+    summary: 'Start a plugin beside its running instance, and see whether it gets ready',
     tag,
     allow,
     params: PluginId,
     reply: Type.Object(
-      { success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
+      {
+        ...{ success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
+        manifest: ShownManifest,
+      },
       { title: 'PluginTestResult' },
     ),
-    run: async ({ services }, { params }) => await services.plugins.test(params.pluginId),
+    run: async ({ services }, { params }) => {
+      const result = await services.plugins.test(params.pluginId)
+      return { ...result, manifest: shownManifest((await services.plugins.get(params.pluginId)).manifest) }
+    },
   }),
   endpoint({
     method: 'GET',

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
+import type { Book } from '#core/book/book.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
@@ -82,8 +83,11 @@ export const FullBookMetadata = Noun('FullBookMetadata')({
 
 export type FullBookMetadata = Static<typeof FullBookMetadata>
 
-/** Metadata beside a book by itself: as inside a full one, with the ids that name its book, and with authors among the writers. */
-export const BookDetailMetadata = Type.Object({ id: Uuid, bookId: Uuid, ...FullBookMetadata.properties })
+/** Metadata beside a book by itself: as inside a full one, with the ids that name its book, its series and pages, and with authors among the writers. */
+export const BookDetailMetadata = Type.Object({
+  ...{ id: Uuid, bookId: Uuid, series: Type.String(), pageCount: Type.Integer({ minimum: 0 }) },
+  ...FullBookMetadata.properties,
+})
 export type BookDetailMetadata = Static<typeof BookDetailMetadata>
 
 export type BookMetadataAnswer = { bookId: string; locks: Record<string, boolean>; updatedAt: string } & Record<string, unknown>
@@ -132,10 +136,11 @@ export function fullBookMetadataOf(held: Held): FullBookMetadata {
 }
 
 /** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
-export function bookDetailMetadataOf(bookId: string, held: Held): BookDetailMetadata {
+export function bookDetailMetadataOf(book: Pick<Book, 'id' | 'seriesName' | 'pageCount'>, held: Held): BookDetailMetadata {
   const authors = (held.values.authors ?? []) as Author[]
   const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
-  return { ...fullBookMetadataOf(held), ...{ id: bookId, bookId, writers: [...new Set(writers)] } }
+  const { id, seriesName: series, pageCount } = book
+  return { ...fullBookMetadataOf(held), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
 }
 
 /** The first instant of the day, month or year a book came out; null when the year is unknown or the day does not exist. */

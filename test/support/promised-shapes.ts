@@ -22,7 +22,7 @@ const CONTRACT_OF_ROUTE: Record<string, string> = {
 }
 
 /** Where the reference names one shape for every list, and the list is of something else. */
-const LISTS_OF_SERIES = new Set(['GET /api/v1/series', 'POST /api/v1/series/list', 'GET /api/v1/libraries/{}/series'])
+export const LISTS_OF_SERIES = new Set(['GET /api/v1/series', 'POST /api/v1/series/list', 'GET /api/v1/libraries/{}/series'])
 
 /** Routes whose answers differ from the reference, with why that is so. */
 const OTHERWISE: Record<string, string> = {

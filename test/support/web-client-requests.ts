@@ -113,7 +113,10 @@ export const FORMS: Replay[] = [
     doing: 'opens a book',
     method: 'GET',
     path: '/books/{bookId}',
-    needs: { book: { id: String }, metadata: { id: String, bookId: String, writers: [], number: null } },
+    needs: {
+      book: { id: String },
+      metadata: { id: String, bookId: String, series: 'Berserk', pageCount: Number, writers: [], number: null },
+    },
   },
   { doing: 'numbers it between two others', method: 'PATCH', path: '/books/{bookId}', body: { number: 2.5 }, needs: { number: 2.5 } },
   { doing: 'sees the number', method: 'GET', path: '/books/{bookId}', needs: { metadata: { number: '2.5' } } },

@@ -41,7 +41,9 @@ t.test('tasks are begun by their type, forgotten, taken back and cancelled', { t
 
   await t.test('what cannot be', async (t) => {
     t.match(await begin({ type: 'export_series' }), { status: 422, json: { message: /analyze_book/ } })
-    t.match(await begin({ type: 'constructor' }), { status: 422 })
+    t.match(await begin({ type: 'export_series', exportId: 'e', userId: 'u' }), { status: 422, json: { message: /POST .*exports.series/ } })
+    t.match(await begin({ type: 'poll_release_source', sourceId: 's' }), { status: 422, json: { message: /Release tracking is not part/ } })
+    t.match(await begin({ type: 'constructor' }), { status: 422, json: { message: /no such type/ } })
     t.match(await begin({ type: 'analyze_book' }), { status: 422, json: { message: /needs bookId/ } })
     t.match(await begin({ type: 'analyze_book', bookId: randomUUID() }), { status: 404 })
     t.match(await begin({ type: 'scan_library', libraryId }, { scheduledFor: '2999-01-01T00:00:00Z' }), { status: 422 })

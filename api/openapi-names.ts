@@ -87,6 +87,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'DELETE /api/v1/series/:seriesId/metadata': 'resetSeriesMetadata',
   'DELETE /api/v1/tasks/nuke': 'cancelAllTasks',
   'DELETE /api/v1/user/want-to-read/:seriesId': 'removeFromMyWantToRead',
+  'GET /': 'getStartPage',
   'GET /api/docs': 'getDocs',
   'GET /api/docs/start.js': 'getDocsStart',
   'GET /api/docs/swagger-ui-bundle.js': 'getDocsScript',

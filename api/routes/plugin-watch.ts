@@ -84,7 +84,7 @@ function getCall(journal: PluginJournal, pluginId: string, callId: string): Reco
 }
 
 /**
- * A plugin, for whoever may know of everything that it was asked about: what it was given and what it wrote may name any series.
+ * A plugin, for callers who see every series: its input and its logs may name any of them.
  * @throws not_found, forbidden
  */
 async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
@@ -116,12 +116,12 @@ async function* whileInstalled({ plugins }: Services, pluginId: string, lines: A
 /** What a client says it has seen; of another server or none, it has seen nothing. */
 const readLineId = (text: string | null): number | null => (text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null)
 
-/** How plugins fare: what administrators look at when one does not do what it should. */
+/** Health, failures, logs and calls of plugins, for administrators. */
 export const pluginWatchRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/health',
-    summary: 'How a plugin fares',
+    summary: 'Plugin health',
     tag,
     allow,
     params: PluginId,

@@ -10,7 +10,7 @@ import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
 import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/series/series-query.ts'
 
-/** A shelf on a start page; whoever wants more turns the pages of the full list. */
+/** A shelf on a start page; the full list has pages. */
 const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50
 

@@ -256,7 +256,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/ratings',
-    summary: 'What I think of series, the latest first',
+    summary: 'My ratings of series, the latest first',
     tag: 'series',
     allow: { who: 'series-read' },
     reply: Type.Object({ ratings: Type.Array(Rating) }),
@@ -275,7 +275,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/rating',
-    summary: 'What I think of a series; null when I have not said',
+    summary: 'My rating of a series; null where there is none',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
@@ -289,7 +289,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/series/:seriesId/rating',
-    summary: 'Say what I think of a series',
+    summary: 'Rate a series',
     tag: 'series',
     allow: { who: 'series-read' },
     mayCreate: true,
@@ -310,7 +310,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/rating',
-    summary: 'Take back what I think of a series',
+    summary: 'Delete my rating of a series',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
@@ -324,7 +324,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/ratings/average',
-    summary: 'What all users together think of a series',
+    summary: 'The average rating of a series by all users',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,

@@ -5,6 +5,7 @@ import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
+import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
 const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
@@ -143,10 +144,8 @@ export function bookDetailMetadataOf(book: Pick<Book, 'id' | 'seriesName' | 'pag
   return { ...fullBookMetadataOf(held), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
 }
 
-/** The first instant of the day, month or year a book came out; null when the year is unknown or the day does not exist. */
-export function releaseDateOf({ year, month, day }: Readonly<Record<string, unknown>>): string | null {
-  if (typeof year !== 'number' || year < 1) return null
-  const date = new Date(0)
-  date.setUTCFullYear(year, typeof month === 'number' ? month - 1 : 0, typeof month === 'number' && typeof day === 'number' ? day : 1)
-  return typeof month === 'number' && date.getUTCMonth() !== month - 1 ? null : date.toISOString()
+/** The first instant of the day, month or year in which a book came out; null when the year is unknown. */
+export function releaseDateOf({ year = null, month = null, day = null }: Readonly<Record<string, unknown>>): string | null {
+  const issued = issuedOf({ year, month, day } as Parameters<typeof issuedOf>[0])
+  return issued === null ? null : `${dayOf(issued)}T00:00:00.000Z`
 }

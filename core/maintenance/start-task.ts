@@ -6,7 +6,7 @@ import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/book/request
 import { requestOrphanCleanup } from '#core/cover/orphans.ts'
 import { requestThumbnail, requestThumbnails } from '#core/cover/request-thumbnails.ts'
 import { scanDuplicates } from '#core/duplicate/duplicates.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse, refuseValue } from '#core/errors.ts'
 import { requestPurge } from '#core/library/library-work.ts'
 import { renumberManySeries, renumberSeries } from '#core/library/renumber.ts'
 import { reprocessTitle, reprocessTitles } from '#core/library/reprocess-titles.ts'
@@ -87,15 +87,13 @@ export async function startTask(
   if (!isStartable(task.type)) {
     const reason = Object.hasOwn(NOT_STARTABLE, task.type) ? NOT_STARTABLE[task.type] : 'There is no such type.'
     const types = Object.keys(STARTABLE).join(', ')
-    refuse('invalid_value', `A task of the type ${task.type} cannot be started here. ${reason} These types can: ${types}.`, {
-      details: { member: 'taskType.type' },
-    })
+    refuseValue('/taskType/type', `A task of the type ${task.type} cannot be started here. ${reason} These types can: ${types}.`)
   }
   const { needs } = STARTABLE[task.type]
   if (!caller.permissions.has(needs)) refuse('forbidden', `This task needs the permission ${needs}.`, { details: { permission: needs } })
   const scheduledFor = readSchedule(request.scheduledFor)
   if (task.type === 'scan_library') {
-    if (scheduledFor) refuse('invalid_value', 'A scan begins at once: it cannot be put off.', { details: { member: 'scheduledFor' } })
+    if (scheduledFor) refuseValue('/scheduledFor', 'A scan starts at once; it cannot be scheduled.')
     return await dependencies.scans.start(idOf(task, 'libraryId'), task.mode ?? 'normal', caller)
   }
   const tasks = adjusted(dependencies.tasks, {
@@ -155,7 +153,7 @@ const scopeOf = ({ seriesId, seriesIds, libraryId }: TaskRequest) => ({
 const idOf = (task: TaskRequest, member: 'libraryId' | 'seriesId' | 'bookId'): string => task[member] ?? lacking(task, member)
 
 const lacking = ({ type }: TaskRequest, member: string): never =>
-  refuse('invalid_value', `A task of the type ${type} needs ${member}.`, { details: { member: `taskType.${member}` } })
+  refuseValue(`/taskType/${member}`, `A task of the type ${type} needs ${member}.`)
 
 const firstOf = ({ taskIds, message }: { taskIds: readonly string[]; message: string }) => ({
   taskId: taskIds[0] ?? refuse('conflict', message),
@@ -166,7 +164,7 @@ function readSchedule(text: string | null | undefined): Date | null {
   if (text == null) return null
   const at = new Date(text)
   if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + SCHEDULE_DAYS_MAX * DAY_MS) {
-    refuse('invalid_value', `A task can be put off for ${SCHEDULE_DAYS_MAX} days at most.`, { details: { member: 'scheduledFor' } })
+    refuseValue('/scheduledFor', `A task can be scheduled ${SCHEDULE_DAYS_MAX} days ahead at most.`)
   }
   return at.getTime() > Date.now() ? at : null
 }

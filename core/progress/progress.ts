@@ -55,6 +55,9 @@ export interface Extent {
   isText?: boolean
 }
 
+/** A text is read when this part of it is: notes and advertisements follow, and no reader app shows the very last position. */
+export const TEXT_COMPLETE_FROM = 0.99
+
 export interface Place {
   currentPage: number
   percentage: number | null

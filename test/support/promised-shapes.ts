@@ -66,6 +66,7 @@ const OWN: RegExp[] = [
   / \/api\/v1\/metrics\/server$/,
   / \/api\/openapi\.json$/,
   / \/api\/docs(\/|$)/,
+  /^GET \/$/,
 ]
 
 /** What somebody else than we has promised of the answer of a route. */

@@ -341,6 +341,41 @@ export const PICTURES: Replay[] = [
   { doing: 'and of what is not there', method: 'GET', path: '/books/00000000-0000-4000-8000-000000000000/thumbnail', status: 404 },
 ]
 
+const progressionAt = (modified: string) => ({
+  ...{ modified, device: { id: 'web', name: 'Browser' } },
+  locator: { href: 'pages/2', type: 'image/jpeg', locations: { position: 2, 'x-fine': 7 } },
+})
+
+/** A reader reports the page and the finer place in it by two requests, in any order. */
+export const READING: Replay[] = [
+  { doing: 'opens a book that was never read', method: 'GET', path: '/books/{pagedBookId}/progression', status: 204 },
+  {
+    doing: 'stores the place',
+    ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 204 },
+    body: progressionAt('2026-01-02T10:00:00Z'),
+  },
+  {
+    doing: 'reports the same page a moment later',
+    ...{ method: 'PUT', path: '/books/{pagedBookId}/progress', body: { currentPage: 2 } },
+    needs: { currentPage: 2, completed: false, bookId: String },
+  },
+  {
+    doing: 'opens the book again, at the finer place',
+    ...{ method: 'GET', path: '/books/{pagedBookId}/progression' },
+    needs: { modified: /^2026-01-02T10:00:00/, locator: { locations: { position: 2, 'x-fine': 7 } } },
+  },
+  {
+    doing: 'stores the place of the same moment once more',
+    ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 204 },
+    body: progressionAt('2026-01-02T10:00:00Z'),
+  },
+  {
+    doing: 'sends a place that is older than the last',
+    ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 409 },
+    body: progressionAt('2026-01-02T09:59:59Z'),
+  },
+]
+
 export const PERSONAL: Replay[] = [
   {
     doing: 'saves a preference',

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { withCookie } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
-import { Welcomed } from '#core/account/sign-in.ts'
+import { FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 import { refuse } from '#core/errors.ts'
 import { isSwitchedOn } from '#core/setting/chosen-setting-store.ts'
@@ -15,7 +15,7 @@ export const registrationRoutes = [
     allow: { who: 'public' },
     status: 201,
     body: Type.Object({ username: Username, email: Email, password: Password }),
-    reply: Welcomed,
+    reply: FirstSignIn,
     run: async (call, { body }) => {
       if (!(await isSwitchedOn(call.services.database, 'auth.registration_enabled')))
         refuse('forbidden', 'Nobody makes an account of their own here; ask an administrator for one.')

@@ -31,7 +31,8 @@ export async function changeChosen(
     const setting = getChosenSetting(key)
     if (value === null) continue
     const wrong = (message: string): never => refuse('invalid_value', `The setting ${key} ${message}.`, { details: [{ path, message }] })
-    if (value.length > setting.lengthMax) wrong(`has ${value.length} characters; ${setting.lengthMax} are allowed`)
+    const { length } = setting.kind === 'template' ? value : value.trim()
+    if (length > setting.lengthMax) wrong(`has ${length} characters; ${setting.lengthMax} are allowed`)
     if (setting.kind === 'text' && value.trim() === '') wrong('must not be empty')
     if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
     const problem = setting.check?.(value.trim())

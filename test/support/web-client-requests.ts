@@ -184,6 +184,21 @@ export const FORMS: Replay[] = [
     needs: { label: 'Native' },
   },
   {
+    doing: 'finds the series of a library by genre',
+    ...{ method: 'GET', path: '/libraries/{libraryId}/series', query: { genres: 'Action', libraryId: '{libraryId}', sort: 'name,asc' } },
+    needs: { total: 1, data: [{ title: 'Berserk' }] },
+  },
+  {
+    doing: 'finds none of another genre',
+    ...{ method: 'GET', path: '/libraries/{libraryId}/series', query: { genres: 'Action,Romance', tags: '' } },
+    needs: { total: 0 },
+  },
+  {
+    doing: 'opens the start page of a library',
+    ...{ method: 'GET', path: '/libraries/{libraryId}/series/recently-added', query: { libraryId: '{libraryId}', limit: '10' } },
+    needs: [{ title: 'Berserk' }],
+  },
+  {
     doing: 'resets the series',
     method: 'DELETE',
     path: '/series/{seriesId}/metadata',
@@ -217,8 +232,21 @@ export const PLUGINS: Replay[] = [
       command: '',
       args: [],
       env: [],
+      libraryIds: null,
+      useExistingExternalId: null,
     },
-    needs: { internalConfig: { searchResultsLimit: 7 }, leftAlone: ['permissions', 'scopes'], command: '' },
+    needs: {
+      libraryIds: [],
+      useExistingExternalId: true,
+      internalConfig: { searchResultsLimit: 7 },
+      leftAlone: ['permissions', 'scopes'],
+      command: '',
+    },
+  },
+  {
+    doing: 'tests it',
+    ...{ method: 'POST', path: '/admin/plugins/{pluginId}/test' },
+    needs: { success: true, message: String, manifest: { name: String, version: String, requiredCredentials: [] } },
   },
   {
     doing: 'makes one by its command',
@@ -263,7 +291,7 @@ export const PLUGINS: Replay[] = [
     method: 'GET',
     path: '/plugins/actions',
     query: { scope: 'series:detail' },
-    needs: { actions: [{ pluginId: String, actionType: 'metadata_search' }] },
+    needs: { actions: [{ pluginId: String, actionType: 'metadata_search', capabilities: { metadataProvider: ['series'] } }] },
   },
   { doing: 'opens a menu that there is not', method: 'GET', path: '/plugins/actions', query: { scope: 'kitchen' }, status: 400 },
 ]
@@ -319,97 +347,5 @@ export const LIBRARIES: Replay[] = [
       body: { name: 'Nightly', cronSchedule: '0 3 * * *', enabled: false, config: JOB },
     },
     needs: { config: { bookFieldGroups: ['descriptive'], bookExtraFields: ['subjects'], maxConcurrency: 4 } },
-  },
-]
-
-export const PICTURES: Replay[] = [
-  {
-    doing: 'opens a shelf of books without covers',
-    method: 'GET',
-    path: '/books/{bookId}/thumbnail',
-    headers: { accept: 'image/*' },
-    needs: { type: 'image/jpeg', cache: /max-age=60/ },
-  },
-  {
-    doing: 'and of series',
-    method: 'GET',
-    path: '/series/{bareSeriesId}/thumbnail',
-    headers: { accept: 'image/*' },
-    needs: { type: 'image/jpeg', cache: /max-age=60/ },
-  },
-  { doing: 'asks for real covers alone', method: 'GET', path: '/books/{bookId}/thumbnail', query: { placeholder: 'false' }, status: 404 },
-  { doing: 'and of what is not there', method: 'GET', path: '/books/00000000-0000-4000-8000-000000000000/thumbnail', status: 404 },
-]
-
-const progressionAt = (modified: string) => ({
-  ...{ modified, device: { id: 'web', name: 'Browser' } },
-  locator: { href: 'pages/2', type: 'image/jpeg', locations: { position: 2, 'x-fine': 7 } },
-})
-
-/** A reader reports the page and the finer place in it by two requests, in any order. */
-export const READING: Replay[] = [
-  { doing: 'opens a book that was never read', method: 'GET', path: '/books/{pagedBookId}/progression', status: 204 },
-  {
-    doing: 'stores the place',
-    ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 204 },
-    body: progressionAt('2026-01-02T10:00:00Z'),
-  },
-  {
-    doing: 'reports the same page a moment later',
-    ...{ method: 'PUT', path: '/books/{pagedBookId}/progress', body: { currentPage: 2 } },
-    needs: { currentPage: 2, completed: false, bookId: String },
-  },
-  {
-    doing: 'opens the book again, at the finer place',
-    ...{ method: 'GET', path: '/books/{pagedBookId}/progression' },
-    needs: { modified: /^2026-01-02T10:00:00/, locator: { locations: { position: 2, 'x-fine': 7 } } },
-  },
-  {
-    doing: 'stores the place of the same moment once more',
-    ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 204 },
-    body: progressionAt('2026-01-02T10:00:00Z'),
-  },
-  {
-    doing: 'sends a place that is older than the last',
-    ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 409 },
-    body: progressionAt('2026-01-02T09:59:59Z'),
-  },
-]
-
-export const PERSONAL: Replay[] = [
-  {
-    doing: 'saves a preference',
-    method: 'PUT',
-    path: '/user/preferences/ui.theme',
-    body: { value: 'dark' },
-    needs: { key: 'ui.theme', value: 'dark', valueType: 'string', updatedAt: String },
-  },
-  {
-    doing: 'saves several',
-    method: 'PUT',
-    path: '/user/preferences',
-    body: { preferences: { 'reader.fit': 'width', 'reader.pages': 2 } },
-    needs: { updated: 2, preferences: [{ key: 'reader.fit' }, { valueType: 'integer' }] },
-  },
-  {
-    doing: 'reads them at the start',
-    method: 'GET',
-    path: '/user/preferences',
-    needs: { preferences: [{ key: 'reader.fit' }, {}, { key: 'ui.theme' }] },
-  },
-  { doing: 'forgets one', method: 'DELETE', path: '/user/preferences/ui.theme', needs: { deleted: true, message: String } },
-  { doing: 'chooses the folder of a library', method: 'GET', path: '/filesystem/drives', needs: Array },
-  {
-    doing: 'opens the page of the first start',
-    method: 'GET',
-    path: '/setup/status',
-    needs: { registrationEnabled: false, setupRequired: false, hasUsers: true },
-  },
-  {
-    doing: 'skips the settings',
-    method: 'PATCH',
-    path: '/setup/settings',
-    body: { settings: {}, skipConfiguration: true },
-    needs: { settingsConfigured: 0, message: String },
   },
 ]

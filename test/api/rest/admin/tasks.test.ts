@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { describeRoutes } from '#api/openapi.ts'
+import { routes } from '#api/routes/index.ts'
+import { NOT_STARTABLE, STARTABLE } from '#core/maintenance/start-task.ts'
 import type { TaskRecord } from '#core/task/task-query.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/house.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
+
+t.test('what cannot be started by its type is refused with an operation that there is', async (t) => {
+  const known = new Set(Object.keys(describeRoutes(routes).paths))
+  for (const [type, reason] of Object.entries(NOT_STARTABLE)) {
+    t.notOk(Object.hasOwn(STARTABLE, type), type)
+    for (const [address] of reason.matchAll(/\/api\/v1\/[\w/{}-]+/g)) t.ok(known.has(address), address)
+  }
+})
 
 t.setTimeout(240_000)
 t.test('tasks are begun by their type, forgotten, taken back and cancelled', { timeout: 240_000 }, async (t) => {

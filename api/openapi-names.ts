@@ -91,6 +91,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'GET /:prefix/api/v1/books/:bookId/thumbnails/:thumbnailId': 'komgaGetBookThumbnailImage',
   'GET /:prefix/api/v1/series/:seriesId/thumbnails/:thumbnailId': 'komgaGetSeriesThumbnailImage',
   'GET /:prefix/api/v1/settings': 'komgaGetSettings',
+  'GET /': 'getStartPage',
   'GET /api/docs': 'getDocs',
   'GET /api/docs/start.js': 'getDocsStart',
   'GET /api/docs/swagger-ui-bundle.js': 'getDocsScript',

@@ -44,8 +44,13 @@ export const Noun =
 export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>
   Type.Union([schema, Type.Null()], options)
 
+/** A UUID in lower case, as a part of a regular expression. */
+export const UUID_PATTERN = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i')
+export const isUuid = (text: string): boolean => UUID.test(text)
+
 /** A schema that says what its values tell. */
-export const described = (schema: TSchema, description: string): TSchema => ({ ...schema, description })
+export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description })
 
 /** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

@@ -4,7 +4,7 @@ import { listInParts } from '#api/http/json-chunks.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { sizeText } from '#api/komga/values.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
-import { pagePicture } from '#api/views/page-picture.ts'
+import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import type { BookPage } from '#core/book/book.ts'
 import { type PageFormat, readPageFormat } from '#core/book/page-variant.ts'
 import { refuse } from '#core/errors.ts'
@@ -26,17 +26,6 @@ const params = Type.Object({
   bookId: Uuid,
   pageNumber: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'From 1, unless `zero_based` is true.' }),
 })
-const PAGE_MEDIA_TYPES = [
-  'image/jpeg',
-  'image/png',
-  'image/webp',
-  'image/gif',
-  'image/avif',
-  'image/jxl',
-  'image/heif',
-  'image/bmp',
-  'image/tiff',
-]
 /** As wide as Komga draws the covers of pages. */
 const THUMBNAIL_WIDTH = 320
 

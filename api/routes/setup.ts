@@ -3,7 +3,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import { withCookie } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
-import { Welcomed } from '#core/account/sign-in.ts'
+import { FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 
 export const setupRoutes: Route<Services>[] = [
@@ -27,7 +27,7 @@ export const setupRoutes: Route<Services>[] = [
     tag: 'setup',
     allow: { who: 'public' },
     body: Type.Object({ username: Username, email: Email, password: Password }),
-    reply: Welcomed,
+    reply: FirstSignIn,
     run: async (call, { body }) => {
       const signedIn = await call.services.accounts.initialize(body)
       return withCookie(call, { ...signedIn, message: `Carrel is set up; you are signed in as ${body.username}.` })

@@ -34,7 +34,7 @@ export const SignedIn = Type.Object(
 export type SignedIn = Static<typeof SignedIn>
 
 /** The same for somebody who has just been made, with a word of welcome. */
-export const Welcomed = Type.Object({ ...SignedIn.properties, message: Type.String() }, { title: 'Welcomed' })
+export const FirstSignIn = Type.Object({ ...SignedIn.properties, message: Type.String() }, { title: 'FirstSignIn' })
 
 /** What somebody signs in with. */
 export interface LoginProof {

@@ -21,7 +21,7 @@ import type { TaskHandler, TaskQueue, TaskRun } from '#core/task/task.ts'
 const PAGE = 200
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
   drawBookCover: DrawBookCover
@@ -45,15 +45,15 @@ interface Tally {
 }
 
 /** Registers the handlers at the queue; call before its start(). */
-export function openThumbnails(parts: Parts): void {
-  const one = generate(parts, ({ bookId, seriesId, params }) => ({
+export function openThumbnails(dependencies: Dependencies): void {
+  const one = generate(dependencies, ({ bookId, seriesId, params }) => ({
     ...(bookId === undefined
       ? { of: 'series', scope: { seriesIds: [seriesId as string] } }
       : { of: 'books', scope: { bookIds: [bookId] } }),
     ...(params as { force: boolean; since: string }),
   }))
-  const many = generate(parts, ({ params }) => params as unknown as ThumbnailOrder)
-  const { tasks } = parts
+  const many = generate(dependencies, ({ params }) => params as unknown as ThumbnailOrder)
+  const { tasks } = dependencies
   tasks.handle('generate_thumbnail', { concurrency: 1 }, one)
   tasks.handle('generate_series_thumbnail', { concurrency: 1 }, one)
   tasks.handle('generate_thumbnails', { concurrency: 1 }, many)
@@ -61,9 +61,9 @@ export function openThumbnails(parts: Parts): void {
 }
 
 const generate =
-  (parts: Parts, orderOf: (run: TaskRun) => ThumbnailOrder): TaskHandler =>
+  (dependencies: Dependencies, orderOf: (run: TaskRun) => ThumbnailOrder): TaskHandler =>
   async (run) => {
-    const { database, settings } = parts
+    const { database, settings } = dependencies
     const { of, scope, force, since } = orderOf(run)
     const tally: Tally = { processed: 0, made: 0, kept: 0, failed: 0 }
     const total = await countThumbnails(database, of, scope)
@@ -80,7 +80,7 @@ const generate =
       async function drawSome(): Promise<void> {
         for (const book of books) {
           run.signal.throwIfAborted()
-          tally[await makeThumbnail(parts, book, { madeAfter, signal: run.signal })]++
+          tally[await makeThumbnail(dependencies, book, { madeAfter, signal: run.signal })]++
           tally.processed++
           run.progress(tally.processed, Math.max(total, tally.processed))
         }
@@ -90,7 +90,7 @@ const generate =
 
 /** @param how.madeAfter covers from before are drawn again; null: only what is missing is drawn */
 async function makeThumbnail(
-  { database, drawBookCover, settings }: Parts,
+  { database, drawBookCover, settings }: Dependencies,
   book: ThumbnailBook,
   how: { madeAfter: Date | null; signal: AbortSignal },
 ): Promise<'made' | 'kept' | 'failed'> {

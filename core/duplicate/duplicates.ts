@@ -12,13 +12,13 @@ const GROUPS_AT_ONCE = 1_000
 /** Of books that are listed by themselves: nobody looks through more, and what stands before a page is read to find it. */
 const BOOKS_LISTED_MAX = 10_000
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
 }
 
 /** Registers the handler at the queue; call before its start(). */
-export function openDuplicates({ database, tasks }: Parts): void {
+export function openDuplicates({ database, tasks }: Dependencies): void {
   tasks.handle(TYPE, { concurrency: 1 }, async (run) => {
     const found = { groups: 0, books: 0 }
     for (let piece = 0; piece < PIECES; piece++) {
@@ -33,7 +33,7 @@ export function openDuplicates({ database, tasks }: Parts): void {
 }
 
 /** Looks for books that hold the same file, in all libraries. @throws conflict while that is being done */
-export async function scanDuplicates({ database, tasks }: Parts): Promise<{ taskId: string; message: string }> {
+export async function scanDuplicates({ database, tasks }: Dependencies): Promise<{ taskId: string; message: string }> {
   const isOpen = await hasOpenTask(database, TYPE)
   const added = isOpen ? null : await tasks.add({ type: TYPE, dedupeKey: TYPE })
   if (!added?.created) refuse('conflict', 'Duplicates are being looked for already: wait until that task has ended, or cancel it.')

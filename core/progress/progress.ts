@@ -64,6 +64,8 @@ export const pageFrom = (part: number, pageCount: number): number =>
 
 /** The page, from 1, up to whose end a part of a book was read. */
 export const pageUpTo = (part: number, pageCount: number): number => Math.max(1, Math.ceil(part * pageCount - ROUNDING))
+/** A text is read when this part of it is: notes and advertisements follow, and no reader app shows the very last position. */
+export const TEXT_COMPLETE_FROM = 0.99
 
 export interface Place {
   currentPage: number

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, type PlaceRow, pageFrom, placeOf } from '#core/progress/progress.ts'
+import { type Extent, type Place, type PlaceRow, pageFrom, placeOf, TEXT_COMPLETE_FROM } from '#core/progress/progress.ts'
 import { Timestamp } from '#core/schema.ts'
 
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
@@ -57,9 +57,6 @@ export const Progression = Type.Object(
   { additionalProperties: false, title: 'Progression' },
 )
 export type Progression = Static<typeof Progression>
-
-/** Whoever has read so much of a text has read it: what follows are notes and advertisements, and no reader app shows the very last position. */
-const TEXT_COMPLETE_FROM = 0.99
 
 /**
  * The page on which a locator stands. @throws invalid_value when it names none of the book's places

@@ -1,6 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf } from '#core/progress/progress.ts'
+import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf, TEXT_COMPLETE_FROM } from '#core/progress/progress.ts'
 import { listCopies, type Reading } from '#core/progress/progress-query.ts'
 import { saveProgress } from '#core/progress/progress-store.ts'
 import { findPublication, type PlaceParts } from '#core/reading/places.ts'
@@ -17,11 +17,9 @@ export interface DocumentPlace {
   deviceId: string
 }
 
-/** Where e-readers say so much of a text is read, it is read: its notes and advertisements follow. */
-const COMPLETE_FROM = 0.99
-
 /** The beginning of a part of an EPUB in the words of CREngine. @param number in the reading order, from 1 */
 const partName = (number: number): string => `/body/DocFragment[${number}].0`
+
 /** CREngine names the parts of an EPUB by their place in the reading order, from 1. */
 const TEXT_PART = /^\/body\/DocFragment(?:\[(\d{1,6})\])?/
 
@@ -98,7 +96,7 @@ export function placeOfDocument(
     const isPage = page >= 1 && (pageCount === 0 || page <= pageCount)
     return placeOf(extent, { currentPage: isPage ? page : pageUpTo(percentage, pageCount), progressPercentage: percentage })
   }
-  const completed = extent.analyzed && percentage >= COMPLETE_FROM ? true : undefined
+  const completed = extent.analyzed && percentage >= TEXT_COMPLETE_FROM ? true : undefined
   const currentPage = withinPart(pageFrom(percentage, pageCount), progress, publication)
   return placeOf(extent, { currentPage, progressPercentage: percentage, completed })
 }

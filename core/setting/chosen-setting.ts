@@ -147,7 +147,7 @@ export const SettingRecord = Noun('Setting')({
   valueType: Type.String(),
   isSensitive: Type.Boolean(),
   minValue: Nullable(Type.Integer()),
-  maxValue: Nullable(Type.Integer({ description: 'Of a text, how many characters it may have.' })),
+  maxValue: Nullable(Type.Integer({ description: 'Of a text, how many characters it may have; null for true and false.' })),
   version: Type.Integer({ description: 'Grows with every change.' }),
   updatedAt: Timestamp,
   updatedBy: Nullable(Uuid),

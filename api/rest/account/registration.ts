@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { withCookie } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
-import { Welcomed } from '#core/account/sign-in.ts'
+import { FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 
 export const registrationRoutes = [
@@ -14,7 +14,7 @@ export const registrationRoutes = [
     allow: { who: 'public' },
     status: 201,
     body: Type.Object({ username: Username, email: Email, password: Password }),
-    reply: Welcomed,
+    reply: FirstSignIn,
     run: async (call, { body }) => {
       const signedIn = await call.services.accounts.register(body, call.address)
       return withCookie(call, { ...signedIn, message: `Welcome, ${body.username}; you are signed in.` })

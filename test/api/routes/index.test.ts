@@ -43,6 +43,7 @@ t.test('every route but the public ones asks who is there, and for its permissio
     if (!mine.has(allow.who)) t.equal((await server.request(method, address, { token: reader.token })).status, 403, `${name} as a reader`)
   }
   t.same(open.sort(), [
+    'GET /',
     'GET /:prefix/api/v1/claim',
     'GET /api/docs',
     'GET /api/docs/start.js',

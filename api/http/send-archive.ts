@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { crc32 } from 'node:zlib'
+import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { drained } from '#api/http/drained.ts'
 import { openInside } from '#core/foundation/open-inside.ts'
 import {
@@ -34,13 +35,10 @@ export interface ArchiveReply {
 /** Larger chunks gain little more and are held for every slow client. */
 const CHUNK_BYTES = 262_144
 
-/** A file of an archive that is not what was promised; its client sees a connection that broke off, never a whole archive with a part missing. */
-export class BrokenArchive extends Error {}
-
 /**
  * Sends a zip of these files without writing it anywhere: one file at a time, one chunk of it in memory, no faster than the client takes it. Its length
  * is told before. Returns when all is on its way, or the client has gone.
- * @throws BrokenArchive when a file has changed or gone since; the connection is cut then, for its client cannot be told otherwise
+ * @throws BrokenTransfer when a file has changed or gone since; the connection is cut then, for its client cannot be told otherwise
  */
 export async function sendArchive(response: ServerResponse, files: readonly ArchivedFile[]): Promise<void> {
   const plans = files.map(({ name, bytes, modifiedAt }): ZipEntryPlan => ({ name: Buffer.from(name), bytes, modifiedAt }))
@@ -59,37 +57,32 @@ export async function sendArchive(response: ServerResponse, files: readonly Arch
     offset += bytes.length
     if (!response.destroyed && !response.write(bytes)) await drained(response)
   }
-  try {
-    for (const [index, file] of files.entries()) {
-      const plan = plans[index] as ZipEntryPlan
-      const at = offset
-      const opened = await openAsPromised(file)
-      try {
-        await write(localHeader(plan))
-        const sum = await writeFile(opened, file, { write, isGone: () => response.destroyed })
-        await write(dataDescriptor({ bytes: file.bytes, crc32: sum }))
-        written.push({ ...plan, crc32: sum, offset: at })
-      } finally {
-        await opened.close()
-      }
-      if (response.destroyed) return
+  for (const [index, file] of files.entries()) {
+    const plan = plans[index] as ZipEntryPlan
+    const at = offset
+    const opened = await openAsPromised(file)
+    try {
+      await write(localHeader(plan))
+      const sum = await writeFile(opened, file, { write, isGone: () => response.destroyed })
+      await write(dataDescriptor({ bytes: file.bytes, crc32: sum }))
+      written.push({ ...plan, crc32: sum, offset: at })
+    } finally {
+      await opened.close()
     }
-    await write(centralDirectory(written, offset))
-    response.end()
-  } catch (error) {
-    response.destroy()
-    throw error
+    if (response.destroyed) return
   }
+  await write(centralDirectory(written, offset))
+  response.end()
 }
 
 async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
   const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
-    throw new BrokenArchive(`"${file.path}" cannot be opened any more.`, { cause })
+    throw new BrokenTransfer(`"${file.path}" cannot be opened any more.`, { cause })
   })
   const { size } = await opened.stat()
   if (size === file.bytes) return opened
   await opened.close()
-  throw new BrokenArchive(`"${file.path}" has ${size} bytes now, not ${file.bytes}.`)
+  throw new BrokenTransfer(`"${file.path}" has ${size} bytes now, not ${file.bytes}.`)
 }
 
 /** Answers the checksum. */
@@ -102,7 +95,7 @@ async function writeFile(
   for (let sent = 0; sent < file.bytes && !isGone(); ) {
     const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, file.bytes - sent))
     const { bytesRead } = await opened.read(chunk, 0, chunk.length, sent)
-    if (bytesRead === 0) throw new BrokenArchive(`"${file.path}" became shorter while it was read.`)
+    if (bytesRead === 0) throw new BrokenTransfer(`"${file.path}" became shorter while it was read.`)
     const part = chunk.subarray(0, bytesRead)
     sum = crc32(part, sum)
     sent += bytesRead

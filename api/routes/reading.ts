@@ -84,12 +84,12 @@ export const readingRoutes = [
         bookId: params.bookId,
         path: params.resourcePath,
       })
-      const { mediaType } = resource
       return {
-        kind: 'made',
-        make: async () => ({ bytes: await resource.read({ asGzip: false }), mediaType }),
-        ...(resource.isDeflated && { makeGzipped: async () => ({ bytes: await resource.read({ asGzip: true }), mediaType }) }),
-        takesRanges: true,
+        kind: 'content',
+        mediaType: resource.mediaType,
+        bytes: resource.bytes,
+        gzipBytes: resource.gzipBytes,
+        open: resource.open,
         etag: resource.etag,
         cacheControl: query.v !== undefined && query.v === resource.fileHash ? IMMUTABLE : CHECKED,
         headers: { 'Content-Security-Policy': RESOURCE_POLICY },

@@ -13,7 +13,7 @@ import {
   zipLength,
 } from '#core/foundation/zip-format.ts'
 
-/** A file that goes into an archive, as it is now. */
+/** A file that goes into an archive, as its record describes it. */
 export interface ArchivedFile {
   /** In the archive: safe, and unlike all others. */
   name: string
@@ -21,7 +21,10 @@ export interface ArchivedFile {
   path: string
   inside: string
   bytes: number
-  modifiedAt: Date
+  /** Nanoseconds since the epoch, decimal. */
+  mtimeNs: string
+  /** Asked when its turn comes. */
+  isAllowed: () => Promise<boolean>
 }
 
 /** A zip of files, made while it is sent. */
@@ -41,7 +44,7 @@ const CHUNK_BYTES = 262_144
  * @throws BrokenTransfer when a file has changed or gone since; the connection is cut then, for its client cannot be told otherwise
  */
 export async function sendArchive(response: ServerResponse, files: readonly ArchivedFile[]): Promise<void> {
-  const plans = files.map(({ name, bytes, modifiedAt }): ZipEntryPlan => ({ name: Buffer.from(name), bytes, modifiedAt }))
+  const plans = files.map(planOf)
   response.setHeader('Content-Type', 'application/zip')
   response.setHeader('Content-Length', zipLength(plans))
   // A part of it would have to be made from its beginning.
@@ -64,6 +67,8 @@ export async function sendArchive(response: ServerResponse, files: readonly Arch
     try {
       await write(localHeader(plan))
       const sum = await writeFile(opened, file, { write, isGone: () => response.destroyed })
+      // What was written into it meanwhile went out as a part of it.
+      if (!response.destroyed) await checkUnchanged(opened, file)
       await write(dataDescriptor({ bytes: file.bytes, crc32: sum }))
       written.push({ ...plan, crc32: sum, offset: at })
     } finally {
@@ -75,14 +80,28 @@ export async function sendArchive(response: ServerResponse, files: readonly Arch
   response.end()
 }
 
+function planOf({ name, bytes, mtimeNs }: ArchivedFile): ZipEntryPlan {
+  return { name: Buffer.from(name), bytes, modifiedAt: new Date(Number(BigInt(mtimeNs) / 1_000_000n)) }
+}
+
 async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
+  if (!(await file.isAllowed())) throw new BrokenTransfer(`"${file.path}" may not be seen any more by the one who downloads it.`)
   const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
     throw new BrokenTransfer(`"${file.path}" cannot be opened any more.`, { cause })
   })
-  const { size } = await opened.stat()
-  if (size === file.bytes) return opened
-  await opened.close()
-  throw new BrokenTransfer(`"${file.path}" has ${size} bytes now, not ${file.bytes}.`)
+  try {
+    await checkUnchanged(opened, file)
+    return opened
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function checkUnchanged(opened: FileHandle, { path, bytes, mtimeNs }: ArchivedFile): Promise<void> {
+  const facts = await opened.stat({ bigint: true })
+  if (facts.size !== BigInt(bytes)) throw new BrokenTransfer(`"${path}" has ${facts.size} bytes now, not ${bytes}.`)
+  if (String(facts.mtimeNs) !== mtimeNs) throw new BrokenTransfer(`"${path}" has been written to since it was scanned.`)
 }
 
 /** Answers the checksum. */

@@ -84,7 +84,7 @@ export async function measureEpubResources(options: { rounds: number; seconds: n
         carrel: { port: server.port, paths: files.map((file) => `${base}/${file.path}`), headers: server.headers },
       }
       const runs: Record<keyof typeof targets, Load[]> = { bare: [], carrel: [] }
-      for (const name of ['bare', 'carrel'] as const) await loadHttp({ ...targets[name], connections: CONNECTIONS, seconds: 10 })
+      for (const name of ['bare', 'carrel'] as const) await loadHttp({ ...targets[name], connections: CONNECTIONS, seconds: 6 })
       for (let round = 0; round < options.rounds; round++) {
         for (const name of ['bare', 'carrel'] as const)
           { const pid = name === 'bare' ? bare.pid : server.pid; const c0 = cpu(pid); const r = await loadHttp({ ...targets[name], connections: CONNECTIONS, seconds: options.seconds }); const c1 = cpu(pid); console.log(name, Math.round(r.requestsPerSecond), 'cpu us/req user', Math.round((c1[0]-c0[0])*1e4/(r.requestsPerSecond*options.seconds)), 'sys', Math.round((c1[1]-c0[1])*1e4/(r.requestsPerSecond*options.seconds))); runs[name].push(r) }

@@ -144,7 +144,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
       cacheBytesMax: settings.pageCacheBytesMax,
       recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
     })
-    const publications = openPublications({ database, readPublication: pool.readPublication, readZipEntry: pool.readZipEntry })
+    const publications = openPublications({ database, readPublication: pool.readPublication, openZipEntry: pool.openZipEntry })
     openPageCacheUpkeep({ tasks, cache: pageReader.cache })
     return {
       services: {

@@ -50,12 +50,12 @@ export async function epubResource(
     bookId: asked.bookId,
     path: asked.path,
   })
-  const { mediaType } = resource
   return {
-    kind: 'made',
-    make: async () => ({ bytes: await resource.read({ asGzip: false }), mediaType }),
-    ...(resource.isDeflated && { makeGzipped: async () => ({ bytes: await resource.read({ asGzip: true }), mediaType }) }),
-    takesRanges: true,
+    kind: 'content',
+    mediaType: resource.mediaType,
+    bytes: resource.bytes,
+    gzipBytes: resource.gzipBytes,
+    open: resource.open,
     etag: resource.etag,
     cacheControl: asked.named !== undefined && asked.named === resource.fileHash ? IMMUTABLE : CHECKED,
     headers: { 'Content-Security-Policy': RESOURCE_POLICY },

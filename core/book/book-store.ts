@@ -49,6 +49,9 @@ export const markUnread = (mtimeNs: string | bigint): string => String(~BigInt(m
 /** Whether a row carries such a mark. Files from before 1970 look as if, which costs them an analysis more. */
 export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('-')
 
+/** Of the file as it was when it was looked at, marked or not. */
+export const trueMtimeNs = (mtimeNs: string): string => (isMarkedUnread(mtimeNs) ? markUnread(mtimeNs) : mtimeNs)
+
 /** Another row with the content of a book. */
 export interface Twin {
   id: string

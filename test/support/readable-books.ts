@@ -30,9 +30,9 @@ export async function openReadingServer(t: Test, routes: readonly Route<Services
           counts.publications++
           return pool.readPublication(request, options)
         },
-        readZipEntry: (request) => {
+        openZipEntry: (request) => {
           counts.entries++
-          return pool.readZipEntry(request)
+          return pool.openZipEntry(request)
         },
         rightsFreshMs: 0,
       }),

@@ -4,17 +4,19 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { drained } from '#api/http/drained.ts'
-import { type EventsReply, formatEvent, type ServerEvent, sendEvents } from '#api/http/event-stream.ts'
+import { type EventsReply, eventsOf, formatEvent, type ServerEvent, sendEvents } from '#api/http/event-stream.ts'
 import { stream } from '#api/routes/route.ts'
 import { refuse } from '#core/errors.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
 
+type Follow = Parameters<typeof eventsOf>[0]
+
 /** Numbers as events, a few and then whenever `more` says, until nobody listens. */
 function openNumbers(options: { from?: number; length?: number } = {}) {
   const state = { asked: [] as (string | null)[], given: 0, open: 0, ended: 0 }
-  const follow: EventsReply['follow'] = ({ lastEventId, signal }) => {
+  const follow: Follow = ({ lastEventId, signal }) => {
     state.asked.push(lastEventId)
     if (lastEventId === 'refuse') refuse('unavailable', 'Too many listen.')
     return (async function* (): AsyncGenerator<ServerEvent> {
@@ -37,14 +39,14 @@ function openNumbers(options: { from?: number; length?: number } = {}) {
   return { state, follow }
 }
 
-const routeOf = (follow: EventsReply['follow']) =>
+const routeOf = (follow: Follow) =>
   stream({
     path: '/events',
     summary: 'numbers',
     tag: 'test',
     allow: { who: 'public' },
     mediaTypes: ['text/event-stream'],
-    run: async () => ({ kind: 'events', follow }),
+    run: async () => eventsOf(follow),
   })
 
 /** Reads a stream until a text has come. */
@@ -132,11 +134,11 @@ t.test('a closing server does not wait for listeners', async (t) => {
 })
 
 /** A server of nothing but the sender, with times that a test can wait for. */
-async function openSender(t: Test, follow: EventsReply['follow'], times: { beatMs?: number; lifeMsMax?: number }) {
+async function openSender(t: Test, reply: EventsReply, times: Parameters<typeof sendEvents>[3]) {
   const closing = new AbortController()
   const failures: unknown[] = []
   const server = http.createServer((_, response) => {
-    sendEvents(response, { kind: 'events', follow }, closing.signal, times).catch((error: unknown) => {
+    sendEvents(response, reply, closing.signal, times).catch((error: unknown) => {
       failures.push(error)
       response.destroy()
     })
@@ -151,7 +153,7 @@ async function openSender(t: Test, follow: EventsReply['follow'], times: { beatM
 
 t.test('a silent stream says that it is there, and does not live for ever', async (t) => {
   const { state, follow } = openNumbers({ length: 0 })
-  const { url } = await openSender(t, follow, { beatMs: 20, lifeMsMax: 500 })
+  const { url } = await openSender(t, eventsOf(follow), { beatMs: 20, lifeMsMax: 500 })
   const text = await (await fetch(url)).text()
   t.match(text, /^retry: 3000\n\n(:\n\n){3,30}$/)
   t.same([state.open, state.ended], [0, 1])
@@ -160,10 +162,10 @@ t.test('a silent stream says that it is there, and does not live for ever', asyn
 t.test('a source that fails ends the stream without its end', async (t) => {
   const { url, failures, closing } = await openSender(
     t,
-    async function* () {
+    eventsOf(async function* () {
       yield { id: '1', data: 1 }
       throw new Error('broken')
-    },
+    }),
     {},
   )
   await t.rejects((await fetch(url)).text(), 'hanging up says that something is missing')

@@ -5,19 +5,22 @@ import { refuse } from '#core/errors.ts'
 import type { EventType } from '#core/events/event.ts'
 import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/follow.ts'
 
-/** How events go over the wire in one form. What several streams are told at once is written out once. */
+/**
+ * How events go over the wire in one form. What several streams are told at once is written out once: what is for one user alone, and may name
+ * them, is told to their streams only.
+ */
 export class EventForm {
-  readonly #format: (followed: Followed) => string
+  readonly #format: (followed: Followed, userId: string) => string
   readonly #written = new WeakMap<Delivery, Blocks>()
 
-  constructor(format: (followed: Followed) => string) {
+  constructor(format: (followed: Followed, userId: string) => string) {
     this.#format = format
   }
 
-  blocksOf(delivery: Delivery): Blocks {
+  blocksOf(delivery: Delivery, userId: string): Blocks {
     let blocks = this.#written.get(delivery)
     if (blocks === undefined) {
-      blocks = blocksOf(delivery.map(this.#format).join(''))
+      blocks = blocksOf(delivery.map((followed) => this.#format(followed, userId)).join(''))
       this.#written.set(delivery, blocks)
     }
     return blocks
@@ -32,7 +35,7 @@ export function eventsFor(
   const follower = caller ?? refuse('unauthorized')
   return {
     kind: 'events',
-    open: (after) => new EventFeed(services.events.follow(follower, { after, ...(types && { types }) }), form),
+    open: (after) => new EventFeed(services.events.follow(follower, { after, ...(types && { types }) }), form, follower.userId),
   }
 }
 
@@ -40,11 +43,13 @@ export function eventsFor(
 class EventFeed implements EventSource, Sink {
   readonly #stream: FollowedStream
   readonly #form: EventForm
+  readonly #userId: string
   #client: EventClient | null = null
 
-  constructor(stream: FollowedStream, form: EventForm) {
+  constructor(stream: FollowedStream, form: EventForm, userId: string) {
     this.#stream = stream
     this.#form = form
+    this.#userId = userId
   }
 
   start(client: EventClient): void {
@@ -61,7 +66,7 @@ class EventFeed implements EventSource, Sink {
   }
 
   take(delivery: Delivery): boolean {
-    return this.#client?.write(this.#form.blocksOf(delivery)) ?? false
+    return this.#client?.write(this.#form.blocksOf(delivery, this.#userId)) ?? false
   }
 
   end(): void {

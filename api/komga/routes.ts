@@ -1,5 +1,6 @@
 import type { Route } from '#api/http/endpoint.ts'
 import { komgaBookRoutes } from '#api/komga/book-routes.ts'
+import { komgaEventRoutes } from '#api/komga/event-routes.ts'
 import { komgaLibraryRoutes } from '#api/komga/library-routes.ts'
 import { komgaPageRoutes } from '#api/komga/page-routes.ts'
 import { komgaProgressRoutes } from '#api/komga/progress-routes.ts'
@@ -21,4 +22,5 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaTachiyomiRoutes,
   ...komgaShelfRoutes,
   ...komgaVocabularyRoutes,
+  ...komgaEventRoutes,
 ]

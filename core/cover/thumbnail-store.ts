@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { announceCover } from '#core/events/event-store.ts'
 import { READING_ORDER } from '#core/book/book-query.ts'
 
 /** A book whose thumbnail may be drawn: its file was there and could be read when it was looked at last. */
@@ -89,14 +90,17 @@ export async function recordThumbnail(
   database: Knex,
   { book, coverHash, isWhole }: { book: ThumbnailBook; coverHash: string; isWhole: boolean },
 ): Promise<boolean> {
-  const { rows } = await database.raw(
-    `WITH updated AS (
-       UPDATE books SET cover_hash = :coverHash, updated_at = now()
-       WHERE id = :bookId AND file_mtime_ns = CAST(:mtimeNs AS bigint) AND file_size = CAST(:bytes AS bigint) RETURNING id
-     ), cleared AS (
-       DELETE FROM book_errors WHERE :isWhole AND error_type = 'thumbnail' AND book_id IN (SELECT id FROM updated)
-     ) SELECT id FROM updated`,
-    { coverHash, isWhole, bookId: book.id, mtimeNs: book.mtimeNs, bytes: book.bytes },
-  )
-  return rows.length > 0
+  return await database.transaction(async (trx) => {
+    const { rows } = await trx.raw(
+      `WITH updated AS (
+         UPDATE books SET cover_hash = :coverHash, updated_at = now()
+         WHERE id = :bookId AND file_mtime_ns = CAST(:mtimeNs AS bigint) AND file_size = CAST(:bytes AS bigint) RETURNING id
+       ), cleared AS (
+         DELETE FROM book_errors WHERE :isWhole AND error_type = 'thumbnail' AND book_id IN (SELECT id FROM updated)
+       ) SELECT id FROM updated`,
+      { coverHash, isWhole, bookId: book.id, mtimeNs: book.mtimeNs, bytes: book.bytes },
+    )
+    if (rows.length > 0 && coverHash !== book.coverHash) await announceCover(trx, { kind: 'book', id: book.id })
+    return rows.length > 0
+  })
 }

@@ -14,7 +14,6 @@ import {
   type ThumbnailBook,
   type ThumbnailScope,
 } from '#core/cover/thumbnail-store.ts'
-import { announceCover } from '#core/events/event-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/task/task.ts'
 
 /** Books or series that are looked up at a time: the list of a huge library is never held whole. */
@@ -104,7 +103,6 @@ async function makeThumbnail(
   if (!cover) return 'failed'
   const coverHash = await writeCover(settings.dataFolder, book.id, cover.jpeg)
   if (!(await recordThumbnail(database, { book, coverHash, isWhole: problem === null }))) return 'failed'
-  if (coverHash !== book.coverHash) await announceCover(database, { kind: 'book', id: book.id })
   return 'made'
 }
 

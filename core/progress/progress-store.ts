@@ -30,7 +30,8 @@ export interface SavedPlace {
  */
 export async function saveProgress(database: Knex, saved: SavedPlace): Promise<ProgressRow | null> {
   const { place, progression, syncPlace } = saved
-  const { rows } = await database.raw(
+  return await database.transaction(async (trx) => {
+    const { rows } = await trx.raw(
     `INSERT INTO read_progress AS p
        (user_id, book_id, current_page, percentage, completed, locator, progression_at, sync_place, started_at, updated_at, completed_at)
      SELECT :userId, :bookId, :page, :percentage, :completed, CAST(:locator AS jsonb), CASE WHEN :isProgression THEN t.at END,
@@ -60,8 +61,9 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
       pageCount: saved.pageCount,
     },
   )
-  if (rows.length > 0) await announceProgress(database, 'progress_updated', saved.userId, [saved.bookId])
-  return rows[0] ?? null
+  if (rows.length > 0) await announceProgress(trx, 'progress_updated', saved.userId, [saved.bookId])
+    return rows[0] ?? null
+  })
 }
 
 const SAME_PLACE = `(p.current_page = excluded.current_page
@@ -69,8 +71,9 @@ const SAME_PLACE = `(p.current_page = excluded.current_page
 
 /** Marks books as read to the end; those that are stay as they are. Answers how many were changed. */
 export async function completeBooks(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
-  // In one order, so that two calls never wait for each other in a circle.
-  const { rows } = await database.raw(
+  return await database.transaction(async (trx) => {
+    // In one order, so that two calls never wait for each other in a circle.
+  const { rows } = await trx.raw(
     `INSERT INTO read_progress AS p (user_id, book_id, current_page, percentage, completed, completed_at)
      SELECT ?, b.id, greatest(b.page_count, 1), 1, true, now() FROM books b WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id
      ON CONFLICT (user_id, book_id) DO UPDATE SET current_page = excluded.current_page, percentage = 1, completed = true, locator = NULL, sync_place = NULL,
@@ -79,27 +82,30 @@ export async function completeBooks(database: Knex, userId: string, bookIds: rea
     [userId, [...bookIds]],
   )
   await announceProgress(
-    database,
+    trx,
     'progress_updated',
     userId,
     rows.map((row: { book_id: string }) => row.book_id),
   )
   return rows.length
+  })
 }
 
 /** Forgets what a user has read of books. Answers of how many something was known. */
 export async function forgetProgress(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
-  const rows = await database('read_progress')
+  return await database.transaction(async (trx) => {
+  const rows = await trx('read_progress')
     .where('user_id', userId)
     .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
     .delete(['book_id'])
   await announceProgress(
-    database,
+    trx,
     'progress_deleted',
     userId,
     rows.map((row) => row.book_id),
   )
   return rows.length
+  })
 }
 
 /** Puts a series on a user's list, or takes it off. */

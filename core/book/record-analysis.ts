@@ -332,7 +332,12 @@ function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boo
   return book.described && !problems.some(({ type }) => type === 'metadata')
 }
 
-async function writeWithMetadata(trx: Knex.Transaction, book: BookToAnalyse, row: AnalysedBook, embedded: Embedded): Promise<Recorded | null> {
+async function writeWithMetadata(
+  trx: Knex.Transaction,
+  book: BookToAnalyse,
+  row: AnalysedBook,
+  embedded: Embedded,
+): Promise<Recorded | null> {
   // Before the book: a change of the series goes on to its books, and the two would wait for each other.
   await lockSeriesOf(trx, row.bookId)
   const recorded = await recordAnalysed(trx, row)

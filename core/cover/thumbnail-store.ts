@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import { announceCover } from '#core/events/event-store.ts'
 import { READING_ORDER } from '#core/book/book-query.ts'
+import { announceCover } from '#core/events/event-store.ts'
 
 /** A book whose thumbnail may be drawn: its file was there and could be read when it was looked at last. */
 export interface ThumbnailBook {

@@ -86,7 +86,12 @@ function packAnnouncements(all: readonly Announcement[]): string[] {
 function fewTagSets(all: readonly (readonly string[])[]): (readonly string[])[] {
   let left = TAGS_MAX
   // An empty set takes room too.
-  return [...all].sort((a, b) => a.length - b.length).filter((set) => (left -= set.length + 1) >= 0)
+  return [...all]
+    .sort((a, b) => a.length - b.length)
+    .filter((set) => {
+      left -= set.length + 1
+      return left >= 0
+    })
 }
 
 /** What a notification carries. */

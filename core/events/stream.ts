@@ -75,7 +75,10 @@ export class Stream implements FollowedStream {
   }
 
   start(sink: Sink): void {
-    if (this.#isOver) return sink.end()
+    if (this.#isOver) {
+      sink.end()
+      return
+    }
     this.#sink = sink
     this.#isReady = true
     this.#owner.started(this)

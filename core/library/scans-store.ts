@@ -128,7 +128,7 @@ export async function endScan(
   const { counts } = end
   return await announcing(database, async (trx) => {
     const { rows } = await trx.raw(
-    `WITH ended AS (
+      `WITH ended AS (
        UPDATE scans SET status = :status, completed_at = now(), complete = :complete, guard = CAST(:guard AS jsonb),
          errors = CAST(:errors AS jsonb) || coalesce(CAST(:fileErrors AS jsonb), errors),
          files_total = coalesce(CAST(:filesTotal AS int), files_total), files_processed = coalesce(CAST(:filesProcessed AS int), files_processed),
@@ -138,19 +138,19 @@ export async function endScan(
        UPDATE libraries SET last_scanned_at = now() FROM ended WHERE libraries.id = ended.library_id AND :status = 'completed'
      )
      SELECT library_id FROM ended`,
-    {
-      scanId,
-      status: end.status,
-      complete: end.complete ?? false,
-      guard: end.guard ? JSON.stringify(end.guard) : null,
-      errors: JSON.stringify(end.errors ?? []),
-      fileErrors: counts ? JSON.stringify(counts.errors) : null,
-      filesTotal: counts?.filesTotal ?? null,
-      filesProcessed: counts?.filesProcessed ?? null,
-      booksFound: counts?.booksFound ?? null,
-      seriesFound: counts?.seriesFound ?? null,
-    },
-  )
+      {
+        scanId,
+        status: end.status,
+        complete: end.complete ?? false,
+        guard: end.guard ? JSON.stringify(end.guard) : null,
+        errors: JSON.stringify(end.errors ?? []),
+        fileErrors: counts ? JSON.stringify(counts.errors) : null,
+        filesTotal: counts?.filesTotal ?? null,
+        filesProcessed: counts?.filesProcessed ?? null,
+        booksFound: counts?.booksFound ?? null,
+        seriesFound: counts?.seriesFound ?? null,
+      },
+    )
     return { ids: rows.length > 0 ? [scanId] : [], result: rows.length > 0 }
   })
 }
@@ -162,14 +162,14 @@ export async function endScan(
 export async function endLostScans(database: Knex): Promise<number> {
   return await announcing(database, async (trx) => {
     const { rows } = await trx.raw(
-    `UPDATE scans s SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'failed' END, completed_at = now(),
+      `UPDATE scans s SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'failed' END, completed_at = now(),
        errors = CASE WHEN cancel_requested THEN errors ELSE '["The server was stopped in the middle of this scan: start it again."]'::jsonb || errors END
      WHERE status IN ('pending', 'processing') AND (cancel_requested OR started_at < now() - interval '10 seconds')
        AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job j WHERE j.id = s.id AND j.name = 'scan_library' AND j.state IN ('created', 'retry', 'active'))
        -- A cancelled task may still be writing.
        AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = s.id)
      RETURNING id`,
-  )
+    )
     return { ids: idsOf(rows), result: rows.length }
   })
 }

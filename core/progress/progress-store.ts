@@ -32,7 +32,7 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
   const { place, progression, syncPlace } = saved
   return await database.transaction(async (trx) => {
     const { rows } = await trx.raw(
-    `INSERT INTO read_progress AS p
+      `INSERT INTO read_progress AS p
        (user_id, book_id, current_page, percentage, completed, locator, progression_at, sync_place, started_at, updated_at, completed_at)
      SELECT :userId, :bookId, :page, :percentage, :completed, CAST(:locator AS jsonb), CASE WHEN :isProgression THEN t.at END,
        CAST(:syncPlace AS jsonb), t.at, t.at, CASE WHEN :completed THEN t.at END
@@ -49,19 +49,25 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
      WHERE NOT :isProgression OR p.progression_at IS NULL OR p.progression_at < excluded.progression_at
        OR (p.progression_at = excluded.progression_at AND NOT :mustBeLater)
      RETURNING *`,
-    {
-      ...{ userId: saved.userId, bookId: saved.bookId, page: place.currentPage, percentage: place.percentage, completed: place.completed },
-      isProgression: progression !== undefined,
-      mustBeLater: progression?.mustBeLater ?? false,
-      locator: progression === undefined ? null : JSON.stringify(progression.locator),
-      at: progression?.at ?? null,
-      syncPlace: syncPlace === undefined ? null : JSON.stringify(syncPlace),
-      isCounted: progression === undefined && saved.saidPercentage == null,
-      said: saved.saidPercentage ?? null,
-      pageCount: saved.pageCount,
-    },
-  )
-  if (rows.length > 0) await announceProgress(trx, 'progress_updated', saved.userId, [saved.bookId])
+      {
+        ...{
+          userId: saved.userId,
+          bookId: saved.bookId,
+          page: place.currentPage,
+          percentage: place.percentage,
+          completed: place.completed,
+        },
+        isProgression: progression !== undefined,
+        mustBeLater: progression?.mustBeLater ?? false,
+        locator: progression === undefined ? null : JSON.stringify(progression.locator),
+        at: progression?.at ?? null,
+        syncPlace: syncPlace === undefined ? null : JSON.stringify(syncPlace),
+        isCounted: progression === undefined && saved.saidPercentage == null,
+        said: saved.saidPercentage ?? null,
+        pageCount: saved.pageCount,
+      },
+    )
+    if (rows.length > 0) await announceProgress(trx, 'progress_updated', saved.userId, [saved.bookId])
     return rows[0] ?? null
   })
 }
@@ -73,38 +79,38 @@ const SAME_PLACE = `(p.current_page = excluded.current_page
 export async function completeBooks(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
   return await database.transaction(async (trx) => {
     // In one order, so that two calls never wait for each other in a circle.
-  const { rows } = await trx.raw(
-    `INSERT INTO read_progress AS p (user_id, book_id, current_page, percentage, completed, completed_at)
+    const { rows } = await trx.raw(
+      `INSERT INTO read_progress AS p (user_id, book_id, current_page, percentage, completed, completed_at)
      SELECT ?, b.id, greatest(b.page_count, 1), 1, true, now() FROM books b WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id
      ON CONFLICT (user_id, book_id) DO UPDATE SET current_page = excluded.current_page, percentage = 1, completed = true, locator = NULL, sync_place = NULL,
        updated_at = now(), completed_at = now()
      WHERE NOT p.completed RETURNING book_id`,
-    [userId, [...bookIds]],
-  )
-  await announceProgress(
-    trx,
-    'progress_updated',
-    userId,
-    rows.map((row: { book_id: string }) => row.book_id),
-  )
-  return rows.length
+      [userId, [...bookIds]],
+    )
+    await announceProgress(
+      trx,
+      'progress_updated',
+      userId,
+      rows.map((row: { book_id: string }) => row.book_id),
+    )
+    return rows.length
   })
 }
 
 /** Forgets what a user has read of books. Answers of how many something was known. */
 export async function forgetProgress(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
   return await database.transaction(async (trx) => {
-  const rows = await trx('read_progress')
-    .where('user_id', userId)
-    .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
-    .delete(['book_id'])
-  await announceProgress(
-    trx,
-    'progress_deleted',
-    userId,
-    rows.map((row) => row.book_id),
-  )
-  return rows.length
+    const rows = await trx('read_progress')
+      .where('user_id', userId)
+      .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
+      .delete(['book_id'])
+    await announceProgress(
+      trx,
+      'progress_deleted',
+      userId,
+      rows.map((row) => row.book_id),
+    )
+    return rows.length
   })
 }
 

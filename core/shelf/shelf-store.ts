@@ -101,7 +101,10 @@ async function announceShelf(
   const { before = now } = of
   // An empty one is everybody's.
   const tagSets = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
-  const event = kind === 'collection' ? { type: `collection_${how}` as const, collectionId: of.id } : { type: `read_list_${how}` as const, readListId: of.id }
+  const event =
+    kind === 'collection'
+      ? { type: `collection_${how}` as const, collectionId: of.id }
+      : { type: `read_list_${how}` as const, readListId: of.id }
   await announce(trx, [{ event, tagSets: [...new Map(tagSets.map((set) => [set.join(), set])).values()] }])
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { drained } from '#api/http/drained.ts'
@@ -157,6 +157,41 @@ t.test('a silent stream says that it is there, and does not live for ever', asyn
   const text = await (await fetch(url)).text()
   t.match(text, /^retry: 3000\n\n(:\n\n){3,30}$/)
   t.same([state.open, state.ended], [0, 1])
+})
+
+t.test('whoever takes nothing is dropped, and nothing waits for them in memory', async (t) => {
+  const { state, follow } = openNumbers({ length: 1_000_000 })
+  const { url } = await openSender(t, eventsOf(follow), { stalledMs: 300 })
+  const request = http.get(url)
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  response.pause()
+  const errors: unknown[] = []
+  for (const one of [request, response]) one.on('error', (error) => errors.push(error))
+  await until(t, () => state.ended === 1, 'the source is told')
+  const { given } = state
+  t.ok(given < 500_000, `${given} events were made and no more`)
+  response.resume()
+  await until(t, () => errors.length > 0, 'the client is told that something is missing')
+  t.equal(state.given, given)
+})
+
+t.test('the same bytes go to clients with chunks and without', async (t) => {
+  const { follow } = openNumbers()
+  const { url } = await openSender(t, eventsOf(follow), { lifeMsMax: 200, beatMs: 50 })
+  const whole = await (await fetch(url)).text()
+  const old = await new Promise<string>((resolve) => {
+    let text = ''
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
+    socket.setEncoding('utf8').on('data', (part) => {
+      text += part
+    })
+    socket.once('close', () => resolve(text))
+    socket.write('GET / HTTP/1.0\r\n\r\n')
+  })
+  const eventsIn = (text: string) => text.match(/^id: .*\ndata: .*$/gm)
+  t.equal(eventsIn(whole)?.length, 3)
+  t.same(eventsIn(old), eventsIn(whole))
+  t.notMatch(old, /chunked/)
 })
 
 t.test('a source that fails ends the stream without its end', async (t) => {

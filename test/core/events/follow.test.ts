@@ -9,6 +9,7 @@ import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceAccess } from '#core/events/event-store.ts'
 import { type Delivery, type Events, type Followed, openEvents } from '#core/events/follow.ts'
 import { silentLog } from '#core/log.ts'
+import { deleteName } from '#core/taxonomy/taxonomy-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/house.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -269,5 +270,54 @@ t.test('what happens often is announced together, and after the last of it', asy
   await announcer.close()
   await until(() => follower.typesOf().length === 2)
   t.same(follower.typesOf(), ['book_updated', 'book_updated'])
+  follower.leave()
+})
+
+t.test('what waits is announced in its order, also while what came before is still being announced', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const follower = await take(events, database)
+  // The first announcement waits until later ones have long been due.
+  let held = true
+  const slow = {
+    transaction: async (work: (trx: Knex.Transaction) => Promise<unknown>) => {
+      const isFirst = held
+      held = false
+      if (isFirst) await sleep(600)
+      return await database.transaction(work)
+    },
+  } as unknown as Knex
+  const announcer = openAnnouncer({ database: slow, log: silentLog })
+  const libraryIds = Array.from({ length: 3 }, () => randomUUID())
+  for (const libraryId of libraryIds) {
+    announcer.soon([{ event: { type: 'library_updated', libraryId } }])
+    await sleep(250)
+  }
+  await announcer.close()
+  await until(() => follower.typesOf().length === 3)
+  t.same(
+    follower.taken.flatMap(({ event }) => (event?.type === 'library_updated' ? [event.libraryId] : [])),
+    libraryIds,
+  )
+  follower.leave()
+})
+
+t.test('the series and books that lose a genre or tag which is removed everywhere are told', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const library_id = await addLibrary(database)
+  const seriesId = await addSeries(database, { library_id, title: 'One' })
+  const bookId = await addBook(database, { library_id, series_id: seriesId, title: 'One' })
+  const follower = await take(events, database)
+  const [genre] = await database('genres').insert({ name: 'Drama', name_key: 'drama' }, 'id')
+  const [tag] = await database('tags').insert({ name: 'Old', name_key: 'old' }, 'id')
+  await database('series_genres').insert({ series_id: seriesId, genre_id: genre.id, given_by: 'user' })
+  await database('book_tags').insert({ book_id: bookId, tag_id: tag.id, given_by: 'user' })
+  t.equal(await deleteName(database, 'genre', genre.id), true)
+  t.equal(await deleteName(database, 'tag', tag.id), true)
+  t.equal(await deleteName(database, 'tag', tag.id), false)
+  await until(() => follower.typesOf().length === 2)
+  t.match(follower.taken.map(({ event }) => event).filter(Boolean), [
+    { type: 'series_updated', seriesId, fields: ['genres'] },
+    { type: 'book_updated', bookId, fields: ['tags'] },
+  ])
   follower.leave()
 })

@@ -129,7 +129,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
   const loopWatch = openLoopWatch({ log })
-  const events = openEvents({ database, log, audience: openEventAudience(database) })
+  const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
   const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
     const pageReader = await openPageReader({

@@ -1,6 +1,7 @@
 import type { Route } from '#api/http/endpoint.ts'
 import { komgaAdminUserRoutes } from '#api/komga/admin-user-routes.ts'
 import { komgaBookRoutes } from '#api/komga/book-routes.ts'
+import { komgaEventRoutes } from '#api/komga/event-routes.ts'
 import { komgaLibraryRoutes } from '#api/komga/library-routes.ts'
 import { komgaMetadataRoutes } from '#api/komga/metadata-routes.ts'
 import { komgaPageRoutes } from '#api/komga/page-routes.ts'
@@ -35,4 +36,5 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaThumbnailRoutes,
   ...komgaShelfThumbnailRoutes,
   ...komgaUpkeepRoutes,
+  ...komgaEventRoutes,
 ]

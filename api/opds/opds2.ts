@@ -12,12 +12,10 @@ import {
   pagesOf,
   type Relation,
 } from '#api/opds/feed-model.ts'
-import { dayOf } from '#api/opds/issued.ts'
-import { type AuthorRole } from '#core/metadata/field.ts'
-import { DIVINA_TYPE, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 import { CONTRIBUTOR_OF_ROLE } from '#core/metadata/contributor-role.ts'
 import { languageTag } from '#core/metadata/language-tag.ts'
 import { dayOf } from '#core/metadata/release-date.ts'
+import { DIVINA_TYPE, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 
 /** Writes feeds as OPDS 2.0: JSON in the shapes of Readium's web publications. Members that are not known are left out, never null. */
 

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
-import type { ServerEvent } from '#api/http/event-stream.ts'
+import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/routes/shown-plugin-metrics.ts'
 import { ShownManifest, shownManifest } from '#api/routes/shown-plugins.ts'
@@ -97,7 +97,7 @@ async function getKnown({ services, caller }: Call<Services>, pluginId: string):
   return plugin
 }
 
-async function* eventsOf(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
+async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
   for await (const line of lines) {
     if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: shownLine(line) }
   }
@@ -270,14 +270,11 @@ export const pluginWatchRoutes = [
     run: async (asked, { params, query }) => {
       const { services } = asked
       const { id } = await getKnown(asked, params.pluginId)
-      return {
-        kind: 'events',
-        follow: ({ lastEventId, signal }) => {
-          const after = readLineId(lastEventId) ?? query.after ?? null
-          const lines = services.plugins.journal.follow(id, { after, signal })
-          return eventsOf(whileInstalled(services, id, lines), query.level)
-        },
-      }
+      return eventsOf(({ lastEventId, signal }) => {
+        const after = readLineId(lastEventId) ?? query.after ?? null
+        const lines = services.plugins.journal.follow(id, { after, signal })
+        return linesAsEvents(whileInstalled(services, id, lines), query.level)
+      })
     },
   }),
   endpoint({

@@ -28,7 +28,7 @@ const KEEP_ENDED_MS = 86_400_000
 
 /** Users, sessions and API keys. Everything that changes them also makes this process forget what it remembered of them. */
 export interface Accounts {
-  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey'>
+  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey' | 'forget'>
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn>

@@ -166,10 +166,12 @@ export async function clearSeriesTags(trx: Knex, seriesIds: readonly string[]): 
 
 /** @throws not_found also when the series does not carry the tag */
 export async function removeSeriesTag(database: Knex, caller: Caller, series: { seriesId: string; tagId: string }): Promise<void> {
-  await checkSeries(database, caller, series.seriesId)
-  const removed = await database('series_sharing_tags').where({ series_id: series.seriesId, sharing_tag_id: series.tagId }).delete()
-  if (removed === 0) refuse('not_found', `The series does not carry the sharing tag ${series.tagId}.`)
-  await announceSeries(database, [series.seriesId], SHARING)
+  await database.transaction(async (trx) => {
+    await checkSeries(trx, caller, series.seriesId)
+    const removed = await trx('series_sharing_tags').where({ series_id: series.seriesId, sharing_tag_id: series.tagId }).delete()
+    if (removed === 0) refuse('not_found', `The series does not carry the sharing tag ${series.tagId}.`)
+    await announceSeries(trx, [series.seriesId], SHARING)
+  })
 }
 
 /** @throws not_found for an unknown user */
@@ -180,23 +182,27 @@ export async function listGrants(database: Knex, userId: string): Promise<Sharin
 
 /** Allows or denies a user what carries the tag; a grant for the same tag is replaced. @throws not_found, forbidden (may do more than the caller) */
 export async function setGrant(database: Knex, caller: Caller, userId: string, grant: NewGrant): Promise<SharingGrant> {
-  await checkRule(database, caller, userId)
-  await checkTags(database, [grant.sharingTagId])
-  await database('user_sharing_grants')
-    .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
-    .onConflict(['user_id', 'sharing_tag_id'])
-    .merge(['access_mode'])
-  await announceAccess(database, [userId])
+  await database.transaction(async (trx) => {
+    await checkRule(trx, caller, userId)
+    await checkTags(trx, [grant.sharingTagId])
+    await trx('user_sharing_grants')
+      .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
+      .onConflict(['user_id', 'sharing_tag_id'])
+      .merge(['access_mode'])
+    await announceAccess(trx, [userId])
+  })
   const grants = await listSharingGrants(database, userId)
   return grants.find(({ sharingTagId }) => sharingTagId === grant.sharingTagId) ?? refuseUnknown([grant.sharingTagId])
 }
 
 /** @throws not_found also when the user has no grant for the tag; forbidden when the user may do more than the caller */
 export async function removeGrant(database: Knex, caller: Caller, userId: string, tagId: string): Promise<void> {
-  await checkRule(database, caller, userId)
-  const removed = await database('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
-  if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
-  await announceAccess(database, [userId])
+  await database.transaction(async (trx) => {
+    await checkRule(trx, caller, userId)
+    const removed = await trx('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
+    if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
+    await announceAccess(trx, [userId])
+  })
 }
 
 function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder {

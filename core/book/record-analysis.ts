@@ -362,7 +362,12 @@ function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boo
   return book.described && !problems.some(({ type }) => type === 'metadata')
 }
 
-async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBook, embedded: Embedded): Promise<Recorded | null> {
+async function writeWithMetadata(
+  trx: Knex.Transaction,
+  book: BookToAnalyse,
+  row: AnalysedBook,
+  embedded: Embedded,
+): Promise<Recorded | null> {
   const recorded = await recordAnalysed(trx, row)
   if (recorded === null) return null
   // A series beside nothing but the library itself is made of one book: what lies there speaks of them all.

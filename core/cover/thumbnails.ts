@@ -14,7 +14,6 @@ import {
   type ThumbnailBook,
   type ThumbnailScope,
 } from '#core/cover/thumbnail-store.ts'
-import { announceCover } from '#core/events/event-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/task/task.ts'
 
 /** Books or series that are looked up at a time: the list of a huge library is never held whole. */
@@ -111,7 +110,6 @@ async function makeThumbnail(
     return true
   })
   if (!isRecorded) return 'failed'
-  if (coverHash !== book.coverHash) await announceCover(database, { kind: 'book', id: book.id })
   return 'made'
 }
 

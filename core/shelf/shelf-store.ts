@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { announce } from '#core/events/event-store.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfEdit, type ShelfKind } from '#core/shelf/shelf.ts'
 import { findShelf } from '#core/shelf/shelf-query.ts'
 import { SHELF_TABLES } from '#core/shelf/shelf-table.ts'
@@ -21,6 +22,7 @@ export async function addShelf(
     .transaction(async (trx) => {
       const [row] = await trx(SHELF_TABLES[kind].shelves).insert({ name, summary, ordered }, 'id')
       await writeMembers(trx, caller, kind, { id: row.id, memberIds: shelf.memberIds })
+      await announceShelf(trx, kind, 'created', { id: row.id })
       return (await findShelf(trx, caller, kind, row.id)) as Shelf
     })
     .catch(refuseTaken)
@@ -48,7 +50,9 @@ export async function editShelf(
       await trx(SHELF_TABLES[kind].shelves)
         .where('id', shelf.id)
         .update({ ...change, updated_at: trx.fn.now() })
+      const standing = await listTagSets(trx, kind, shelf.id)
       if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
+      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: standing })
       return await showChanged(trx, caller, kind, before)
     })
     .catch(refuseTaken)
@@ -58,6 +62,7 @@ export async function editShelf(
 export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<void> {
   await database.transaction(async (trx) => {
     await lockShelf(trx, caller, kind, id)
+    await announceShelf(trx, kind, 'deleted', { id })
     await trx(SHELF_TABLES[kind].shelves).where('id', id).delete()
   })
 }
@@ -69,8 +74,10 @@ export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKin
 export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
   return await database.transaction(async (trx) => {
     const before = await lockShelf(trx, caller, kind, change.id)
+    const standing = await listTagSets(trx, kind, change.id)
     await changeMembers(trx, caller, kind, change)
     await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
+    await announceShelf(trx, kind, 'updated', { id: change.id, before: standing })
     return await showChanged(trx, caller, kind, before)
   })
 }
@@ -99,6 +106,35 @@ async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change:
 /** With only hidden members left a shelf is now hidden itself: it is shown as it was. */
 async function showChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
   return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
+}
+
+/** @param of.before sets of tags of what stood on it: who saw it then, and does not now, has to know as well */
+async function announceShelf(
+  trx: Knex.Transaction,
+  kind: ShelfKind,
+  how: 'created' | 'updated' | 'deleted',
+  of: { id: string; before?: readonly (readonly string[])[] },
+): Promise<void> {
+  const now = await listTagSets(trx, kind, of.id)
+  const { before = now } = of
+  // An empty one is everybody's.
+  const tagSets = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
+  const event =
+    kind === 'collection'
+      ? { type: `collection_${how}` as const, collectionId: of.id }
+      : { type: `read_list_${how}` as const, readListId: of.id }
+  await announce(trx, [{ event, tagSets: [...new Map(tagSets.map((set) => [set.join(), set])).values()] }])
+}
+
+/** The different sets of sharing tags that the series carry of which something stands on a shelf. */
+async function listTagSets(trx: Knex.Transaction, kind: ShelfKind, id: string): Promise<string[][]> {
+  const { members, shelf, member, things, seriesOf } = SHELF_TABLES[kind]
+  const { rows } = await trx.raw(
+    `SELECT DISTINCT array(SELECT CAST(t.sharing_tag_id AS text) FROM series_sharing_tags t WHERE t.series_id = ${seriesOf} ORDER BY 1) AS tags
+     FROM ${members} m JOIN ${things} ON ${things}.id = m.${member} WHERE m.${shelf} = ?`,
+    [id],
+  )
+  return (rows as { tags: string[] }[]).map(({ tags }) => tags)
 }
 
 /** Locks first and looks after: what another has just changed is seen. */

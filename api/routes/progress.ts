@@ -22,6 +22,9 @@ const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 })
 const Marked = Noun('MarkedRead')({ count: Type.Integer({ minimum: 0, description: 'Books that changed.' }), message: Type.String() })
 const PAGE_MAX = 2_147_483_647
 
+/** Of routes whose answer tells what was read before, too. */
+const mark = { who: 'progress-write', also: ['progress-read'] } as const
+
 interface MarkAsk {
   call: { caller: Caller | null; services: Services }
   of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
@@ -131,8 +134,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/read',
     summary: 'Mark a book as read',
     tag: 'progress',
-    // The answer tells what was read before, too.
-    allow: { who: 'progress-write', also: ['progress-read'] },
+    allow: mark,
     params: BookId,
     reply: ReadProgress,
     run: async (call, { params }) => {
@@ -155,37 +157,37 @@ export const progressRoutes = [
     },
   }),
   ...(['read', 'unread'] as const).flatMap((state) => {
-    const mark = state === 'read' ? markRead : markUnread
+    const markAll = state === 'read' ? markRead : markUnread
     return [
       endpoint({
         method: 'POST',
         path: `/api/v1/series/:seriesId/${state}`,
         summary: `Mark all books of a series as ${state}`,
         tag: 'progress',
-        allow: { who: 'progress-write' },
+        allow: mark,
         params: SeriesId,
         reply: Marked,
-        run: (call, { params }) => mark({ call, of: { seriesIds: [params.seriesId] } }),
+        run: (call, { params }) => markAll({ call, of: { seriesIds: [params.seriesId] } }),
       }),
       endpoint({
         method: 'POST',
         path: `/api/v1/books/bulk/${state}`,
         summary: `Mark many books as ${state}`,
         tag: 'progress',
-        allow: { who: 'progress-write' },
+        allow: mark,
         body: Type.Object({ bookIds }, { additionalProperties: false }),
         reply: Marked,
-        run: (call, { body }) => mark({ call, of: body }),
+        run: (call, { body }) => markAll({ call, of: body }),
       }),
       endpoint({
         method: 'POST',
         path: `/api/v1/series/bulk/${state}`,
         summary: `Mark all books of many series as ${state}`,
         tag: 'progress',
-        allow: { who: 'progress-write' },
+        allow: mark,
         body: Type.Object({ seriesIds }, { additionalProperties: false }),
         reply: Marked,
-        run: (call, { body }) => mark({ call, of: body }),
+        run: (call, { body }) => markAll({ call, of: body }),
       }),
     ]
   }),

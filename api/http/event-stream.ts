@@ -132,6 +132,7 @@ class Client implements EventClient {
   readonly #endsAt: number
   readonly #stalledMs: number
   readonly #beat: NodeJS.Timeout
+  #late: NodeJS.Timeout | undefined
   #isOver = false
 
   constructor(
@@ -164,11 +165,12 @@ class Client implements EventClient {
 
   #waitForRoom(): void {
     const response = this.#response
-    const late = setTimeout(() => response.destroy(), this.#stalledMs)
-    response.once('close', () => clearTimeout(late))
+    // Also after the end, which a client that takes nothing never sees.
+    this.#late ??= setTimeout(() => response.destroy(), this.#stalledMs)
     const target = response.writableNeedDrain ? response : (response.socket ?? response)
     target.once('drain', () => {
-      clearTimeout(late)
+      clearTimeout(this.#late)
+      this.#late = undefined
       if (!this.#isOver) this.#source.resume()
     })
   }
@@ -192,6 +194,7 @@ class Client implements EventClient {
 
   /** The client has gone. */
   close(): void {
+    clearTimeout(this.#late)
     if (this.#leave()) this.#resolve()
   }
 

@@ -16,7 +16,7 @@ import type {
   ResizeImage,
 } from '#core/book/analysis.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
-import type { PublicationOutcome, ReadPublication, OpenZipEntry } from '#core/reading/publication.ts'
+import type { OpenZipEntry, PublicationOutcome, ReadPublication } from '#core/reading/publication.ts'
 import type { ReadingListOutcome, ReadReadingList } from '#core/shelf/reading-list.ts'
 import { openGate } from './gate.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from './image.ts'

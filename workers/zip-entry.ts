@@ -187,7 +187,8 @@ async function* readPacked(
     const bytes = Math.min(CHUNK_BYTES, end - at)
     yield await files.withFile(request, async (file) => {
       const chunk = await readBytes(file.fd, { offset: zip.offset + at, bytes })
-      if (chunk.length < bytes) throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
+      if (chunk.length < bytes)
+        throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
       // Asked after the read: what was read before is of this version then. Always before the last part, which makes it whole.
       const isSame = file.identity === identity && (at + bytes < end || (await hasIdentity(file)))
       if (!isSame) throw new BookFault('page_extraction', `The file of "${name}" has changed while it was read.`, { entry: name })
@@ -197,12 +198,7 @@ async function* readPacked(
 }
 
 /** @param unpacked is told how many packed bytes it took, when it has ended */
-async function* readInflated(
-  files: OpenFiles,
-  request: EntryRequest,
-  identity: string,
-  unpacked = { taken: 0 },
-): AsyncGenerator<Buffer> {
+async function* readInflated(files: OpenFiles, request: EntryRequest, identity: string, unpacked = { taken: 0 }): AsyncGenerator<Buffer> {
   const inflater = createInflateRaw({ chunkSize: CHUNK_BYTES })
   // Failures of the source come out of the end that is read.
   pipeline(Readable.from(readPacked(files, request, identity)), inflater, () => undefined)

@@ -122,7 +122,11 @@ export function openPublications(parts: PublicationParts): Publications {
     throw new Error('A refusal came back')
   }
 
-  async function open(book: ReadableBook, file: PublicationFile & { zip: ZipLocation }, { userId, asGzip }: { userId: string; asGzip: boolean }) {
+  async function open(
+    book: ReadableBook,
+    file: PublicationFile & { zip: ZipLocation },
+    { userId, asGzip }: { userId: string; asGzip: boolean },
+  ) {
     const { path: name, bytes, zip } = file
     const release = budget.take(userId, inFlightBytes({ bytes, zip }))
     if (!release)

@@ -68,7 +68,8 @@ t.test('short and long entries, stored and deflated, as they are and as gzip', a
           [data.length >> 1, data.length],
           [262_140, 262_150],
         ] as const)
-          if (end <= data.length && start < end) t.ok((await all(plain, { start, end })).equals(data.subarray(start, end)), `${start} to ${end}`)
+          if (end <= data.length && start < end)
+            t.ok((await all(plain, { start, end })).equals(data.subarray(start, end)), `${start} to ${end}`)
         const packed = await entry(`${name}.${kind}`, true)
         t.equal(packed.isGzip, kind === 'deflated')
         const bytes = await all(packed)
@@ -119,7 +120,11 @@ t.test('a wrong checksum, a wrong size, data that is cut off or no deflate', asy
   const { ask } = await openArchive(t, parts)
   for (const { name } of parts)
     for (const asGzip of [false, true])
-      t.match(await ask(name as string, asGzip), { problem: { type: 'page_extraction', message: / (damaged|size)/ } }, `${String(name)} ${asGzip}`)
+      t.match(
+        await ask(name as string, asGzip),
+        { problem: { type: 'page_extraction', message: / (damaged|size)/ } },
+        `${String(name)} ${asGzip}`,
+      )
 })
 
 t.test('a record of the same place that declares something else is checked by itself', async (t) => {

@@ -43,7 +43,7 @@ export function openHandlers<Services>(services: Services, options: InputOptions
           const reply = await route.run(call, input)
           if (response.destroyed) return null
           // A browser may keep it: what one of its users was shown must not be shown to the next, who may see less.
-          if (route.allow.who !== 'public') for (const name of CREDENTIAL_HEADERS) appendVary(response, name)
+          if (route.allow.who !== 'public') appendVary(response, ...CREDENTIAL_HEADERS)
           if (route.allow.session) appendVary(response, 'X-Auth-Token')
           if (reply.kind === 'events') return reply
           await sendStream(response, reply)

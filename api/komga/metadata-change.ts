@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { KomgaAuthor, type KomgaBook, KomgaLink } from '#api/komga/book-view.ts'
+import type { KomgaBook } from '#api/komga/book-view.ts'
 import { DIRECTIONS, type KomgaSeries, STATUSES } from '#api/komga/series-view.ts'
 import { roleOf, rolesBehind } from '#api/komga/values.ts'
 import { AUTHOR_ROLES, AUTHORS_MAX, type Author, Name, Natural, Summary, Text } from '#core/metadata/field.ts'
@@ -12,11 +12,18 @@ import { NAMES_MAX } from '#core/taxonomy/name.ts'
 
 /** As of links: there are fewer services. */
 const LINKS_MAX = 200
+const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
 const lock = optional(Type.Boolean())
 const names = optional(Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: NAMES_MAX }))
-const links = optional(Type.Array(KomgaLink, { maxItems: LINKS_MAX }))
-const open = { additionalProperties: true, maxProperties: 100 } as const
+/** As they are sent; what of them is known here is looked at one by one. */
+const Given = Type.String({ maxLength: 2_000 })
+const GivenPerson = Type.Object({ name: Name, role: Type.String({ maxLength: 100 }) }, open)
+const GivenTitle = Type.Object(
+  { label: Type.String({ minLength: 1, maxLength: 500 }), title: Type.String({ minLength: 1, maxLength: 500 }) },
+  open,
+)
+const links = optional(Type.Array(Type.Object({ label: Given, url: Given }, open), { maxItems: LINKS_MAX }))
 
 /** What apps send of a book's metadata: all of a form, or what somebody changed. */
 export const BookEdit = Type.Object(
@@ -24,7 +31,7 @@ export const BookEdit = Type.Object(
     ...{ title: optional(Name), titleLock: lock, summary: optional(Summary), summaryLock: lock },
     ...{ number: optional(Type.String({ maxLength: 100 })), numberLock: lock, numberSort: optional(Type.Number()), numberSortLock: lock },
     ...{ releaseDate: optional(Type.String({ maxLength: 40 })), releaseDateLock: lock },
-    ...{ authors: optional(Type.Array(KomgaAuthor, { maxItems: AUTHORS_MAX })), authorsLock: lock, tags: names, tagsLock: lock },
+    ...{ authors: optional(Type.Array(GivenPerson, { maxItems: AUTHORS_MAX })), authorsLock: lock, tags: names, tagsLock: lock },
     ...{ isbn: optional(Type.String({ maxLength: 100 })), isbnLock: lock, links, linksLock: lock },
   },
   { ...open, title: 'KomgaBookEdit' },
@@ -66,7 +73,7 @@ export const SeriesEdit = Type.Object(
       links,
       linksLock: lock,
     },
-    alternateTitles: optional(Type.Array(Type.Object({ label: Type.String(), title: Type.String() }), { maxItems: ALTERNATE_TITLES_MAX })),
+    alternateTitles: optional(Type.Array(GivenTitle, { maxItems: ALTERNATE_TITLES_MAX })),
     alternateTitlesLock: lock,
   },
   { ...open, title: 'KomgaSeriesEdit' },
@@ -255,6 +262,6 @@ export function readSeriesEdit(edit: SeriesEdit, shown: KomgaSeries['metadata'])
     ...('tags' in changed && { tags: changed.tags ?? [] }),
     ...('sharingLabels' in changed && { sharingLabels: changed.sharingLabels ?? [] }),
     ...('links' in changed && { links: readLinks(changed.links ?? []) }),
-    ...('alternateTitles' in changed && { alternateTitles: changed.alternateTitles ?? [] }),
+    ...('alternateTitles' in changed && { alternateTitles: (changed.alternateTitles ?? []).map(({ label, title }) => ({ label, title })) }),
   }
 }

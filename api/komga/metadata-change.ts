@@ -5,6 +5,7 @@ import type { KomgaBook } from '#api/komga/book-view.ts'
 import { DIRECTIONS, type KomgaSeries, STATUSES } from '#api/komga/series-view.ts'
 import { roleOf, rolesBehind } from '#api/komga/values.ts'
 import { AUTHOR_ROLES, AUTHORS_MAX, type Author, Name, Natural, Summary, Text } from '#core/metadata/field.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 import { Nullable } from '#core/schema.ts'
@@ -150,10 +151,10 @@ const DAY = /^(\d{4})-(\d{2})-(\d{2})(T.*)?$/
 
 function readDay(text: string | null): { year: number | null; month: number | null; day: number | null } {
   if (!text) return { year: null, month: null, day: null }
-  const match = DAY.exec(text)
-  const [year, month, day] = match?.slice(1, 4).map(Number) ?? []
-  if (year === undefined || month === undefined || day === undefined || month < 1 || month > 12 || day < 1 || day > 31)
-    refuseMember('/releaseDate', 'must be a day such as 2024-02-29')
+  const [year = 0, month = 0, day = 0] = DAY.exec(text)?.slice(1, 4).map(Number) ?? []
+  // A day that no calendar has becomes another one.
+  const isDay = new Date(Date.UTC(2000 + (year % 400), month - 1, day)).getUTCDate() === day
+  if (month < 1 || month > 12 || !isDay) refuseMember('/releaseDate', 'must be a day such as 2024-02-29')
   return { year, month, day }
 }
 
@@ -210,6 +211,7 @@ export function readBookEdit(
   if ('releaseDate' in changed) Object.assign(patch, readDay(changed.releaseDate ?? null))
   if ('authors' in changed) patch['authors'] = readAuthors(changed.authors ?? [], of.authors)
   if ('isbn' in changed) {
+    if (changed.isbn && readIsbns(changed.isbn).invalid.length > 0) refuseMember('/isbn', 'is no ISBN: its length or check digit is wrong')
     const others = of.isbns?.split(',').slice(1) ?? []
     patch['isbns'] = changed.isbn ? [changed.isbn, ...others].join(',') : null
   }

@@ -88,8 +88,8 @@ export const NAMES: Readonly<Record<string, string>> = {
   'DELETE /api/v1/series/:seriesId/metadata': 'resetSeriesMetadata',
   'DELETE /api/v1/tasks/nuke': 'cancelAllTasks',
   'DELETE /api/v1/user/want-to-read/:seriesId': 'removeFromMyWantToRead',
-  'GET /:prefix/api/v1/books/:bookId/thumbnails/:thumbnailId': 'komgaGetBookThumbnailImage',
-  'GET /:prefix/api/v1/series/:seriesId/thumbnails/:thumbnailId': 'komgaGetSeriesThumbnailImage',
+  'GET /:prefix/api/v1/books/:bookId/thumbnails/:coverId': 'komgaGetBookThumbnailImage',
+  'GET /:prefix/api/v1/series/:seriesId/thumbnails/:coverId': 'komgaGetSeriesThumbnailImage',
   'GET /:prefix/api/v1/settings': 'komgaGetSettings',
   'GET /': 'getStartPage',
   'GET /api/docs': 'getDocs',
@@ -131,8 +131,8 @@ export const NAMES: Readonly<Record<string, string>> = {
   'POST /api/v1/templates/render': 'renderTemplate',
   'POST /api/v1/templates/validate': 'validateTemplate',
   'POST /api/v1/user/plugins/:pluginId/credentials': 'putMyPluginCredentials',
-  'PUT /:prefix/api/v1/books/:bookId/thumbnails/:thumbnailId/selected': 'komgaSelectBookThumbnail',
-  'PUT /:prefix/api/v1/series/:seriesId/thumbnails/:thumbnailId/selected': 'komgaSelectSeriesThumbnail',
+  'PUT /:prefix/api/v1/books/:bookId/thumbnails/:coverId/selected': 'komgaSelectBookThumbnail',
+  'PUT /:prefix/api/v1/series/:seriesId/thumbnails/:coverId/selected': 'komgaSelectSeriesThumbnail',
   'PUT /api/v1/user/want-to-read/:seriesId': 'addToMyWantToRead',
 }
 

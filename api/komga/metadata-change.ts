@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { KomgaAuthor, type KomgaBook, KomgaLink } from '#api/komga/book-view.ts'
+import type { KomgaBook } from '#api/komga/book-view.ts'
 import { DIRECTIONS, type KomgaSeries, STATUSES } from '#api/komga/series-view.ts'
 import { roleOf, rolesBehind } from '#api/komga/values.ts'
 import { AUTHOR_ROLES, AUTHORS_MAX, type Author, Name, Natural, Summary, Text } from '#core/metadata/field.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 import { Nullable } from '#core/schema.ts'
@@ -12,11 +13,18 @@ import { NAMES_MAX } from '#core/taxonomy/name.ts'
 
 /** As of links: there are fewer services. */
 const LINKS_MAX = 200
+const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
 const lock = optional(Type.Boolean())
 const names = optional(Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: NAMES_MAX }))
-const links = optional(Type.Array(KomgaLink, { maxItems: LINKS_MAX }))
-const open = { additionalProperties: true, maxProperties: 100 } as const
+/** As they are sent; what of them is known here is looked at one by one. */
+const Given = Type.String({ maxLength: 2_000 })
+const GivenPerson = Type.Object({ name: Name, role: Type.String({ maxLength: 100 }) }, open)
+const GivenTitle = Type.Object(
+  { label: Type.String({ minLength: 1, maxLength: 500 }), title: Type.String({ minLength: 1, maxLength: 500 }) },
+  open,
+)
+const links = optional(Type.Array(Type.Object({ label: Given, url: Given }, open), { maxItems: LINKS_MAX }))
 
 /** What apps send of a book's metadata: all of a form, or what somebody changed. */
 export const BookEdit = Type.Object(
@@ -24,7 +32,7 @@ export const BookEdit = Type.Object(
     ...{ title: optional(Name), titleLock: lock, summary: optional(Summary), summaryLock: lock },
     ...{ number: optional(Type.String({ maxLength: 100 })), numberLock: lock, numberSort: optional(Type.Number()), numberSortLock: lock },
     ...{ releaseDate: optional(Type.String({ maxLength: 40 })), releaseDateLock: lock },
-    ...{ authors: optional(Type.Array(KomgaAuthor, { maxItems: AUTHORS_MAX })), authorsLock: lock, tags: names, tagsLock: lock },
+    ...{ authors: optional(Type.Array(GivenPerson, { maxItems: AUTHORS_MAX })), authorsLock: lock, tags: names, tagsLock: lock },
     ...{ isbn: optional(Type.String({ maxLength: 100 })), isbnLock: lock, links, linksLock: lock },
   },
   { ...open, title: 'KomgaBookEdit' },
@@ -66,7 +74,7 @@ export const SeriesEdit = Type.Object(
       links,
       linksLock: lock,
     },
-    alternateTitles: optional(Type.Array(Type.Object({ label: Type.String(), title: Type.String() }), { maxItems: ALTERNATE_TITLES_MAX })),
+    alternateTitles: optional(Type.Array(GivenTitle, { maxItems: ALTERNATE_TITLES_MAX })),
     alternateTitlesLock: lock,
   },
   { ...open, title: 'KomgaSeriesEdit' },
@@ -143,10 +151,10 @@ const DAY = /^(\d{4})-(\d{2})-(\d{2})(T.*)?$/
 
 function readDay(text: string | null): { year: number | null; month: number | null; day: number | null } {
   if (!text) return { year: null, month: null, day: null }
-  const match = DAY.exec(text)
-  const [year, month, day] = match?.slice(1, 4).map(Number) ?? []
-  if (year === undefined || month === undefined || day === undefined || month < 1 || month > 12 || day < 1 || day > 31)
-    refuseMember('/releaseDate', 'must be a day such as 2024-02-29')
+  const [year = 0, month = 0, day = 0] = DAY.exec(text)?.slice(1, 4).map(Number) ?? []
+  // A day that no calendar has becomes another one.
+  const isDay = new Date(Date.UTC(2000 + (year % 400), month - 1, day)).getUTCDate() === day
+  if (month < 1 || month > 12 || !isDay) refuseMember('/releaseDate', 'must be a day such as 2024-02-29')
   return { year, month, day }
 }
 
@@ -203,6 +211,7 @@ export function readBookEdit(
   if ('releaseDate' in changed) Object.assign(patch, readDay(changed.releaseDate ?? null))
   if ('authors' in changed) patch['authors'] = readAuthors(changed.authors ?? [], of.authors)
   if ('isbn' in changed) {
+    if (changed.isbn && readIsbns(changed.isbn).invalid.length > 0) refuseMember('/isbn', 'is no ISBN: its length or check digit is wrong')
     const others = of.isbns?.split(',').slice(1) ?? []
     patch['isbns'] = changed.isbn ? [changed.isbn, ...others].join(',') : null
   }
@@ -255,6 +264,6 @@ export function readSeriesEdit(edit: SeriesEdit, shown: KomgaSeries['metadata'])
     ...('tags' in changed && { tags: changed.tags ?? [] }),
     ...('sharingLabels' in changed && { sharingLabels: changed.sharingLabels ?? [] }),
     ...('links' in changed && { links: readLinks(changed.links ?? []) }),
-    ...('alternateTitles' in changed && { alternateTitles: changed.alternateTitles ?? [] }),
+    ...('alternateTitles' in changed && { alternateTitles: (changed.alternateTitles ?? []).map(({ label, title }) => ({ label, title })) }),
   }
 }

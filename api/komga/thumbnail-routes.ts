@@ -98,9 +98,9 @@ function thumbnailRoutes(kind: Kind) {
   const { path, id, read, write, Reply } = KINDS[kind]
   const base = `/api/v1/${path}/:${id}/thumbnails`
   const params = Type.Object({ [id]: Uuid })
-  const oneParams = Type.Object({ [id]: Uuid, thumbnailId: Uuid })
+  const oneParams = Type.Object({ [id]: Uuid, coverId: Uuid })
   const ownerOf = (given: object): CoverOwner => ({ kind, id: ((given as Record<string, string>)[id] as string).toLowerCase() })
-  const coverOf = (given: object): string => (given as { thumbnailId: string }).thumbnailId.toLowerCase()
+  const coverOf = (given: object): string => (given as { coverId: string }).coverId.toLowerCase()
   return [
     komgaEndpoint({
       method: 'GET',
@@ -112,7 +112,7 @@ function thumbnailRoutes(kind: Kind) {
       run: async (call, { params }) => (await listShown(call, ownerOf(params))) as never,
     }),
     komgaStream({
-      path: `${base}/:thumbnailId`,
+      path: `${base}/:coverId`,
       summary: `One cover of a ${kind}`,
       who: read,
       params: oneParams,
@@ -134,7 +134,7 @@ function thumbnailRoutes(kind: Kind) {
     }),
     komgaEndpoint({
       method: 'PUT',
-      path: `${base}/:thumbnailId/selected`,
+      path: `${base}/:coverId/selected`,
       summary: `Show this cover of a ${kind}`,
       who: write,
       params: oneParams,
@@ -148,7 +148,7 @@ function thumbnailRoutes(kind: Kind) {
     }),
     komgaEndpoint({
       method: 'DELETE',
-      path: `${base}/:thumbnailId`,
+      path: `${base}/:coverId`,
       summary: `Delete a cover that somebody gave a ${kind}`,
       who: write,
       params: oneParams,

@@ -41,7 +41,7 @@ const OTHERWISE: Record<string, string> = {
 /** Routes that neither the reference nor the contract knows: only our own schema says what they answer. */
 const OWN: RegExp[] = [
   // The interface of Komga.
-  / \/\{\}\/api\//,
+  / \/\{\}\/(api|actuator)\//,
   /^POST \/api\/v1\/auth\/refresh$/,
   /^PUT \/api\/v1\/user\/password$/,
   /^GET \/api\/v1\/setup\/settings$/,

@@ -62,6 +62,8 @@ t.test('what cannot be kept is refused by its member', async (t) => {
     [{ number: 'Annual' }, /^The member number must be a number/],
     [{ number: '3', numberSort: 4 }, /numberSort is another number/],
     [{ releaseDate: 'soon' }, /releaseDate must be a day/],
+    [{ releaseDate: '2023-02-29' }, /releaseDate must be a day/],
+    [{ isbn: '123' }, /isbn is no ISBN/],
     [{ releaseDate: '2024-13-01' }, /releaseDate must be a day/],
     [{ links: [{ label: 'Comic Vine', url: 'https://a.b' }] }, /links\/0\/label must be the name of a service/],
     [{ links: [{ label: 'a', url: 'javascript:alert(1)' }] }, /links\/0\/url must be an http/],

@@ -64,8 +64,8 @@ t.test('metadata that apps change', { timeout: 300_000 }, async (t) => {
     for (const [body, fieldName] of [
       [{ title: 'Other', authors: [{ name: 'A', role: 'typist' }] }, 'authors.0.role'],
       [{ title: 'Other', number: 'Annual' }, 'number'],
-      [{ title: 'Other', releaseDate: '1986-02-31' }, 'day'],
-      [{ title: 'Other', isbn: '123' }, 'isbns'],
+      [{ title: 'Other', releaseDate: '1986-02-31' }, 'releaseDate'],
+      [{ title: 'Other', isbn: '123' }, 'isbn'],
       [{ title: 'Other', tags: ['x'.repeat(200)] }, 'tags.0'],
       [{ title: 7 }, 'title'],
     ] as const) {

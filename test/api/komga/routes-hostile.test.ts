@@ -42,7 +42,7 @@ t.test('bad input is answered in the dialect', { timeout: 300_000 }, async (t) =
           path === 'books' ? expected : { content: Array },
           `${path}?${query}`,
         )
-    for (const query of ['page=x', 'page=1.5', 'page=99999999999', 'size=', 'unpaged=perhaps', 'page=1&page=2'])
+    for (const query of ['page=x', 'page=1.5', 'page=99999999999', 'size=', 'unpaged=perhaps'])
       t.match((await ask('GET', `/komga/api/v1/books?${query}`)).json, { violations: [{ fieldName: /page|size|unpaged/ }] }, query)
   })
 

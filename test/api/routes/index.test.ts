@@ -51,6 +51,8 @@ t.test('every route but the public ones asks who is there, and for its permissio
   t.same(open.sort(), [
     'GET /',
     'GET /:prefix/api/v1/claim',
+    'GET /:prefix/api/v1/client-settings/global/list',
+    'GET /:prefix/api/v1/oauth2/providers',
     'GET /api/docs',
     'GET /api/docs/start.js',
     'GET /api/docs/swagger-ui-bundle.js',

@@ -40,19 +40,6 @@ t.test('a backlog is worked off at once, by priority, with bounded concurrency',
   t.equal(rows[0].count, 0, 'no run is remembered when nothing runs')
 })
 
-t.test('the same tasks are added by several at once, in whatever order', async (t) => {
-  const { queue } = await openQueues(t, 1)
-  queue.handle('analyze_book', { concurrency: 1 }, async () => undefined)
-  for (let round = 0; round < 10; round++) {
-    const tasks = Array.from({ length: 500 }, (_, index) => task(`${round}-${index}`))
-    const added = await Promise.all([tasks, tasks.toReversed(), tasks].map((some) => queue.addMany(some)))
-    t.equal(
-      added.reduce((sum, count) => sum + count),
-      500,
-    )
-  }
-})
-
 t.test('two waiting tasks of one key are one; one that runs is none', async (t) => {
   const { queue } = await openQueues(t, 1)
   const gates = new Map<number, () => void>()

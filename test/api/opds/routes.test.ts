@@ -93,7 +93,13 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
           author: [{ name: 'Brian', sortAs: 'K, Brian' }],
           penciler: [{ name: 'Fiona' }],
         },
-        ...{ artist: [{ name: 'Cover' }], published: '2012-03-01', language: 'en-US', publisher: 'Image', numberOfPages: 3 },
+        ...{
+          contributor: [{ name: 'Cover', role: 'cov' }],
+          published: '2012-03-01',
+          language: 'en-US',
+          publisher: 'Image',
+          numberOfPages: 3,
+        },
         ...{ readingProgression: 'rtl', belongsTo: { series: { name: 'Saga', position: 1 } } },
       },
       links: [

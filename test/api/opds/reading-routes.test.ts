@@ -118,3 +118,96 @@ t.test('where somebody is, is one place for the app and for REST', async (t) => 
   t.equal(here.headers['content-type'], 'application/vnd.readium.progression+json')
   t.same(JSON.parse(here.bytes.toString()), JSON.parse(rest.bytes.toString()))
 })
+
+/** Links of an Atom document as a reader finds them that knows no XML: by patterns, as KOReader does. */
+function linksIn(text: string): { rel: string; type: string; href: string; count: string }[] {
+  const plain = (value: string) => value.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+  const member = (tag: string, name: string) => plain(new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? '')
+  return [...text.matchAll(/<link [^>]*>/g)].map(([tag]) => ({
+    ...{ rel: member(tag, 'rel'), type: member(tag, 'type'), href: member(tag, 'href'), count: member(tag, 'pse:count') },
+  }))
+}
+
+t.test('the requests of the catalog of KOReader, and of Panels, which streams pages as well', async (t) => {
+  const { url, ids } = await openShelf(t)
+  const headers = { ...ofAdmin, 'accept-encoding': 'identity', 'user-agent': 'KOReader/2026.1' }
+  const read = async (href: string) => {
+    const { status, headers: answered, bytes } = await get(new URL(href, url).href, { headers })
+    t.equal(status, 200, href)
+    t.equal(answered['content-encoding'], undefined, 'asked for as it is')
+    return { type: String(answered['content-type']), text: bytes.toString(), bytes }
+  }
+  const root = await read('/opds/v1/catalog')
+  t.ok(root.type.startsWith('application/atom+xml'))
+  const search = linksIn(root.text).filter(({ rel }) => rel === 'search')
+  const templated = search.find(({ type }) => type.startsWith('application/atom+xml'))
+  const described = search.find(({ type }) => type === 'application/opensearchdescription+xml')
+  t.ok(templated && described, 'both kinds of search')
+  const template = /template="([^"]*)"/.exec((await read(described?.href ?? '')).text)?.[1] ?? ''
+  for (const one of [templated?.href ?? '', template]) t.match((await read(one.replace('{searchTerms}', 'saga'))).text, /Saga comic/, one)
+
+  const series = linksIn((await read('/opds/v1/catalog/series')).text).filter(({ rel }) => rel === 'subsection')
+  t.ok(series.length >= 5 && series.every(({ type }) => type.startsWith('application/atom+xml')))
+  const books = linksIn((await read('/opds/v1/catalog/books?pageSize=100')).text)
+  const files = books.filter(({ rel }) => rel.startsWith('http://opds-spec.org/acquisition'))
+  t.equal(files.length, Object.keys(ids).length)
+  for (const { href, type } of files) t.equal((await read(href)).type, type, href)
+  const covers = books.filter(({ rel }) => rel.startsWith('http://opds-spec.org/image'))
+  t.ok(covers.length >= files.length && covers.every(({ type }) => type === 'image/jpeg'))
+  const streams = books.filter(({ rel }) => rel === 'http://vaemendis.net/opds-pse/stream')
+  t.equal(streams.length, 6, 'comics, PDFs and EPUBs made of pictures')
+  for (const { href, count } of streams) {
+    t.ok(Number(count) > 0)
+    for (let page = 0; page < Number(count); page++) {
+      const { type } = await read(href.replace('{pageNumber}', String(page)).replace('{maxWidth}', '1024'))
+      t.match(type, /^image\/(jpeg|png|gif)$/, `${href} ${page}`)
+    }
+    for (const page of [-1, Number(count)]) {
+      const beyond = await get(url + href.replace('{pageNumber}', String(page)).replace('{maxWidth}', '1024'), { headers })
+      t.match([beyond.status, JSON.parse(beyond.bytes.toString())], [404, { error: 'not_found' }], `page ${page} of ${count}`)
+    }
+  }
+})
+
+t.test('the requests of Thorium, and of Cantook, which keeps the place', async (t) => {
+  const { url } = await openShelf(t)
+  const first = await get(`${url}/opds/v2`, { headers: { accept: 'application/opds+json' } })
+  const how = JSON.parse(first.bytes.toString())
+  t.match([first.status, first.headers['content-type']], [401, 'application/opds-authentication+json'])
+  t.match(how, {
+    id: String,
+    title: String,
+    authentication: [{ type: 'http://opds-spec.org/auth/basic', labels: { login: String, password: String } }],
+  })
+  const read = async (href: string, base: string) => {
+    const target = new URL(href, base).href
+    const { status, headers: answered, bytes } = await get(target, { headers: ofAdmin })
+    t.equal(status, 200, target)
+    return { target, type: String(answered['content-type']), bytes }
+  }
+  type Link = { rel?: string; href: string; type: string }
+  type Shown = { metadata: { title: string }; links: Link[]; images: Link[] }
+  const feed = await read('/opds/v2/books?pageSize=100', url)
+  const { publications } = JSON.parse(feed.bytes.toString()) as { publications: Shown[] }
+  t.equal(publications.length, 9)
+  for (const { metadata, links, images } of publications) {
+    t.ok(typeof metadata.title === 'string' && images.length > 0 && images.every(({ type }) => type === 'image/jpeg'))
+    const self = links.find(({ rel }) => rel === 'self') as Link
+    t.equal((await read(self.href, feed.target)).type, 'application/opds-publication+json')
+    const manifestLink = links.find(({ type }) => /webpub|divina/.test(type))
+    t.equal(manifestLink === undefined, metadata.title === 'Pending', metadata.title)
+    if (!manifestLink) continue
+    const manifest = await read(manifestLink.href, feed.target)
+    t.equal(manifest.type, manifestLink.type)
+    const { readingOrder, links: own } = JSON.parse(manifest.bytes.toString()) as { readingOrder: Link[]; links: Link[] }
+    for (const item of readingOrder) t.equal((await read(item.href, manifest.target)).type, item.type, item.href)
+    const href = own.find(({ rel }) => rel === 'http://www.cantook.com/api/progression')?.href as string
+    const place = new URL(href, manifest.target).href
+    t.equal((await get(place, { headers: ofAdmin })).status, 204, 'not begun')
+    const [start] = readingOrder as [Link]
+    const sent = { ...PLACE, locator: { href: start.href, type: start.type, locations: { progression: 0, totalProgression: 0.01 } } }
+    const put = { ...ofAdmin, 'content-type': 'application/vnd.readium.progression+json' }
+    t.equal((await fetch(place, { method: 'PUT', headers: put, body: JSON.stringify(sent) })).status, 204)
+    t.match(JSON.parse((await read(place, url)).bytes.toString()), { ...sent, modified: '2026-01-02T10:00:00.000Z' })
+  }
+})

@@ -94,23 +94,24 @@ const READER_MANIFEST = {
 
 /** What cannot succeed here, and how it is refused. */
 const REFUSED: Record<string, number> = {
-  // A comic has no files of its own.
+  // A comic has no files of its own, and is neither an EPUB nor a PDF.
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 422,
+<<<<<<< HEAD
   'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
+=======
+  'GET /:prefix/api/v1/books/:bookId/manifest/epub': 400,
+  'GET /:prefix/api/v1/books/:bookId/manifest/pdf': 400,
+  'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
+>>>>>>> komga
   // Accounts are not made by e-readers.
   'POST /koreader/users/create': 403,
   // Nobody has begun to sign in anywhere: a page says so.
   'GET /api/v1/user/plugins/oauth/callback': 400,
-  // It leads elsewhere.
   'GET /opds': 302,
   // It is the first of its series, and alone on its read list.
   'GET /:prefix/api/v1/books/:bookId/previous': 404,
   'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/next': 404,
   'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/previous': 404,
-  // A comic is neither an EPUB nor a PDF.
-  'GET /:prefix/api/v1/books/:bookId/manifest/epub': 400,
-  'GET /:prefix/api/v1/books/:bookId/manifest/pdf': 400,
-  'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
   'PATCH /:prefix/api/v1/settings': 400,
   'POST /:prefix/api/v1/collections/:collectionId/thumbnails': 400,
   'POST /:prefix/api/v1/readlists/:readListId/thumbnails': 400,
@@ -130,6 +131,7 @@ const REFUSED: Record<string, number> = {
 
 /** What the id in an answer, or of what stands in it, is the id of. */
 const MAKES: Record<string, string> = {
+  'POST /:prefix/api/v1/users': 'appUserId',
   'POST /:prefix/api/v1/users/me/api-keys': 'appKeyId',
   'POST /:prefix/api/v1/books/:bookId/thumbnails': 'appBookCoverId',
   'POST /:prefix/api/v1/series/:seriesId/thumbnails': 'appSeriesCoverId',
@@ -166,6 +168,7 @@ function meant(path: string, names: Known): Known {
     ...(path.startsWith('/opds/books/') && { pageNumber: 0 }),
     ...(path.startsWith('/:prefix/') && { apiKeyId: of('appKeyId'), collectionId: of('appCollectionId'), readListId: of('appReadListId') }),
     ...(/\/covers\//.test(path) && { coverId: of(path.includes('/books/') ? 'bookCoverId' : 'seriesCoverId') }),
+    ...(/^\/:prefix\/.*:userId/.test(path) && { userId: of('appUserId') }),
     ...(/\/thumbnails\//.test(path) && { coverId: of(path.includes('/books/') ? 'appBookCoverId' : 'appSeriesCoverId') }),
     ...(/external-ids/.test(path) && { externalIdId: of(path.includes('/books/') ? 'bookExternalIdId' : 'seriesExternalIdId') }),
     ...(/applications/.test(path) && { applicationId: of(path.includes('/books/') ? 'bookApplicationId' : 'seriesApplicationId') }),

@@ -96,13 +96,10 @@ const READER_MANIFEST = {
 const REFUSED: Record<string, number> = {
   // A comic has no files of its own, and is neither an EPUB nor a PDF.
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 422,
-<<<<<<< HEAD
   'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
-=======
   'GET /:prefix/api/v1/books/:bookId/manifest/epub': 400,
   'GET /:prefix/api/v1/books/:bookId/manifest/pdf': 400,
   'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
->>>>>>> komga
   // Accounts are not made by e-readers.
   'POST /koreader/users/create': 403,
   // Nobody has begun to sign in anywhere: a page says so.

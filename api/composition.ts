@@ -129,7 +129,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
   const closeAccounts = () => accounts.close()
   const loopWatch = openLoopWatch({ log })
-  const events = openEvents({ database, log, audience: openEventAudience(database) })
+  const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
   const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
     const pageReader = await openPageReader({
@@ -144,7 +144,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
       cacheBytesMax: settings.pageCacheBytesMax,
       recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
     })
-    const publications = openPublications({ database, readPublication: pool.readPublication, readZipEntry: pool.readZipEntry })
+    const publications = openPublications({ database, readPublication: pool.readPublication, openZipEntry: pool.openZipEntry })
     openPageCacheUpkeep({ tasks, cache: pageReader.cache })
     return {
       services: {

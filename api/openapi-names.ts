@@ -80,6 +80,7 @@ const ABOUT_NEXT = new Set(['metrics', 'exports'])
 
 /** Names of routes whose address reads badly by the rule. */
 export const NAMES: Readonly<Record<string, string>> = {
+  'DELETE /:prefix/api/v1/tasks': 'komgaCancelAllTasks',
   'DELETE /api/v1/admin/cleanup-orphans': 'cleanUpOrphansNow',
   'DELETE /api/v1/admin/pdf-cache': 'emptyPdfCache',
   'DELETE /api/v1/books/:bookId/covers/selected': 'unselectBookCover',
@@ -87,6 +88,10 @@ export const NAMES: Readonly<Record<string, string>> = {
   'DELETE /api/v1/series/:seriesId/metadata': 'resetSeriesMetadata',
   'DELETE /api/v1/tasks/nuke': 'cancelAllTasks',
   'DELETE /api/v1/user/want-to-read/:seriesId': 'removeFromMyWantToRead',
+  'GET /:prefix/api/v1/books/:bookId/thumbnails/:coverId': 'komgaGetBookThumbnailImage',
+  'GET /:prefix/api/v1/series/:seriesId/thumbnails/:coverId': 'komgaGetSeriesThumbnailImage',
+  'GET /:prefix/api/v1/settings': 'komgaGetSettings',
+  'GET /': 'getStartPage',
   'GET /api/docs': 'getDocs',
   'GET /api/docs/start.js': 'getDocsStart',
   'GET /api/docs/swagger-ui-bundle.js': 'getDocsScript',
@@ -108,6 +113,9 @@ export const NAMES: Readonly<Record<string, string>> = {
   'GET /api/v1/user/want-to-read': 'listMyWantToRead',
   'GET /opds': 'opdsGetRoot',
   'GET /opds/v2': 'opds2GetCatalog',
+  'PATCH /:prefix/api/v1/books/metadata': 'komgaBulkPatchBookMetadata',
+  'POST /:prefix/api/v1/filesystem': 'komgaBrowseFilesystem',
+  'POST /:prefix/api/v1/libraries/:libraryId/empty-trash': 'komgaPurgeDeletedBooksOfLibrary',
   'POST /api/v1/admin/cleanup-orphans': 'cleanUpOrphans',
   'POST /api/v1/admin/plugin-repositories/:repositoryId/install': 'installPluginOfRepository',
   'POST /api/v1/admin/plugins': 'installPlugin',
@@ -123,6 +131,8 @@ export const NAMES: Readonly<Record<string, string>> = {
   'POST /api/v1/templates/render': 'renderTemplate',
   'POST /api/v1/templates/validate': 'validateTemplate',
   'POST /api/v1/user/plugins/:pluginId/credentials': 'putMyPluginCredentials',
+  'PUT /:prefix/api/v1/books/:bookId/thumbnails/:coverId/selected': 'komgaSelectBookThumbnail',
+  'PUT /:prefix/api/v1/series/:seriesId/thumbnails/:coverId/selected': 'komgaSelectSeriesThumbnail',
   'PUT /api/v1/user/want-to-read/:seriesId': 'addToMyWantToRead',
 }
 

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
+import { etagOf } from '#api/http/conditional.ts'
 import { type Route, type Stream, type StreamReply, streamOf } from '#api/http/endpoint.ts'
 import { describedPath } from '#api/http/route-path.ts'
 import { type Components, type Json, openComponents } from '#api/openapi-components.ts'
@@ -111,20 +111,23 @@ async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> 
     bytes,
     gzipped: await compress(bytes, { level: constants.Z_BEST_COMPRESSION }),
     mediaType: 'application/json; charset=utf-8',
-    etag: createHash('sha256').update(bytes).digest('base64url').slice(0, 22),
+    etag: etagOf(bytes),
     cacheControl: 'no-cache',
   }
 }
 
 function describeRoute(route: Route<never>, components: Components): Json {
-  const { who } = route.allow
+  const { who, also = [] } = route.allow
+  const needed = who === 'public' || who === 'user' ? [] : [who, ...also]
   const operationId = operationName(route)
   const example = EXAMPLES[operationId]
   return {
     operationId,
     summary: route.summary,
     tags: [route.tag],
-    ...(who !== 'public' && who !== 'user' && { description: `Needs the permission \`${who}\`.` }),
+    ...(needed.length > 0 && {
+      description: `Needs the permission${needed.length > 1 ? 's' : ''} ${needed.map((name) => `\`${name}\``).join(' and ')}.`,
+    }),
     security: describeSecurity(route),
     ...describeParameters(route, components, example),
     ...describeBody(route, components, example),

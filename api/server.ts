@@ -7,6 +7,7 @@ import { openAuthentication } from '#api/http/authentication.ts'
 import { openClientAddress } from '#api/http/client-address.ts'
 import { watchConnections } from '#api/http/connections.ts'
 import { answerPreflight, openCors } from '#api/http/cors.ts'
+import { isCrossSite } from '#api/http/cross-site.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
@@ -161,6 +162,11 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
       app.router.lookup(request, response)
       const route = request.route ? (routeOfName.get(request.route.name) ?? null) : null
       exchange.route = isOpen(exchange, route) ? route : null
+      // Before anybody is looked for: a wrong password tried from another site must not be told from a right one.
+      if (isCrossSite({ method: request.method, headers: request.headers, own: exchange.origin }, settings.corsOrigins)) {
+        gate.count(exchange)
+        throw new CarrelError('forbidden', CROSS_SITE)
+      }
       // Who asks is found out for as long as it takes, whether or not they wait: others may ask by the same key.
       await runInScope({ owner: exchange.address, signal: () => closing.signal }, () => gate.enter(exchange))
       if (route !== exchange.route) throw nothingHere()
@@ -171,7 +177,8 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
     const handle = handlers.compile(route, { draining: draining.signal, closing: closing.signal })
     const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
     const paths = [route.path, ...(route.alsoAt ?? [])].map(routerPath)
-    if (route.mount?.slashAtEnd) paths.push(...paths.map((path) => `${path}/`))
+    // A path that takes all that is left takes the slash too.
+    if (route.mount?.slashAtEnd) paths.push(...paths.filter((path) => !path.endsWith('*')).map((path) => `${path}/`))
     for (const [place, path] of paths.entries()) {
       const name = `route${index}at${place}`
       routeOfName.set(name, route)
@@ -296,6 +303,9 @@ const SOCKET_REFUSALS: Record<number, string> = {
   408: 'The request did not arrive in time.',
   431: 'The headers of the request are too large.',
 }
+
+const CROSS_SITE =
+  'A page of another site may not change anything here. An administrator can let its address do so with the setting cors.origins.'
 
 const nothingHere = () => new CarrelError('not_found', 'There is nothing at this address.')
 

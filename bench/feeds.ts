@@ -1,12 +1,13 @@
 /**
- * What feeds cost against the same lists of REST, over 20,000 books in 1,000 series; and how many thumbnails are sent in a second. Both sides of a row are
- * loaded in turn, so that what else the machine does meets both. `npm run bench:feeds [-- --series 1000 --rounds 5 --seconds 2]`
+ * What feeds cost against the same lists of REST, over 20,000 books in 1,000 series; what thumbnails and files of EPUBs cost against bare servers. Both
+ * sides of a row are loaded in turn, so that what else the machine does meets both. `npm run bench:feeds [-- --series 1000 --rounds 5 --seconds 2]`
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
+import { measureEpubResources, startBare } from '#bench/feeds/epub-resource.ts'
 import { type Bench, ROWS, type Target } from '#bench/feeds/rows.ts'
 import { type Load, loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
@@ -44,6 +45,7 @@ const FILL = `
 
 const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-feeds-'))
 const server = await startServer({ dataFolder: join(folder, 'data') })
+const bare = await startBareThumbnails()
 try {
   const bench = await fill()
   const table: Record<string, Record<string, number>> = {}
@@ -66,8 +68,23 @@ try {
   console.table(table)
   for (const { name, ratio, atMost } of ratios) verdict(`${name}: time of an answer to that of its counterpart`, ratio, { atMost })
 } finally {
+  bare.stop()
   await server.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+// Alone: whoever else is at work takes from both of them, and from the one more than from the other.
+await measureEpubResources({ rounds: Number(values.rounds), seconds: Number(values.seconds) })
+
+/** All covers in one file, which is as little as sending them can cost. */
+async function startBareThumbnails() {
+  const path = join(folder, 'covers')
+  writeFileSync(path, Buffer.alloc(COVERS * COVER_BYTES, 7))
+  const place = { compressedBytes: COVER_BYTES, method: 0, mediaType: 'image/jpeg' }
+  return await startBare(
+    path,
+    Array.from({ length: COVERS }, (_, index) => ({ ...place, offset: index * COVER_BYTES })),
+  )
 }
 
 async function load({ port = server.port, paths, headers = server.headers }: Target, connections: number, seconds: number): Promise<Load> {
@@ -96,7 +113,7 @@ async function fill(): Promise<Bench> {
     mkdirSync(dirname(coverPath(dataFolder, id)), { recursive: true })
     writeFileSync(coverPath(dataFolder, id), Buffer.alloc(COVER_BYTES, 7))
   }
-  return { server, bookIds: books.map(({ id }) => id), seriesIds: series.map(({ id }) => id) }
+  return { server, bare, bookIds: books.map(({ id }) => id), seriesIds: series.map(({ id }) => id) }
 }
 
 function round(value: number): number {

@@ -69,7 +69,7 @@ try {
   for (const statement of FILL.split(';\n')) if (statement.trim()) await client.query(statement)
   const fillSeconds = (performance.now() - filledFrom) / 1000
   const { rows } = await client.query(`SELECT id FROM users LIMIT 1`)
-  const caller: Caller = { userId: rows[0].id, username: 'ada', role: 'admin', permissions: new Set(ROLE_PERMISSIONS.admin), via: 'token' }
+  const caller: Caller = { userId: rows[0].id, username: 'ada', permissions: new Set(ROLE_PERMISSIONS.admin), via: 'token' }
 
   const lastPage = BOOKS / PAGE
   const books =

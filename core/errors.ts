@@ -49,3 +49,8 @@ export function refuse(
 ): never {
   throw new CarrelError(code, message, more)
 }
+
+/** Refuses one value of a body. @param path its JSON pointer, such as `/scanningConfig/mode` */
+export function refuseValue(path: string, message: string): never {
+  refuse('invalid_value', message, { details: [{ path, message }] })
+}

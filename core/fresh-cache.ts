@@ -7,6 +7,8 @@ export interface FreshCache<T extends object> {
   get(key: string): Promise<T | null>
   /** Forgets everything; loads under way are answered but not remembered. */
   clear(): void
+  /** Forgets what this is true of; loads under way, of which nobody knows yet, are not remembered either. */
+  forget(isMeant: (value: T) => boolean): void
 }
 
 /**
@@ -55,6 +57,11 @@ export function openFreshCache<T extends object>(options: {
       generation++
       loads.clear()
       entries.clear()
+    },
+    forget(isMeant) {
+      generation++
+      loads.clear()
+      for (const [key, { value }] of entries) if (isMeant(value)) entries.delete(key)
     },
   }
 }

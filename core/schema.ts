@@ -1,10 +1,15 @@
 import type { TProperties, TSchema } from 'typebox'
 import Type from 'typebox'
+import { Format } from 'typebox/format'
+import { readInstant } from '#core/foundation/instant.ts'
+
+// All requests, whatever their dialect, take the same times; the checker that comes with the schemas takes some that nothing behind it can hold.
+Format.Set('date-time', (text) => readInstant(text) !== null)
 
 /** An identifier. */
 export const Uuid = Type.String({ format: 'uuid' })
 
-/** A point in time, ISO 8601 in UTC. */
+/** A point in time, ISO 8601; answers have it in UTC. What a request sent is read by `readInstant`. */
 export const Timestamp = Type.String({ format: 'date-time', maxLength: 40 })
 
 /** Any JSON. Its depth, its size and the number of its values are those of a request body, which is looked at before any schema is. */
@@ -39,8 +44,13 @@ export const Noun =
 export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>
   Type.Union([schema, Type.Null()], options)
 
+/** A UUID in lower case, as a part of a regular expression. */
+export const UUID_PATTERN = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i')
+export const isUuid = (text: string): boolean => UUID.test(text)
+
 /** A schema that says what its values tell. */
-export const described = (schema: TSchema, description: string): TSchema => ({ ...schema, description })
+export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description })
 
 /** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

@@ -1,52 +1,48 @@
 import { Readable } from 'node:stream'
 import unzipper, { type ListedFile } from 'unzipper'
-import { DIRECTORY_BYTES_MAX, ENTRIES_MAX } from './limits.ts'
+import { directoryEnd } from '#core/foundation/zip-format.ts'
 import type { OpenFile } from './zip.ts'
-import { readAt, readZipDirectory, type ZipEntry } from './zip-directory.ts'
-import { decodeNames } from './zip-names.ts'
+import { readZipRecords, type ZipEntry } from './zip-directory.ts'
 
-/** The end record and the longest comment that may follow it. Anything before it is an archive that our own reader knows better. */
-const TAIL_SIZE = 65_557
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * The entries of an EPUB, listed by unzipper. What it does not know is listed by our own reader: data before the archive or behind it, and names whose
- * characters are told in extra fields, of which it hands out none. The file is one that was analyzed and has not changed since, so its directory is known
- * to be whole.
+ * The entries of an EPUB, listed by unzipper. Which records there are, what they are called and where they lie is decided by our own reader, by which the
+ * file was analyzed: unzipper is given exactly the records that it found, with an end behind them that says so. So it lists archives with data before or
+ * behind them too, and never another directory than ours.
  */
 export async function listEpubEntries(file: OpenFile): Promise<ZipEntry[]> {
-  const listed = await listByUnzipper(file).catch(() => null)
-  const isCertain = listed !== null && listed.length <= ENTRIES_MAX && listed.every((entry) => entry.isUnicode || isAscii(entry.pathBuffer))
-  if (!isCertain) return readZipDirectory(file.fd, file.bytes)
-  const names = decodeNames(listed.map(({ pathBuffer }) => ({ bytes: pathBuffer, flaggedUtf8: true, extra: NO_EXTRA })))
-  return listed.map((entry, index) => ({
-    name: names[index] as string,
-    method: entry.compressionMethod,
-    encrypted: (entry.flags & 0x41) !== 0,
-    crc32: entry.crc32 >>> 0,
-    compressedBytes: entry.compressedSize,
-    bytes: entry.uncompressedSize,
-    headerOffset: entry.offsetToLocalFileHeader,
-    dataOffset: -1,
-  }))
+  const { entries, records } = readZipRecords(file.fd, file.bytes)
+  const listed = await listByUnzipper(records, entries.length)
+  return entries.map((entry, index) => asListed(entry, listed[index]))
 }
 
-const NO_EXTRA = Buffer.alloc(0)
-const isAscii = (bytes: Buffer) => bytes.every((byte) => byte > 0 && byte < 0x80)
+/** A record of which unzipper makes something else, such as one whose fields of 64 bits are cut off, stays what our own reader made of it. */
+function asListed(entry: ZipEntry, listed: ListedFile | undefined): ZipEntry {
+  const { compressedSize, uncompressedSize } = listed ?? {}
+  if (!listed || compressedSize !== entry.compressedBytes || uncompressedSize !== entry.bytes) return entry
+  return {
+    ...entry,
+    ...{ method: listed.compressionMethod, encrypted: (listed.flags & 0x41) !== 0, crc32: listed.crc32 >>> 0 },
+    ...{ compressedBytes: compressedSize, bytes: uncompressedSize },
+  }
+}
 
-async function listByUnzipper(file: OpenFile): Promise<ListedFile[]> {
+async function listByUnzipper(records: Buffer, count: number): Promise<ListedFile[]> {
+  const end = directoryEnd({ count, bytes: records.length, offset: 0 })
+  const archive = Buffer.concat([records, end])
   const streams: Readable[] = []
   try {
     const directory = await unzipper.Open.custom(
       {
-        size: async () => file.bytes,
+        size: async () => archive.length,
         stream: (offset) => {
-          const stream = streamFrom(file, offset)
+          const stream = streamFrom(archive, offset)
           streams.push(stream)
           return stream
         },
       },
-      { tailSize: TAIL_SIZE },
+      { tailSize: end.length },
     )
     return await directory.files
   } finally {
@@ -55,13 +51,11 @@ async function listByUnzipper(file: OpenFile): Promise<ListedFile[]> {
   }
 }
 
-/** Reads at once when asked, so that nothing is on its way when the file is closed; and no more than a directory may have. */
-function streamFrom({ fd, bytes }: OpenFile, offset: number): Readable {
-  const end = Math.min(bytes, offset + DIRECTORY_BYTES_MAX)
+function streamFrom(bytes: Buffer, offset: number): Readable {
   let at = offset
   return new Readable({
     read() {
-      const chunk = readAt(fd, at, Math.max(0, Math.min(CHUNK_BYTES, end - at)))
+      const chunk = bytes.subarray(at, at + CHUNK_BYTES)
       at += chunk.length
       this.push(chunk.length === 0 ? null : chunk)
     },

@@ -1,3 +1,4 @@
+import { fstat } from 'node:fs'
 import { type FileHandle, stat } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
 import type { LibraryFile } from '#core/book/analysis.ts'
@@ -15,13 +16,12 @@ interface Lease {
   users: number
   evicted: boolean
   trustedUntil: number
-  checked: Map<number, number>
 }
 
-/** An open descriptor, and the CRC-32 of what was found good at an offset since it was opened; whoever checks adds to it. */
+/** An open descriptor, and what names this version of its file: other content has another identity. */
 export interface OpenFile {
   fd: number
-  checked: Map<number, number>
+  identity: string
 }
 
 /** Files kept open between reads, so that a page is one positional read. */
@@ -58,7 +58,7 @@ export function openFiles(): OpenFiles {
     const key = keyOf(file)
     let lease = leases.get(key)
     if (!lease) {
-      lease = { opened: openIdentified(file), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS, checked: new Map() }
+      lease = { opened: openIdentified(file), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS }
       leases.set(key, lease)
     }
     lease.users++
@@ -92,7 +92,8 @@ export function openFiles(): OpenFiles {
           giveBack(lease)
           lease = borrow(file)
         }
-        return await use({ fd: (await lease.opened).file.fd, checked: lease.checked })
+        const { file: opened, identity } = await lease.opened
+        return await use({ fd: opened.fd, identity })
       } catch (error) {
         drop(file, lease)
         throw error
@@ -114,6 +115,13 @@ const keyOf = ({ root, path }: LibraryFile) => `${root}\0${path}`
 async function openIdentified({ root, path }: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
   const file = await openInside(root, path)
   return { file, identity: identityOf(await file.stat({ bigint: true })) }
+}
+
+/** Whether an open file is still the one of this identity: it may have been written to. */
+export function hasIdentity({ fd, identity }: OpenFile): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    fstat(fd, { bigint: true }, (error, stats) => (error ? reject(error) : resolve(identityOf(stats) === identity)))
+  })
 }
 
 function identityOf(stats: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {

@@ -16,7 +16,7 @@ import type {
   ResizeImage,
 } from '#core/book/analysis.ts'
 import type { DrawCover } from '#core/cover/cover.ts'
-import type { PublicationOutcome, ReadPublication, ReadZipEntry } from '#core/reading/publication.ts'
+import type { OpenZipEntry, PublicationOutcome, ReadPublication } from '#core/reading/publication.ts'
 import type { ReadingListOutcome, ReadReadingList } from '#core/shelf/reading-list.ts'
 import { openGate } from './gate.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from './image.ts'
@@ -26,7 +26,9 @@ import { makePlain } from './plain-picture.ts'
 import { openChildPool } from './pool/child-pool.ts'
 import type { DrawPdfPage } from './pool/drawing.ts'
 import { openThreadPool } from './pool/thread-pool.ts'
-import { openZipEntries, openZipPages } from './zip-page.ts'
+import { openZipEntries } from './zip-entry.ts'
+import { openZipPages } from './zip-page.ts'
+import { openCheckedEntries } from './zip-read.ts'
 
 export interface PoolOptions {
   /** Analyses at a time. Pages get threads of their own, so that reading goes on during a scan. */
@@ -48,7 +50,7 @@ export interface Pool {
   drawBookCover: DrawBookCover
   readReadingList: ReadReadingList
   readPublication: ReadPublication
-  readZipEntry: ReadZipEntry
+  openZipEntry: OpenZipEntry
   /** Whether threads and children can work now; false once closed. After losses, asking tries anew. */
   healthy(): boolean
   /** Lets running work end, for at most two seconds, then ends it. */
@@ -81,12 +83,13 @@ export function openPool(options: PoolOptions): Pool {
   const reads = openGate(readers)
   const resizes = openGate(availableParallelism())
   const files = openFiles()
+  const checked = openCheckedEntries()
 
   const pageRefusal = (problem: Problem): PageOutcome => ({ problem: { ...problem, fatal: false } }) satisfies PageRefusal
   return {
     analyse: (request, { signal } = {}) =>
       analyses.pass(() => threads.run<typeof request, Analysis>('analyse', request, signal, refusedAnalysis), signal),
-    readZipPage: openZipPages(files),
+    readZipPage: openZipPages(files, checked),
     readRarPage: (request, { signal } = {}) => reads.pass(() => threads.run('readRarPage', request, signal, pageRefusal), signal),
     extractRar: (request, { signal } = {}) =>
       reads.pass(
@@ -125,7 +128,7 @@ export function openPool(options: PoolOptions): Pool {
         () => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })),
         signal,
       ),
-    readZipEntry: openZipEntries(files),
+    openZipEntry: openZipEntries(files, checked),
     // Both are asked: asking is what makes them try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
     async close() {

@@ -3,14 +3,12 @@ declare module 'unzipper' {
   import type { Readable } from 'node:stream'
 
   export interface ListedFile {
-    pathBuffer: Buffer
-    isUnicode: boolean
     flags: number
     compressionMethod: number
     crc32: number
-    compressedSize: number
-    uncompressedSize: number
-    offsetToLocalFileHeader: number
+    /** Null where the fields of 64 bits are cut off. */
+    compressedSize: number | null
+    uncompressedSize: number | null
   }
 
   export interface Source {

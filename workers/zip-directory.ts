@@ -52,14 +52,19 @@ export function hasZipDirectory(fd: number, fileBytes: number): boolean {
 
 /** All entries in directory order. Throws {@link BookFault} of type `parser` when there is no usable directory. */
 export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
+  return readZipRecords(fd, fileBytes).entries
+}
+
+/** The same, with the records of exactly these entries as they lie there. */
+export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEntry[]; records: Buffer } {
   const place = findDirectory(fd, fileBytes)
   if (place.bytes > DIRECTORY_BYTES_MAX) {
     throw new BookFault('parser', 'The list of contents of this ZIP archive is too large to be real.', { bytes: place.bytes })
   }
-  const entries = parseEntries(readAt(fd, place.start, place.bytes), place)
-  const shift = findShift(fd, entries, place.shift)
-  for (const entry of entries) entry.headerOffset += shift
-  return entries
+  const read = parseEntries(readAt(fd, place.start, place.bytes), place)
+  const shift = findShift(fd, read.entries, place.shift)
+  for (const entry of read.entries) entry.headerOffset += shift
+  return read
 }
 
 /**
@@ -136,7 +141,7 @@ function readZip64End(fd: number, endRecordAt: number) {
   return null
 }
 
-function parseEntries(directory: Buffer, place: DirectoryPlace): ZipEntry[] {
+function parseEntries(directory: Buffer, place: DirectoryPlace): { entries: ZipEntry[]; records: Buffer } {
   const entries: ZipEntry[] = []
   const names: RawName[] = []
   let at = 0
@@ -169,7 +174,7 @@ function parseEntries(directory: Buffer, place: DirectoryPlace): ZipEntry[] {
   if (entries.length < place.entriesDeclared) throw damagedDirectory('entries are missing', entries.length, place.entriesDeclared)
   const decoded = decodeNames(names)
   for (const [index, entry] of entries.entries()) entry.name = decoded[index]!
-  return entries
+  return { entries, records: directory.subarray(0, at) }
 }
 
 /** zip64: fields that read all ones stand, in this order, in extra field 1. */

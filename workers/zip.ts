@@ -120,7 +120,10 @@ export function refuseCutOff(name: string, data: Buffer, location: ZipLocation):
 /** Size and CRC against what the directory declares. */
 export function checkContent(name: string, content: Uint8Array, location: ZipLocation, bytes: number): void {
   if (content.length !== bytes) throw sizeFault(name, bytes)
-  const sum = crc32(content)
+  checkSum(name, crc32(content), location)
+}
+
+export function checkSum(name: string, sum: number, location: ZipLocation): void {
   if (sum === location.crc32) return
   throw new BookFault('page_extraction', `"${name}" is damaged: its checksum does not match.`, {
     entry: name,
@@ -143,7 +146,7 @@ export function inflateFault(name: string, bytes: number, error: unknown): BookF
   return new BookFault('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, { entry: name, reason: (error as Error).message })
 }
 
-function sizeFault(name: string, bytes: number): BookFault {
+export function sizeFault(name: string, bytes: number): BookFault {
   return new BookFault('page_extraction', `"${name}" does not have the size that the archive declares.`, {
     entry: name,
     declaredBytes: bytes,

@@ -14,7 +14,6 @@ const KEYS_MAX = 500
 const callerOf = (user: User): Caller => ({
   userId: user.id,
   username: user.username,
-  role: user.role,
   permissions: new Set(permissionsOf(user)),
   via: 'token',
 })

@@ -85,10 +85,10 @@ const set: Command = {
       ])
       const supervisor = openSupervisor({ log: input.log, spare: false })
       try {
-        const ground = { database: opened.database, templates: openTemplates(supervisor) }
+        const dependencies = { database: opened.database, templates: openTemplates(supervisor) }
         const reason = input.flag('reason') ?? 'By the command on the machine of the server'
         const changes = [{ key, value: value ?? null, path: '/value' }]
-        const [record] = await changeChosen({ ...ground, userId, address: 'command line' }, changes, reason)
+        const [record] = await changeChosen({ ...dependencies, userId, address: 'command line' }, changes, reason)
         input.out.line(`${key}  ${printable(record?.value ?? '')}`)
       } finally {
         supervisor.close()

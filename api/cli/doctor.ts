@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { access, opendir, readFile, stat, statfs } from 'node:fs/promises'
-import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import type { Command, CommandInput } from '#api/cli/command.ts'
 import { NoDatabase, withDatabase } from '#api/cli/open-database.ts'
+import { tryListening } from '#api/cli/start-check.ts'
 import { typed } from '#api/cli/typed.ts'
 import { describeDenied, findHolder, userName } from '#core/database/data-folder.ts'
 import { inspectDatabase, refuseNewer } from '#core/database/database.ts'
@@ -193,12 +193,9 @@ async function checkPort({ settings }: CommandInput): Promise<Finding> {
   const place = `${settings.host}:${settings.port}`
   const holder = await findHolder(settings.dataFolder)
   if (holder?.purpose === 'server') return ok('Server', `runs with pid ${holder.pid}`)
-  const code = await new Promise<string | null>((resolve) => {
-    const server = net.createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    server.listen({ host: settings.host, port: settings.port }, () => server.close(() => resolve(null)))
-  })
-  if (code === null) return ok('Address', `${place} is free`)
+  const failure = await tryListening(settings)
+  if (failure === null) return ok('Address', `${place} is free`)
+  const code = failure.code ?? failure.message
   if (code === 'EADDRINUSE') return trouble('Address', `${place} is taken by another program`, 'Stop that one, or choose another --port.')
   if (code === 'EACCES') return trouble('Address', `${place} may not be used`, 'Ports below 1024 need rights; choose a --port above.')
   return trouble('Address', `${place} cannot be used (${code})`, 'Check --host: it must be an address of this machine.')

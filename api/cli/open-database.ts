@@ -59,7 +59,7 @@ export interface OpenedDatabase {
 
 /**
  * Opens the database for the one process that owns the data folder: the server.
- * @param onHeld called when the data folder is ours and the database still has to start
+ * @param onHeld called when the data folder is ours and the database still has to start; what it throws ends the start
  * @param onLost called when the embedded PostgreSQL dies
  */
 export async function openOwnDatabase(options: {
@@ -68,7 +68,7 @@ export async function openOwnDatabase(options: {
   purpose: Purpose
   /** Of a command; a server makes what it needs. */
   use?: DatabaseUse
-  onHeld?: () => void
+  onHeld?: () => Promise<void>
   onLost: (reason: string) => void
   stop: AbortSignal
 }): Promise<OpenedDatabase> {
@@ -90,7 +90,7 @@ export async function openOwnDatabase(options: {
   try {
     held.folder = await takeDataFolder(options)
     options.stop.addEventListener('abort', () => held.folder?.announceClosing(), { once: true })
-    options.onHeld?.()
+    await options.onHeld?.()
     if (settings.databaseUrl === null) {
       log.info({}, 'Starting PostgreSQL')
       const onExit = (reason: string) => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, openOwnDatabase } from '#api/cli/open-database.ts'
+import { checkStart, describeListenFailure } from '#api/cli/start-check.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
@@ -45,12 +46,16 @@ async function run(input: CommandInput): Promise<number> {
   watchGarbage()
   try {
     log.info({ version: VERSION, node: process.versions.node }, `${NAME} starts`)
+    const folders = [...new Set([...settings.libraryFolders, ...input.words.map((word) => absolutePath(word, input.cwd))])]
     // What fails to load early fails again below, where it is told.
     const opened = await openOwnDatabase({
       settings,
       log,
       purpose: 'server',
-      onHeld: () => void load().catch(() => {}),
+      onHeld: async () => {
+        load().catch(() => {})
+        await checkStart(settings, folders)
+      },
       onLost: lost.resolve,
       stop,
     })
@@ -69,8 +74,7 @@ async function run(input: CommandInput): Promise<number> {
 
     if (settings.firstAdmin && (await services.accounts.ensureFirstAdmin(settings.firstAdmin)))
       log.info({ username: settings.firstAdmin.username }, 'Made the first admin')
-    const folders = input.words.map((word) => absolutePath(word, input.cwd))
-    for (const folder of new Set([...settings.libraryFolders, ...folders])) {
+    for (const folder of folders) {
       const { library, created } = await addLibrary(services, { folder })
       if (created) log.info({ name: library.name, path: library.path }, 'Added a library')
     }
@@ -205,13 +209,4 @@ async function closeAll({ log, stop }: CommandInput, closers: { what: string; cl
     await close().catch((error: unknown) => log.error({ error }, `The ${what} could not be closed`))
   clearTimeout(hung)
   if (stop.aborted) log.info({}, 'Stopped')
-}
-
-function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
-  if (error.code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is taken by another program. Stop that one, or choose another --port (0 takes any free one).`
-  if (error.code === 'EACCES') return `Port ${port} may not be used by this user. Choose a --port above 1023.`
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return `${host} is no address of this machine. Choose another --host; 0.0.0.0 means all.`
-  return `Cannot listen on ${host}:${port}: ${error.message}`
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { DOCS_PAGE, DOCS_POLICY, DOCS_START } from '#api/docs/page.ts'
+import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 
 const compress = promisify(gzip)
@@ -46,7 +46,7 @@ async function readReply({ mediaType, read }: DocsFile): Promise<StreamReply> {
     bytes,
     gzipped: await compress(bytes),
     mediaType,
-    etag: createHash('sha256').update(bytes).digest('base64url').slice(0, 22),
+    etag: etagOf(bytes),
     // Switched off it is gone for everybody, also for who has been here before.
     cacheControl: 'no-cache',
     headers: { 'Content-Security-Policy': DOCS_POLICY },

@@ -1,10 +1,7 @@
-import type { Call } from '#api/http/endpoint.ts'
-import { type EventsReply, formatBareEvent, type ServerEvent } from '#api/http/event-stream.ts'
+import { EventForm, eventsFor } from '#api/events/event-reply.ts'
+import { formatBareEvent, formatEvent } from '#api/http/event-stream.ts'
 import { stream } from '#api/routes/route.ts'
-import type { Services } from '#api/services.ts'
-import { refuse } from '#core/errors.ts'
 import { EVENT_TYPES, type EventType } from '#core/events/event.ts'
-import type { Followed } from '#core/events/follow.ts'
 
 const tag = 'events'
 // A browser's EventSource sends no header of its own.
@@ -13,38 +10,11 @@ const mediaTypes = ['text/event-stream']
 
 const TASKS: ReadonlySet<EventType> = new Set(['task_updated'])
 const SCANS: ReadonlySet<EventType> = new Set(['scan_updated'])
-const NO_ENTITIES = /^(task|scan|progress)_/
+const NO_ENTITIES = /^(task|queue|scan|progress)_/
 const ENTITIES: ReadonlySet<EventType> = new Set(EVENT_TYPES.filter((type) => !NO_ENTITIES.test(type)))
 
-function eventsFor({ services, caller }: Call<Services>, more: { types?: ReadonlySet<EventType> } = {}): EventsReply {
-  const follower = caller ?? refuse('unauthorized')
-  return {
-    kind: 'events',
-    follow: ({ lastEventId, signal }) => eventsOf(services.events.follow(follower, { after: lastEventId, signal, ...more })),
-    ...(more.types && { format: formatBareEvent }),
-  }
-}
-
-/** Without a generator: each would cost a stream a kilobyte. */
-function eventsOf(followed: AsyncIterable<Followed>): AsyncIterable<ServerEvent> {
-  return {
-    [Symbol.asyncIterator]() {
-      const inner = followed[Symbol.asyncIterator]()
-      return {
-        next: async () => {
-          const { done, value } = await inner.next()
-          if (done) return { done, value: undefined }
-          const { id, event } = value
-          return { done: false, value: { id, ...(event && { event: event.type }), data: event } }
-        },
-        return: async () => {
-          await inner.return?.()
-          return { done: true, value: undefined }
-        },
-      }
-    },
-  }
-}
+const NAMED = new EventForm(({ id, event }) => formatEvent({ id, ...(event && { event: event.type }), data: event }))
+const BARE = new EventForm(({ id, event }) => formatBareEvent({ id, data: event }))
 
 /** What happens, as it happens, to those who may know of it. */
 export const eventRoutes = [
@@ -54,7 +24,7 @@ export const eventRoutes = [
     tag,
     allow,
     mediaTypes,
-    run: async (call) => eventsFor(call),
+    run: async (call) => eventsFor(call, { form: NAMED }),
   }),
   stream({
     path: '/api/v1/events/stream',
@@ -62,7 +32,7 @@ export const eventRoutes = [
     tag,
     allow,
     mediaTypes,
-    run: async (call) => eventsFor(call, { types: ENTITIES }),
+    run: async (call) => eventsFor(call, { form: BARE, types: ENTITIES }),
   }),
   stream({
     path: '/api/v1/tasks/stream',
@@ -70,7 +40,7 @@ export const eventRoutes = [
     tag: 'tasks',
     allow,
     mediaTypes,
-    run: async (call) => eventsFor(call, { types: TASKS }),
+    run: async (call) => eventsFor(call, { form: BARE, types: TASKS }),
   }),
   stream({
     path: '/api/v1/scans/stream',
@@ -78,6 +48,6 @@ export const eventRoutes = [
     tag: 'scans',
     allow,
     mediaTypes,
-    run: async (call) => eventsFor(call, { types: SCANS }),
+    run: async (call) => eventsFor(call, { form: BARE, types: SCANS }),
   }),
 ]

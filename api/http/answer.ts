@@ -106,11 +106,16 @@ export async function sendError(response: ServerResponse, answer: ErrorAnswer, r
   await sendJson(response, refusal.status, refusal.body, refusal.mediaType)
 }
 
-/** Adds a name to Vary and keeps those that stand there. */
-export function appendVary(response: ServerResponse, name: string): void {
-  const present = String(response.getHeader('Vary') ?? '')
-  if (present === '') response.setHeader('Vary', name)
-  else if (!present.toLowerCase().split(/, */).includes(name.toLowerCase())) response.setHeader('Vary', `${present}, ${name}`)
+/** Adds names to Vary and keeps those that stand there. */
+export function appendVary(response: ServerResponse, ...names: readonly string[]): void {
+  const present = response.getHeader('Vary')
+  if (present === undefined) {
+    response.setHeader('Vary', names.join(', '))
+    return
+  }
+  const known = String(present).toLowerCase().split(/, */)
+  const missing = names.filter((name) => !known.includes(name.toLowerCase()))
+  if (missing.length > 0) response.setHeader('Vary', [present, ...missing].join(', '))
 }
 
 /** Whether an Accept-Encoding header takes gzip (RFC 9110, 12.5.3): named or by `*`, and not with a weight of zero. */

@@ -131,16 +131,10 @@ export function apiKeysOf(request: IncomingMessage): string[] {
   return [...(bearer?.startsWith(KEY_START) ? [bearer] : []), ...(typeof header === 'string' && header !== '' ? [header] : [])]
 }
 
-/**
- * The sessions of reader apps that a request shows, the first good one of which counts: in the header of its own, else in a cookie. A cookie comes along with
- * what other sites make a browser send, where SameSite does not keep it back; of a change that another site asks for it is not looked at.
- */
+/** The sessions of reader apps that a request shows, the first good one of which counts: in the header of its own, else in a cookie. */
 export function appSessionsOf(request: IncomingMessage): string[] {
   const header = request.headers[APP_SESSION_HEADER]
   if (typeof header === 'string' && header !== '') return [header]
-  const site = request.headers['sec-fetch-site']
-  const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none'
-  if (isForeign && request.method !== 'GET' && request.method !== 'HEAD') return []
   return Object.values(APP_SESSION_COOKIES).flatMap((name) => readCookie(request, name) ?? [])
 }
 

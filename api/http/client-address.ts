@@ -1,8 +1,12 @@
 import { BlockList, isIPv4 } from 'node:net'
+import { LRUCache } from 'lru-cache'
 import { readAddress } from '#core/account/address.ts'
+import { bounded } from '#core/bounded.ts'
 
 /** More hops than any chain of real proxies; the rest of a longer header is not looked at. */
 const HOPS_MAX = 20
+/** Of sockets, of which it is remembered whether they are proxies; 100 bytes each. */
+const ADDRESSES_MAX = 1_000
 
 /** Tells who is at the other end, given the address of the socket and the X-Forwarded-For header. */
 export interface ClientAddress {
@@ -22,8 +26,17 @@ export function openClientAddress(trusted: readonly string[]): ClientAddress {
 
   const isProxy = (address: string) => proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 
+  /** Asked several times for every request. */
+  const known = new LRUCache<string, boolean>(bounded(ADDRESSES_MAX))
+
   return {
-    isProxy: (socketAddress) => isProxy(readAddress(socketAddress) ?? '0.0.0.0'),
+    isProxy(socketAddress) {
+      const before = known.get(socketAddress)
+      if (before !== undefined) return before
+      const answer = isProxy(readAddress(socketAddress) ?? '0.0.0.0')
+      known.set(socketAddress, answer)
+      return answer
+    },
     find(socketAddress, forwardedFor) {
       let address = readAddress(socketAddress)
       if (address === null) return socketAddress

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** What is known of the thing to send. `etag` is strong and without quotes. */
@@ -5,6 +6,9 @@ export interface Validators {
   etag?: string | undefined
   lastModified?: Date | undefined
 }
+
+/** A strong ETag, without quotes, of bytes that stay as they are. */
+export const etagOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
 
 /**
  * What the conditions of a GET or HEAD make of an answer that would else succeed, in the order of RFC 9110, 13.2.2. A Range is

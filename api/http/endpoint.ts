@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { EventsReply } from '#api/http/event-stream.ts'
 import type { Mount } from '#api/http/mount.ts'
 import type { ArchiveReply } from '#api/http/send-archive.ts'
+import type { ContentReply } from '#api/http/send-content.ts'
 import type { Upload } from '#api/http/upload.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
@@ -14,6 +15,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  */
 export interface Allow {
   who: 'public' | 'user' | Permission
+  /** Permissions that are needed beside it. */
+  also?: readonly Permission[]
   cookie?: boolean
   /** Also takes HTTP Basic, for e-readers that know nothing else (feeds, compatibility API). */
   basic?: boolean
@@ -101,6 +104,7 @@ export interface Endpoint<
 export type StreamReply =
   | EventsReply
   | ArchiveReply
+  | ContentReply
   | {
       kind: 'bytes'
       bytes: Uint8Array
@@ -121,10 +125,6 @@ export type StreamReply =
       /** Bytes that cost something to have: `make` is not called when the client's copy is still good. */
       kind: 'made'
       make: () => Promise<{ bytes: Uint8Array; mediaType: string }>
-      /** The same as gzip, where that costs less than the plain bytes; for clients that take it and want the whole. */
-      makeGzipped?: () => Promise<{ bytes: Uint8Array; mediaType: string }>
-      /** A part of it may be asked for, which is cut out of the whole. */
-      takesRanges?: true
       /** Strong ETag without quotes. */
       etag: string
       cacheControl: string

@@ -1,6 +1,7 @@
 import { answerOf, type ErrorAnswer, internalAnswer } from '#api/errors.ts'
 import { sendError } from '#api/http/answer.ts'
 import { discardBody } from '#api/http/body.ts'
+import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
@@ -40,6 +41,7 @@ function writeLine({ request, response, route, path, id }: Exchange<never>, erro
   try {
     // Most of what fails then fails because nobody is there any more.
     if (response.destroyed) log.debug({ ...fields, error }, 'A request failed whose client had gone')
+    else if (error instanceof BrokenTransfer) log.warn({ ...fields, error }, 'A transfer was broken off: what was being sent has changed')
     else if (answer.status === 500) log.error({ ...fields, error }, 'A request failed')
     else if (answer.status === 503 && !(error instanceof CarrelError)) log.warn({ ...fields, error }, 'A request met a fault below')
     else if (error instanceof CarrelError && error.cause !== undefined) log.debug({ ...fields, error }, 'A request was refused')

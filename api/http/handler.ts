@@ -43,7 +43,7 @@ export function openHandlers<Services>(services: Services, options: InputOptions
           const reply = await route.run(call, input)
           if (response.destroyed) return null
           // A browser may keep it: what one of its users was shown must not be shown to the next, who may see less.
-          if (route.allow.who !== 'public') for (const name of CREDENTIAL_HEADERS) appendVary(response, name)
+          if (route.allow.who !== 'public') appendVary(response, ...CREDENTIAL_HEADERS)
           if (route.allow.session) appendVary(response, 'X-Auth-Token')
           if (reply.kind === 'events') return reply
           await sendStream(response, reply)
@@ -80,9 +80,9 @@ function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange
     )
   if (caller === null)
     refuse('unauthorized', badCredential ? 'This token, key or password is not valid, or not valid any more.' : undefined)
-  if (allow.who !== 'user' && !caller.permissions.has(allow.who)) {
-    refuse('forbidden', `This needs the permission ${allow.who}.`, { details: { permission: allow.who } })
-  }
+  const needed = allow.who === 'user' ? [] : [allow.who, ...(allow.also ?? [])]
+  const missing = needed.find((permission) => !caller.permissions.has(permission))
+  if (missing !== undefined) refuse('forbidden', `This needs the permission ${missing}.`, { details: { permission: missing } })
 }
 
 interface OpenCall<Services> extends Call<Services> {

@@ -41,6 +41,9 @@ const RULES = new Set([
 /** What routes that take no file are given. */
 const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
 
+/** Of a text that is no point in time. */
+const NO_TIME = 'must be a time such as 2026-01-02T10:00:00Z, of the years 1 to 9999'
+
 export interface Fault {
   /** JSON pointer to the member. */
   path: string
@@ -249,6 +252,8 @@ function readFault(error: SchemaError): Fault[] {
       return [{ path, message: `must be one of ${error.params.allowedValues.join(', ')}` }]
     case 'pattern':
       return [{ path, message: 'has characters or a form that are not allowed here' }]
+    case 'format':
+      return [{ path, message: error.params.format === 'date-time' ? NO_TIME : error.message }]
     default:
       return [{ path, message: error.message }]
   }

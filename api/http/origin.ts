@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { LRUCache } from 'lru-cache'
 
 /** What makes a host in a URL; anything else could change which path the router sees. */
 export const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
@@ -18,5 +19,17 @@ export function originOf(request: Pick<IncomingMessage, 'headers'>, known: { isP
   const host = forwarded !== undefined && HOST.test(forwarded) ? forwarded : request.headers.host
   if (host === undefined || !HOST.test(host)) return null
   const scheme = known.isSecure || told('x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http'
-  return URL.canParse(`${scheme}://${host}`) ? new URL(`${scheme}://${host}`).origin : null
+  return readOrigin(`${scheme}://${host}`)
+}
+
+/** Clients call a server by a few names, and taking one apart costs as much as finding its route. */
+const ORIGINS_MAX = 100
+const origins = new LRUCache<string, { origin: string | null }>({ max: ORIGINS_MAX })
+
+function readOrigin(text: string): string | null {
+  const known = origins.get(text)
+  if (known) return known.origin
+  const origin = URL.canParse(text) ? new URL(text).origin : null
+  origins.set(text, { origin })
+  return origin
 }

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { readId } from '#api/http/trim.ts'
 import { refuse } from '#core/errors.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 
@@ -32,7 +33,7 @@ function readText(text: string, schema: Json): unknown {
     if ((type === 'integer' || type === 'number') && isNumber(text, type)) return Number(text)
     if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   }
-  return boundMarks(text)
+  return readId(schema, boundMarks(text))
 }
 
 /** Plain decimal notation only: no `1e3`, `0x10`, ` 1` or `Infinity`. */

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { crc32 } from 'node:zlib'
+import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { drained } from '#api/http/drained.ts'
 import { openInside } from '#core/foundation/open-inside.ts'
 import {
@@ -12,7 +13,7 @@ import {
   zipLength,
 } from '#core/foundation/zip-format.ts'
 
-/** A file that goes into an archive, as it is now. */
+/** A file that goes into an archive, as its record describes it. */
 export interface ArchivedFile {
   /** In the archive: safe, and unlike all others. */
   name: string
@@ -20,7 +21,10 @@ export interface ArchivedFile {
   path: string
   inside: string
   bytes: number
-  modifiedAt: Date
+  /** Nanoseconds since the epoch, decimal. */
+  mtimeNs: string
+  /** Asked when its turn comes. */
+  isAllowed: () => Promise<boolean>
 }
 
 /** A zip of files, made while it is sent. */
@@ -34,16 +38,13 @@ export interface ArchiveReply {
 /** Larger chunks gain little more and are held for every slow client. */
 const CHUNK_BYTES = 262_144
 
-/** A file of an archive that is not what was promised; its client sees a connection that broke off, never a whole archive with a part missing. */
-export class BrokenArchive extends Error {}
-
 /**
  * Sends a zip of these files without writing it anywhere: one file at a time, one chunk of it in memory, no faster than the client takes it. Its length
  * is told before. Returns when all is on its way, or the client has gone.
- * @throws BrokenArchive when a file has changed or gone since; the connection is cut then, for its client cannot be told otherwise
+ * @throws BrokenTransfer when a file has changed or gone since; the connection is cut then, for its client cannot be told otherwise
  */
 export async function sendArchive(response: ServerResponse, files: readonly ArchivedFile[]): Promise<void> {
-  const plans = files.map(({ name, bytes, modifiedAt }): ZipEntryPlan => ({ name: Buffer.from(name), bytes, modifiedAt }))
+  const plans = files.map(planOf)
   response.setHeader('Content-Type', 'application/zip')
   response.setHeader('Content-Length', zipLength(plans))
   // A part of it would have to be made from its beginning.
@@ -59,37 +60,48 @@ export async function sendArchive(response: ServerResponse, files: readonly Arch
     offset += bytes.length
     if (!response.destroyed && !response.write(bytes)) await drained(response)
   }
-  try {
-    for (const [index, file] of files.entries()) {
-      const plan = plans[index] as ZipEntryPlan
-      const at = offset
-      const opened = await openAsPromised(file)
-      try {
-        await write(localHeader(plan))
-        const sum = await writeFile(opened, file, { write, isGone: () => response.destroyed })
-        await write(dataDescriptor({ bytes: file.bytes, crc32: sum }))
-        written.push({ ...plan, crc32: sum, offset: at })
-      } finally {
-        await opened.close()
-      }
-      if (response.destroyed) return
+  for (const [index, file] of files.entries()) {
+    const plan = plans[index] as ZipEntryPlan
+    const at = offset
+    const opened = await openAsPromised(file)
+    try {
+      await write(localHeader(plan))
+      const sum = await writeFile(opened, file, { write, isGone: () => response.destroyed })
+      // What was written into it meanwhile went out as a part of it.
+      if (!response.destroyed) await checkUnchanged(opened, file)
+      await write(dataDescriptor({ bytes: file.bytes, crc32: sum }))
+      written.push({ ...plan, crc32: sum, offset: at })
+    } finally {
+      await opened.close()
     }
-    await write(centralDirectory(written, offset))
-    response.end()
+    if (response.destroyed) return
+  }
+  await write(centralDirectory(written, offset))
+  response.end()
+}
+
+function planOf({ name, bytes, mtimeNs }: ArchivedFile): ZipEntryPlan {
+  return { name: Buffer.from(name), bytes, modifiedAt: new Date(Number(BigInt(mtimeNs) / 1_000_000n)) }
+}
+
+async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
+  if (!(await file.isAllowed())) throw new BrokenTransfer(`"${file.path}" may not be seen any more by the one who downloads it.`)
+  const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
+    throw new BrokenTransfer(`"${file.path}" cannot be opened any more.`, { cause })
+  })
+  try {
+    await checkUnchanged(opened, file)
+    return opened
   } catch (error) {
-    response.destroy()
+    await opened.close()
     throw error
   }
 }
 
-async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
-  const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
-    throw new BrokenArchive(`"${file.path}" cannot be opened any more.`, { cause })
-  })
-  const { size } = await opened.stat()
-  if (size === file.bytes) return opened
-  await opened.close()
-  throw new BrokenArchive(`"${file.path}" has ${size} bytes now, not ${file.bytes}.`)
+async function checkUnchanged(opened: FileHandle, { path, bytes, mtimeNs }: ArchivedFile): Promise<void> {
+  const facts = await opened.stat({ bigint: true })
+  if (facts.size !== BigInt(bytes)) throw new BrokenTransfer(`"${path}" has ${facts.size} bytes now, not ${bytes}.`)
+  if (String(facts.mtimeNs) !== mtimeNs) throw new BrokenTransfer(`"${path}" has been written to since it was scanned.`)
 }
 
 /** Answers the checksum. */
@@ -102,7 +114,7 @@ async function writeFile(
   for (let sent = 0; sent < file.bytes && !isGone(); ) {
     const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, file.bytes - sent))
     const { bytesRead } = await opened.read(chunk, 0, chunk.length, sent)
-    if (bytesRead === 0) throw new BrokenArchive(`"${file.path}" became shorter while it was read.`)
+    if (bytesRead === 0) throw new BrokenTransfer(`"${file.path}" became shorter while it was read.`)
     const part = chunk.subarray(0, bytesRead)
     sum = crc32(part, sum)
     sent += bytesRead

@@ -2,11 +2,13 @@ import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
 import { appendVary, compress, GZIP_BYTES_MIN, sendNothing, takesGzip } from '#api/http/answer.ts'
+import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import type { EventsReply } from '#api/http/event-stream.ts'
 import { sendArchive } from '#api/http/send-archive.ts'
+import { sendContent } from '#api/http/send-content.ts'
 import { CarrelError } from '#core/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
@@ -24,6 +26,7 @@ export async function sendStream(response: ServerResponse, reply: Exclude<Stream
   if (reply.kind === 'bytes') await sendBytes(response, reply)
   else if (reply.kind === 'redirect') sendRedirect(response, reply.location)
   else if (reply.kind === 'made') await sendMade(response, reply)
+  else if (reply.kind === 'content') await sendContent(response, reply)
   else if (reply.kind === 'archive') {
     response.setHeader('Cache-Control', reply.cacheControl)
     response.setHeader('Content-Disposition', attachment(reply.attachmentName))
@@ -31,29 +34,10 @@ export async function sendStream(response: ServerResponse, reply: Exclude<Stream
   } else await sendFile(response, reply)
 }
 
-async function sendMade(response: ServerResponse, reply: Extract<StreamReply, { kind: 'made' }>): Promise<void> {
-  const { make, makeGzipped, takesRanges = false, ...rest } = reply
-  const { headers, method } = response.req
-  const wantsPart = takesRanges && method === 'GET' && headers.range !== undefined
-  const makeEncoded = makeGzipped && !wantsPart && takesGzip(headers['accept-encoding']) ? makeGzipped : undefined
-  // A strong ETag names these very bytes (RFC 9110, 8.8.3).
-  const etag = makeEncoded ? `${reply.etag}-gzip` : reply.etag
+async function sendMade(response: ServerResponse, { make, ...rest }: Extract<StreamReply, { kind: 'made' }>): Promise<void> {
   // No header is set before it is made: a refusal must not carry the ETag and the lifetime of a picture.
-  const made = checkConditions(headers, { etag }) === 'send' ? await (makeEncoded ?? make)() : NOTHING_MADE
-  if (response.destroyed) return
-  if (makeGzipped) appendVary(response, 'Accept-Encoding')
-  const isPart = wantsPart && made !== NOTHING_MADE && allowsRange(headers, { etag })
-  const encoding: Record<string, string> = makeEncoded && made !== NOTHING_MADE ? { 'Content-Encoding': 'gzip' } : {}
-  const part = isPart ? readRange(headers.range, made.bytes.byteLength) : null
-  if (takesRanges) response.setHeader('Accept-Ranges', 'bytes')
-  if (part === 'unsatisfiable') {
-    response.setHeader('Content-Range', `bytes */${made.bytes.byteLength}`)
-    throw new CarrelError('range_not_satisfiable', `This has ${made.bytes.byteLength} bytes; the range lies outside.`)
-  }
-  if (part === null) return await sendBytes(response, { ...rest, ...made, etag, headers: { ...rest.headers, ...encoding }, kind: 'bytes' })
-  const range = { 'Content-Range': `bytes ${part.start}-${part.end}/${made.bytes.byteLength}` }
-  const bytes = made.bytes.subarray(part.start, part.end + 1)
-  await sendBytes(response, { ...rest, ...made, bytes, etag, status: 206, headers: { ...rest.headers, ...range }, kind: 'bytes' })
+  const made = checkConditions(response.req.headers, rest) === 'send' ? await make() : NOTHING_MADE
+  if (!response.destroyed) await sendBytes(response, { ...rest, ...made, kind: 'bytes' })
 }
 
 /** Never sent: the conditions end in a 304 or 412. */
@@ -130,10 +114,9 @@ async function sendPart(
     const chunk = Buffer.allocUnsafeSlow(Math.min(chunkBytes, part.length - sent))
     const { bytesRead } = await file.read(chunk, 0, chunk.length, part.start + sent)
     if (bytesRead === 0) {
-      // The file shrank. Before the headers there is an honest answer; after them only hanging up says "incomplete".
-      if (response.headersSent) response.destroy()
-      else throw new CarrelError('unavailable', 'The file changed while it was read; try again.')
-      return
+      // The file shrank. Before the headers there is an honest answer.
+      if (response.headersSent) throw new BrokenTransfer('A file became shorter while it was sent.')
+      throw new CarrelError('unavailable', 'The file changed while it was read; try again.')
     }
     if (response.destroyed) return
     if (!response.headersSent) response.writeHead(part.status)

@@ -2,6 +2,7 @@
 interface Shape {
   type?: string
   enum?: readonly unknown[]
+  format?: string
   items?: Shape
   properties?: Record<string, Shape>
   anyOf?: Shape[]
@@ -12,7 +13,7 @@ interface Shape {
 
 /**
  * Takes white space from both ends of the texts of a body: people paste it along, and nobody sees it in a name, a title or a tag. Secrets and what is
- * marked in its schema stay as they are, and so does what no schema describes: JSON of one's own, values of maps.
+ * marked in its schema stay as they are, and so does what no schema describes: JSON of one's own, values of maps. Identifiers become those that are kept.
  * @param value is changed in place, before it is checked: a name of white space alone is none
  */
 export function trimTexts(schema: Shape, value: unknown): void {
@@ -33,9 +34,17 @@ function trimMember<Key extends string | number>(schema: Shape, owner: Record<Ke
   const value = owner[key]
   if (typeof value !== 'string') trimTexts(schema, value)
   else if (isTrimmed(schema)) {
-    const trimmed = value.trim()
+    const trimmed = readId(schema, value.trim())
     if (trimmed !== value) owner[key] = trimmed
   }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** An identifier as it is kept, in lower case (RFC 9562, 4): what is compared with it here would else take it for another. Other texts stay. */
+export function readId(schema: Pick<Shape, 'format' | 'anyOf'>, text: string): string {
+  const isId = [schema, ...(schema.anyOf ?? [])].some(({ format }) => format === 'uuid')
+  return isId && UUID.test(text) ? text.toLowerCase() : text
 }
 
 function isTrimmed(schema: Shape): boolean {

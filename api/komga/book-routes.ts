@@ -9,9 +9,10 @@ import { SearchBody } from '#api/komga/series-routes.ts'
 import { readKomgaBookSort } from '#api/komga/sort.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { bookFile } from '#api/views/book-file.ts'
-import { bookThumbnail } from '#api/views/thumbnail.ts'
+import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
 import { findAdjacentBooks, listOnDeck } from '#core/book/book-query.ts'
+import { listDuplicateIds } from '#core/duplicate/duplicates.ts'
 import { refuse } from '#core/errors.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { Uuid } from '#core/schema.ts'
@@ -81,6 +82,18 @@ export const komgaBookRoutes = [
   }),
   komgaEndpoint({
     method: 'GET',
+    path: '/api/v1/books/duplicates',
+    summary: 'Books that hold the same file, side by side, as they were found last',
+    who: 'books-read',
+    query: Type.Object(pageQuery),
+    reply: Page,
+    run: async (call, { query }) => {
+      const window = readWindow(query)
+      return await answerBookIds(call, window, await listDuplicateIds(call.services.database, signedInCaller(call), window))
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
     path: '/api/v1/books/:bookId',
     summary: 'One book',
     who: 'books-read',
@@ -109,8 +122,9 @@ export const komgaBookRoutes = [
     summary: 'The cover of a book, small',
     who: 'books-read',
     params,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: (call, { params }) => bookThumbnail(call, params.bookId),
+    run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
   }),
   komgaStream({
     path: '/api/v1/books/:bookId/file',

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { KomgaLibrary, komgaLibrary } from '#api/komga/library-view.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
-import { seriesThumbnail } from '#api/views/thumbnail.ts'
+import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { refuse } from '#core/errors.ts'
 import { getLibrary, listLibraries } from '#core/library/library-query.ts'
 import { Uuid } from '#core/schema.ts'
@@ -38,12 +38,13 @@ export const komgaLibraryRoutes = [
     summary: 'The cover of the first series of a library, small',
     who: 'libraries-read',
     params,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: async (call, { params }) => {
+    run: async (call, { params, query }) => {
       const { database } = call.services
       const { id } = await getLibrary(database, signedInCaller(call), params.libraryId)
       const { ids } = await listIdsOfSeries(database, signedInCaller(call), { filter: { libraryId: id }, sort: null, offset: 0, limit: 1 })
-      return await seriesThumbnail(call, ids[0] ?? refuse('not_found', 'Nothing stands in this library.'))
+      return await seriesThumbnail(call, ids[0] ?? refuse('not_found', 'Nothing stands in this library.'), query)
     },
   }),
 ]

@@ -18,6 +18,8 @@ export interface Call {
 
 /** Records that are read and written at once: one may have 100 KB, and others are answered in between. */
 const RECORDS_AT_ONCE = 50
+/** Users of whom each is read by itself: more would take the connections that others need. */
+export const LISTED_AT_ONCE = 5
 
 /** Books by id in their order; what has gone in between is left out. Their records and what stands beside them are read at the same time. */
 export async function readBooks(call: Call, ids: readonly string[]): Promise<KomgaBook[]> {

@@ -4,7 +4,7 @@ import { listInParts } from '#api/http/json-chunks.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { sizeText } from '#api/komga/values.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
-import { pagePicture } from '#api/views/page-picture.ts'
+import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import type { BookPage } from '#core/book/book.ts'
 import { type PageFormat, readPageFormat } from '#core/book/page-variant.ts'
 import { refuse } from '#core/errors.ts'
@@ -26,17 +26,6 @@ const params = Type.Object({
   bookId: Uuid,
   pageNumber: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'From 1, unless `zero_based` is true.' }),
 })
-const PAGE_MEDIA_TYPES = [
-  'image/jpeg',
-  'image/png',
-  'image/webp',
-  'image/gif',
-  'image/avif',
-  'image/jxl',
-  'image/heif',
-  'image/bmp',
-  'image/tiff',
-]
 /** As wide as Komga draws the covers of pages. */
 const THUMBNAIL_WIDTH = 320
 
@@ -99,5 +88,18 @@ export const komgaPageRoutes = [
     params,
     mediaTypes: ['image/jpeg'],
     run: (call, { params }) => pagePicture(call, { ...params, width: THUMBNAIL_WIDTH, format: 'jpeg' }, CHECKED),
+  }),
+  komgaStream({
+    path: '/api/v1/books/:bookId/pages/:pageNumber/raw',
+    summary: 'One page as the file holds it',
+    who: 'pages-read',
+    params,
+    mediaTypes: PAGE_MEDIA_TYPES,
+    run: async (call, { params }) => {
+      const { format } = await call.services.publications.getReadable({ caller: signedInCaller(call), ...params })
+      if (format === 'pdf')
+        refuse('invalid_value', 'Pages of a PDF are not cut out of its file; get the whole file, or the page without "/raw" as a picture.')
+      return await pagePicture(call, params, CHECKED)
+    },
   }),
 ]

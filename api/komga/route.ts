@@ -10,6 +10,7 @@ type Shape = TSchema | undefined
 /** What routes of this interface have in common. Paths begin with `/api/v1`; they answer below `/api/v2` too, unless they say otherwise. */
 type Given<Route> = Omit<Route, 'kind' | 'tag' | 'mount' | 'allow' | 'alsoAt'> & {
   who: Allow['who']
+  also?: Allow['also']
   thisVersionOnly?: true
   /** Looks at the session without asking for one. */
   keepsSession?: true
@@ -23,14 +24,14 @@ interface Common {
   allow: Allow
 }
 
-function common({ path, who, thisVersionOnly, keepsSession }: Given<{ path: string }>): Common {
+function common({ path, who, also, thisVersionOnly, keepsSession }: Given<{ path: string }>): Common {
   const isBoth = path.startsWith('/api/v1/') && !thisVersionOnly
   return {
     path: `/:prefix${path}`,
     ...(isBoth && { alsoAt: [`/:prefix${path.replace('/api/v1/', '/api/v2/')}`] }),
     tag: 'komga',
     mount: komgaMount,
-    allow: who === 'public' && !keepsSession ? { who } : { who, basic: true, session: true },
+    allow: who === 'public' && !keepsSession ? { who } : { who, ...(also && { also }), basic: true, session: true },
   }
 }
 
@@ -41,7 +42,7 @@ export function komgaEndpoint<
   B extends Shape = undefined,
   R extends Shape = undefined,
 >(given: Given<Endpoint<Services, P, Q, B, R>>): Endpoint<Services, P, Q, B, R> {
-  const { who: _who, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
+  const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
   return endpoint<P, Q, B, R>({
     ...(route as Omit<Endpoint<Services, P, Q, B, R>, 'kind' | 'tag' | 'allow' | 'run'>),
     ...common(given),
@@ -56,7 +57,7 @@ export function komgaEndpoint<
 export function komgaStream<P extends Shape = undefined, Q extends Shape = undefined>(
   given: Given<Omit<Stream<Services, P, Q>, 'method'>>,
 ): Stream<Services, P, Q> {
-  const { who: _who, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
+  const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
   return stream<P, Q>({
     ...(route as Omit<Stream<Services, P, Q>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
     ...common(given),

@@ -1,11 +1,19 @@
 import type { Route } from '#api/http/endpoint.ts'
+import { komgaAdminUserRoutes } from '#api/komga/admin-user-routes.ts'
 import { komgaBookRoutes } from '#api/komga/book-routes.ts'
+import { komgaEventRoutes } from '#api/komga/event-routes.ts'
 import { komgaLibraryRoutes } from '#api/komga/library-routes.ts'
+import { komgaMetadataRoutes } from '#api/komga/metadata-routes.ts'
 import { komgaPageRoutes } from '#api/komga/page-routes.ts'
+import { komgaPolledRoutes } from '#api/komga/polled-routes.ts'
 import { komgaProgressRoutes } from '#api/komga/progress-routes.ts'
+import { komgaReadingRoutes } from '#api/komga/reading-routes.ts'
 import { komgaSeriesRoutes } from '#api/komga/series-routes.ts'
 import { komgaShelfRoutes } from '#api/komga/shelf-routes.ts'
+import { komgaShelfThumbnailRoutes } from '#api/komga/shelf-thumbnail-routes.ts'
 import { komgaTachiyomiRoutes } from '#api/komga/tachiyomi-routes.ts'
+import { komgaThumbnailRoutes } from '#api/komga/thumbnail-routes.ts'
+import { komgaUpkeepRoutes } from '#api/komga/upkeep-routes.ts'
 import { komgaUserRoutes } from '#api/komga/user-routes.ts'
 import { komgaVocabularyRoutes } from '#api/komga/vocabulary-routes.ts'
 import type { Services } from '#api/services.ts'
@@ -21,4 +29,12 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaTachiyomiRoutes,
   ...komgaShelfRoutes,
   ...komgaVocabularyRoutes,
+  ...komgaAdminUserRoutes,
+  ...komgaMetadataRoutes,
+  ...komgaPolledRoutes,
+  ...komgaReadingRoutes,
+  ...komgaThumbnailRoutes,
+  ...komgaShelfThumbnailRoutes,
+  ...komgaUpkeepRoutes,
+  ...komgaEventRoutes,
 ]

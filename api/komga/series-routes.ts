@@ -9,7 +9,8 @@ import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
-import { seriesThumbnail } from '#api/views/thumbnail.ts'
+import { seriesArchive } from '#api/views/series-archive.ts'
+import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { compileFilter } from '#core/filter/filter-query.ts'
 import { FreeJson, Nullable, Uuid } from '#core/schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
@@ -122,8 +123,17 @@ export const komgaSeriesRoutes = [
     summary: 'The cover of a series, small',
     who: 'series-read',
     params,
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: (call, { params }) => seriesThumbnail(call, params.seriesId),
+    run: (call, { params, query }) => seriesThumbnail(call, params.seriesId, query),
+  }),
+  komgaStream({
+    path: '/api/v1/series/:seriesId/file',
+    summary: 'The files of a series as one zip, in reading order; made while it is sent, so no part of it can be asked for',
+    who: 'books-read',
+    params,
+    mediaTypes: ['application/zip'],
+    run: (call, { params }) => seriesArchive(call, params.seriesId),
   }),
 ]
 

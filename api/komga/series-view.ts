@@ -69,8 +69,13 @@ export const KomgaSeries = Type.Object(
 export type KomgaSeries = Static<typeof KomgaSeries>
 
 /** Komga knows no status that is unknown, and takes that for a series that goes on. */
-const STATUSES: Record<string, string> = { ongoing: 'ONGOING', ended: 'ENDED', hiatus: 'HIATUS', abandoned: 'ABANDONED' }
-const DIRECTIONS: Record<string, string> = { ltr: 'LEFT_TO_RIGHT', rtl: 'RIGHT_TO_LEFT', ttb: 'VERTICAL', webtoon: 'WEBTOON' }
+export const STATUSES: Readonly<Record<string, string>> = { ongoing: 'ONGOING', ended: 'ENDED', hiatus: 'HIATUS', abandoned: 'ABANDONED' }
+export const DIRECTIONS: Readonly<Record<string, string>> = {
+  ltr: 'LEFT_TO_RIGHT',
+  rtl: 'RIGHT_TO_LEFT',
+  ttb: 'VERTICAL',
+  webtoon: 'WEBTOON',
+}
 
 export function komgaSeries(series: Series, detail: SeriesDetail): KomgaSeries {
   const locked = (name: string) => detail.locks.has(name)

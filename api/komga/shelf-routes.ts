@@ -10,7 +10,7 @@ import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaBookSort, readKomgaSeriesSort } from '#api/komga/sort.ts'
 import { secondsOf } from '#api/komga/values.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
-import { bookThumbnail, seriesThumbnail } from '#api/views/thumbnail.ts'
+import { bookThumbnail, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getBook, listIdsOfBooks } from '#core/book/book-query.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, Uuid } from '#core/schema.ts'
@@ -18,7 +18,7 @@ import { SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
 import { getSeries, listIdsOfSeries } from '#core/series/series-query.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfKind } from '#core/shelf/shelf.ts'
 import { findShelf, listMemberIds, listShelves } from '#core/shelf/shelf-query.ts'
-import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelf/shelf-store.ts'
+import { addShelf, editShelf, removeShelf } from '#core/shelf/shelf-store.ts'
 
 const members = {
   id: Type.String(),
@@ -68,7 +68,8 @@ async function show(call: Call, kind: ShelfKind, shelves: readonly Shelf[]): Pro
   })
 }
 
-async function getShelf(call: Call, kind: ShelfKind, id: string): Promise<Shelf> {
+/** @throws not_found also for one that the caller may not see */
+export async function getShelf(call: Call, kind: ShelfKind, id: string): Promise<Shelf> {
   const found = await findShelf(call.services.database, signedInCaller(call), kind, id)
   return found ?? refuse('not_found', `There is no ${KINDS[kind].noun} ${id}, or you may not see it.`)
 }
@@ -90,8 +91,7 @@ async function edit(call: Call, kind: ShelfKind, id: string, { name, ordered, su
   const { database } = call.services
   const caller = signedInCaller(call)
   const change = { ...(name != null && { name: name.trim() }), ...(ordered != null && { ordered }), ...(summary != null && { summary }) }
-  if (Object.keys(change).length > 0 || memberIds == null) await editShelf(database, caller, kind, { id, edit: change })
-  if (memberIds != null) await editMembers(database, caller, kind, { id, how: 'replace', memberIds })
+  await editShelf(database, caller, kind, { id, edit: change, ...(memberIds != null && { memberIds }) })
   return undefined
 }
 
@@ -176,12 +176,13 @@ function shelfRoutes<K extends ShelfKind>(kind: K) {
       summary: `The cover of the first of a ${noun}, small`,
       who: read,
       params,
+      query: Type.Object(thumbnailQuery),
       mediaTypes: ['image/jpeg'],
-      run: async (call, { params }) => {
+      run: async (call, { params, query }) => {
         const shelf = await getShelf(call, kind, idOf(params))
         const [first] = (await listMemberIds(call.services.database, signedInCaller(call), kind, [shelf.id])).get(shelf.id) ?? []
         const cover = kind === 'collection' ? seriesThumbnail : bookThumbnail
-        return await cover(call, first ?? refuse('not_found', `Nothing stands on this ${noun}.`))
+        return await cover(call, first ?? refuse('not_found', `Nothing stands on this ${noun}.`), query)
       },
     }),
   ]
@@ -249,7 +250,7 @@ export const komgaShelfRoutes = [
         limit: SHELVES_MAX,
         memberId,
       })
-      return await show(call, 'collection', items)
+      return listInParts(items, SHELVES_AT_ONCE, (part) => show(call, 'collection', part))
     },
   }),
   komgaEndpoint({
@@ -325,7 +326,7 @@ export const komgaShelfRoutes = [
         limit: SHELVES_MAX,
         memberId,
       })
-      return await show(call, 'read_list', items)
+      return listInParts(items, SHELVES_AT_ONCE, (part) => show(call, 'read_list', part))
     },
   }),
 ]

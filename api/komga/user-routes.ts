@@ -4,32 +4,13 @@ import { dismissApp } from '#api/http/app-session.ts'
 import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
 import type { Call } from '#api/http/endpoint.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
+import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
 import { secondsOf } from '#api/komga/values.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
 import type { Services } from '#api/services.ts'
 import type { ApiKey } from '#core/account/api-key.ts'
 import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
-
-/** Everybody sees all libraries here; what is kept from somebody is kept by tags, which are nobody else's business. */
-export const KomgaUser = Type.Object(
-  {
-    id: Type.String(),
-    email: Type.String(),
-    roles: Type.Array(Type.String()),
-    sharedAllLibraries: Type.Boolean(),
-    sharedLibrariesIds: Type.Array(Type.String()),
-    labelsAllow: Type.Array(Type.String()),
-    labelsExclude: Type.Array(Type.String()),
-    ageRestriction: Type.Null(),
-    contentRestrictions: Type.Object({
-      ageRestriction: Type.Null(),
-      labelsAllow: Type.Array(Type.String()),
-      labelsExclude: Type.Array(Type.String()),
-    }),
-  },
-  { title: 'KomgaUser' },
-)
 
 const KomgaApiKey = Type.Object(
   {
@@ -45,26 +26,10 @@ const KomgaApiKey = Type.Object(
 /** More than a user may have. */
 const KEYS_MAX = 1_000
 
-async function me(call: Call<Services>): Promise<Static<typeof KomgaUser>> {
+async function me(call: Call<Services>): Promise<KomgaUser> {
   const caller = signedInCaller(call)
   const user = await call.services.accounts.getUser(caller.userId)
-  const may = (role: string, permission: Parameters<typeof caller.permissions.has>[0]) => (caller.permissions.has(permission) ? [role] : [])
-  return {
-    id: user.id,
-    email: user.email,
-    roles: [
-      ...(user.role === 'admin' ? ['ADMIN'] : []),
-      ...may('FILE_DOWNLOAD', 'books-read'),
-      ...may('PAGE_STREAMING', 'pages-read'),
-      'USER',
-    ],
-    sharedAllLibraries: true,
-    sharedLibrariesIds: [],
-    labelsAllow: [],
-    labelsExclude: [],
-    ageRestriction: null,
-    contentRestrictions: { ageRestriction: null, labelsAllow: [], labelsExclude: [] },
-  }
+  return komgaUser(user, rolesOf(user, caller.permissions))
 }
 
 const shownKey = (key: ApiKey, text = `${key.keyPrefix}…`): Static<typeof KomgaApiKey> => ({

@@ -39,9 +39,10 @@ export const koreaderRoutes = [
   endpoint({
     method: 'GET',
     path: '/koreader/users/auth',
-    summary: 'Whether the API key is good',
+    summary: 'Whether the API key is good, and may read and move progress',
     tag: 'koreader',
-    allow: { who: 'books-read', userHeader: true },
+    // Whoever signs in means to have both; a key that could do half of it would fail later, without a word in the app.
+    allow: { who: 'progress-read', also: ['progress-write'], userHeader: true },
     mount,
     reply: Type.Object({ authorized: Type.Literal('OK') }),
     run: async () => ({ authorized: 'OK' as const }),
@@ -51,7 +52,7 @@ export const koreaderRoutes = [
     path: '/koreader/syncs/progress',
     summary: 'Say where I am in a file, in every copy of it',
     tag: 'koreader',
-    allow: { who: 'books-read', userHeader: true },
+    allow: { who: 'progress-write', userHeader: true },
     mount,
     body: Type.Object(
       {
@@ -76,7 +77,7 @@ export const koreaderRoutes = [
     path: '/koreader/syncs/progress/:document',
     summary: 'Where I was last in a file, in whichever copy; an empty object where I have not begun',
     tag: 'koreader',
-    allow: { who: 'books-read', userHeader: true },
+    allow: { who: 'progress-read', userHeader: true },
     mount,
     params: Type.Object({ document: Document }),
     reply: Type.Union([

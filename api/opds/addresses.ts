@@ -14,5 +14,5 @@ export const bookCoverHref = (bookId: string, size: CoverSize): string => `/opds
 export const seriesCoverHref = (seriesId: string): string => `/opds/series/${seriesId}/cover`
 /** A template of OPDS-PSE: pages from 0. */
 export const pageTemplate = (bookId: string): string => `/opds/books/${bookId}/pages/{pageNumber}?width={maxWidth}`
-export const manifestHref = (bookId: string): string => `/api/v1/books/${bookId}/manifest`
-export const progressionHref = (bookId: string): string => `/api/v1/books/${bookId}/progression`
+export const manifestHref = (bookId: string): string => `${OPDS2_ROOT}/books/${bookId}/manifest`
+export const progressionHref = (bookId: string): string => `${OPDS2_ROOT}/books/${bookId}/progression`

@@ -11,6 +11,7 @@ import {
 import { type FacetGroup, type Feed, latestOf, type Place, placeWith } from '#api/opds/feed-model.ts'
 import { publicationsOf } from '#api/opds/publication.ts'
 import { seriesEntry } from '#api/opds/series-feeds.ts'
+import { shownReader } from '#core/account/caller.ts'
 import type { Book } from '#core/book/book.ts'
 import { type BookFilter, type BookSort, listBooks, listOnDeck } from '#core/book/book-query.ts'
 import { refuse } from '#core/errors.ts'
@@ -57,7 +58,7 @@ interface BookList {
   isSeries?: true
 }
 
-async function bookFeed({ services }: CatalogCall, asked: BookFeedQuery, about: BookList): Promise<Feed> {
+async function bookFeed({ services, caller }: CatalogCall, asked: BookFeedQuery, about: BookList): Promise<Feed> {
   const { page, pageSize, ...window } = windowOf(asked)
   const { libraryId, readStatus, sort } = asked
   const place: Place = {
@@ -73,7 +74,7 @@ async function bookFeed({ services }: CatalogCall, asked: BookFeedQuery, about: 
   return feedOf({
     ...{ id: about.id, title: about.title, place, up: about.up ?? ROOT, publications, namesSeries: !about.isSeries },
     updated: latestOf(publications),
-    facets: facetsOf(about, { place, asked, libraries, total }),
+    facets: facetsOf(about, { caller, place, asked, libraries, total }),
     paging: { page, pageSize, total },
   })
 }
@@ -81,7 +82,18 @@ async function bookFeed({ services }: CatalogCall, asked: BookFeedQuery, about: 
 /** Only what is shown now is counted, for that is known; to count the rest would cost as much as each of those lists. */
 function facetsOf(
   { byLibrary, byReadStatus, defaultSort }: BookList,
-  { place, asked, libraries, total }: { place: Place; asked: BookFeedQuery; libraries: readonly LibraryName[]; total: number },
+  {
+    caller,
+    place,
+    asked,
+    libraries,
+    total,
+  }: Pick<CatalogCall, 'caller'> & {
+    place: Place
+    asked: BookFeedQuery
+    libraries: readonly LibraryName[]
+    total: number
+  },
 ): FacetGroup[] {
   const group = (
     title: string,
@@ -97,7 +109,7 @@ function facetsOf(
   const groups: FacetGroup[] = []
   if (byLibrary && libraries.length > 1)
     groups.push(group('Library', 'libraryId', [[undefined, 'All libraries'], ...libraries.map(({ id, name }) => [id, name] as const)]))
-  if (byReadStatus)
+  if (byReadStatus && shownReader(caller) !== null)
     groups.push(
       group('Read status', 'readStatus', [
         [undefined, 'All'],

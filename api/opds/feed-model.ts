@@ -65,6 +65,8 @@ export interface Publication {
   fileBytes: number
   /** 0 where it is not known. */
   pageCount: number
+  /** Whether it can be read without the file: not before it was analyzed. */
+  hasManifest: boolean
   /** Whether its pages can be had as pictures, one by one. */
   isStreamed: boolean
   /** Where the reader is, by pages from 1; null where reading has not begun. */

@@ -12,32 +12,16 @@ import {
   pagesOf,
   type Relation,
 } from '#api/opds/feed-model.ts'
-import { dayOf } from '#api/opds/issued.ts'
-import type { AuthorRole } from '#core/metadata/field.ts'
+import { CONTRIBUTOR_OF_ROLE } from '#core/metadata/contributor-role.ts'
+import { languageTag } from '#core/metadata/language-tag.ts'
+import { dayOf } from '#core/metadata/release-date.ts'
+import { DIVINA_TYPE, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 
 /** Writes feeds as OPDS 2.0: JSON in the shapes of Readium's web publications. Members that are not known are left out, never null. */
 
 export const FEED_TYPE = 'application/opds+json'
 export const PUBLICATION_TYPE = 'application/opds-publication+json'
 const RELATIONS: Record<Relation, string> = { new: 'http://opds-spec.org/sort/new', recommended: 'http://opds-spec.org/recommended' }
-/** What the web publication manifest calls each role. */
-const MEMBER_OF_ROLE: Record<AuthorRole, string> = {
-  author: 'author',
-  co_author: 'author',
-  writer: 'author',
-  editor: 'editor',
-  translator: 'translator',
-  illustrator: 'illustrator',
-  contributor: 'contributor',
-  penciller: 'penciler',
-  inker: 'inker',
-  colorist: 'colorist',
-  letterer: 'letterer',
-  cover_artist: 'artist',
-}
-/** Longer ones are no tags but somebody's words. */
-const LANGUAGE_LENGTH_MAX = 35
-
 interface Link {
   href: string
   rel?: string
@@ -120,7 +104,7 @@ function groupOf({ title, place, count, navigation, publications }: Group) {
 
 function publicationOf(publication: Publication) {
   const { id, title, subtitle, updated, issued, summary, publisher, subjects, series, pageCount, readingDirection, isbns } = publication
-  const language = tagOf(publication.language)
+  const language = languageTag(publication.language)
   const published = issued === null ? null : dayOf(issued)
   return {
     metadata: {
@@ -152,37 +136,23 @@ function publicationOf(publication: Publication) {
   }
 }
 
-function publicationLinks({ id, mediaType, fileBytes, isStreamed }: Publication): (Link & { size?: number })[] {
-  const isComic = isStreamed && mediaType !== 'application/pdf'
+function publicationLinks({ id, mediaType, fileBytes, hasManifest, isStreamed }: Publication): (Link & { size?: number })[] {
+  const manifestType = isStreamed && mediaType !== 'application/pdf' ? DIVINA_TYPE : WEBPUB_TYPE
   return [
     { rel: 'self', href: `${OPDS2_ROOT}/books/${id}`, type: PUBLICATION_TYPE },
     { rel: 'http://opds-spec.org/acquisition', href: fileHref(id), type: mediaType, ...(fileBytes > 0 && { size: fileBytes }) },
     // The same book to be read where it is.
-    {
-      rel: 'http://opds-spec.org/acquisition',
-      href: manifestHref(id),
-      type: isComic ? 'application/divina+json' : 'application/webpub+json',
-    },
-    { rel: 'http://www.cantook.com/api/progression', href: progressionHref(id), type: 'application/vnd.readium.progression+json' },
+    ...(hasManifest ? [{ rel: 'http://opds-spec.org/acquisition', href: manifestHref(id), type: manifestType }] : []),
+    { rel: 'http://www.cantook.com/api/progression', href: progressionHref(id), type: PROGRESSION_TYPE },
   ]
 }
 
 function contributorMembers(contributors: readonly Contributor[]): Record<string, object[]> {
   const members: Record<string, object[]> = {}
   for (const { name, role, sortName } of contributors) {
-    const member = MEMBER_OF_ROLE[role] ?? 'contributor'
+    const { member, relator } = CONTRIBUTOR_OF_ROLE[role]
     members[member] ??= []
-    members[member].push({ name, ...(sortName && { sortAs: sortName }) })
+    members[member].push({ name, ...(sortName && { sortAs: sortName }), ...(relator && { role: relator }) })
   }
   return members
-}
-
-/** A tag of BCP 47; null where the book says something else, which the schema of the manifest does not take. */
-function tagOf(language: string | null): string | null {
-  if (language === null || language.length > LANGUAGE_LENGTH_MAX) return null
-  try {
-    return Intl.getCanonicalLocales(language)[0] ?? null
-  } catch {
-    return null
-  }
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
 import type { CoverSize } from '#api/opds/addresses.ts'
 import { signedInCaller } from '#api/routes/auth.ts'
@@ -19,21 +20,36 @@ const NO_PAGE = new Set<ErrorCode>(['not_found', 'not_analyzed', 'not_paged', 'p
 
 /**
  * The cover of a book, JPEG: the small one as lists have it, the larger ones of what a person chose, else of its first page.
- * @throws not_found for a hidden or unknown book
+ * @throws not_found for a hidden or unknown book, and where no placeholder is wanted
  */
-export async function coverImage(call: Call<Services>, bookId: string, size: CoverSize): Promise<StreamReply> {
-  if (size === 'small') return await bookThumbnail(call, bookId)
+export async function coverImage(
+  call: Call<Services>,
+  { bookId, size = 'small', ...wanted }: { bookId: string; size?: CoverSize; placeholder?: boolean },
+): Promise<StreamReply> {
+  if (size === 'small') return await bookThumbnail(call, bookId, wanted)
   const caller = signedInCaller(call)
   await checkOwner(call.services.database, caller, { kind: 'book', id: bookId })
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
   if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }
-  try {
-    const width = COVER_WIDTHS[size]
-    return await pagePicture(call, { bookId, pageNumber: 1, width, format: 'jpeg' }, CHECKED)
-  } catch (error) {
-    if (error instanceof CarrelError && NO_PAGE.has(error.code)) return await bookThumbnail(call, bookId)
-    throw error
+  const smallInstead = async (error: unknown): Promise<StreamReply> => {
+    if (!(error instanceof CarrelError && NO_PAGE.has(error.code))) throw error
+    return await bookThumbnail(call, bookId, wanted)
   }
+  try {
+    const page = await pagePicture(call, { bookId, pageNumber: 1, width: COVER_WIDTHS[size], format: 'jpeg' }, CHECKED)
+    if (page.kind !== 'made') return page
+    // Whether a page can be drawn shows when it is.
+    return { ...page, make: () => page.make().catch(async (error: unknown) => await pictureOf(await smallInstead(error))) }
+  } catch (error) {
+    return await smallInstead(error)
+  }
+}
+
+/** The picture that a reply would send, which is small. */
+async function pictureOf(reply: StreamReply): Promise<{ bytes: Uint8Array; mediaType: string }> {
+  if (reply.kind === 'bytes') return reply
+  if (reply.kind === 'file') return { bytes: await readFile(reply.path), mediaType: reply.mediaType }
+  throw new Error(`A cover came as ${reply.kind}`)
 }
 
 /**

@@ -1,14 +1,13 @@
 import type { Publication } from '#api/opds/feed-model.ts'
-import { issuedOf } from '#api/opds/issued.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Book } from '#core/book/book.ts'
 import { MEDIA_TYPE_OF_FORMAT } from '#core/book/book-file.ts'
 import { getBook } from '#core/book/book-query.ts'
 import { IN_LIST, listPublicationMetadata, type PublicationMetadata, WHOLE } from '#core/book/publication-query.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
+import { issuedOf } from '#core/metadata/release-date.ts'
 import { listNamesOf } from '#core/taxonomy/taxonomy-query.ts'
-
-const ISBN = /^(?:\d{9}[\dX]|\d{13})$/
 
 /** Books of a list as catalogs show them, by one statement more than the list. The caller has decided that they are visible. */
 export async function publicationsOf({ database }: Pick<Services, 'database'>, books: readonly Book[]): Promise<Publication[]> {
@@ -42,16 +41,14 @@ function publicationOf(book: Book, known: PublicationMetadata | null): Publicati
     contributors: (known?.authors ?? []).map(({ name, role, sortName = null }) => ({ name, role, sortName })),
     publisher: known?.publisher || null,
     language: known?.language || null,
-    isbns: (known?.isbns ?? '')
-      .split(',')
-      .map((isbn) => isbn.replace(/[\s-]/g, '').toUpperCase())
-      .filter((isbn) => ISBN.test(isbn)),
+    isbns: readIsbns(known?.isbns ?? '').valid,
     subjects: [],
     series: { id: seriesId, name: seriesName, position: known?.number ?? null },
     readingDirection: book.readingDirection,
     mediaType: MEDIA_TYPE_OF_FORMAT[book.fileFormat],
     fileBytes: book.fileSize,
     pageCount,
+    hasManifest: book.analyzed && !book.deleted,
     isStreamed: book.analyzed && !book.deleted && pageCount > 0 && known !== null && known.pageSource !== 'none',
     // A book that was analyzed again may have fewer pages than were read of it.
     lastRead: readProgress && { page: Math.min(readProgress.currentPage, Math.max(pageCount, 1)), at: readProgress.updatedAt },

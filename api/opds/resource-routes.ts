@@ -10,7 +10,7 @@ import { signedInCaller } from '#api/routes/auth.ts'
 import { stream } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import { bookFile } from '#api/views/book-file.ts'
-import { seriesThumbnail } from '#api/views/thumbnail.ts'
+import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
 import { OneOf, Uuid } from '#core/schema.ts'
 
@@ -70,9 +70,9 @@ export const resourceRoutes: readonly Route<Services>[] = [
     mount,
     allow: { who: 'books-read', basic: true },
     params: BookId,
-    query: Type.Object({ size: Type.Optional(OneOf([...COVER_SIZES])) }),
+    query: Type.Object({ ...thumbnailQuery, size: Type.Optional(OneOf([...COVER_SIZES])) }),
     mediaTypes: ['image/jpeg'],
-    run: (call, { params, query }) => coverImage(call, params.bookId, query.size ?? 'small'),
+    run: (call, { params, query }) => coverImage(call, { ...params, ...query }),
   }),
   stream({
     path: '/opds/series/:seriesId/cover',
@@ -81,8 +81,9 @@ export const resourceRoutes: readonly Route<Services>[] = [
     mount,
     allow: { who: 'series-read', basic: true },
     params: Type.Object({ seriesId: Uuid }),
+    query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
-    run: (call, { params }) => seriesThumbnail(call, params.seriesId),
+    run: (call, { params, query }) => seriesThumbnail(call, params.seriesId, query),
   }),
   stream({
     path: '/opds/books/:bookId/pages/:pageNumber',

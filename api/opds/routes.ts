@@ -18,6 +18,7 @@ import type { Feed } from '#api/opds/feed-model.ts'
 import { genresFeed, librariesFeed, publishersFeed, rootFeed, shelvesFeed } from '#api/opds/navigation-feeds.ts'
 import { FEED_TYPE, PUBLICATION_TYPE, writeFeed as writeJson, writePublication } from '#api/opds/opds2.ts'
 import { getPublication } from '#api/opds/publication.ts'
+import { readingHereRoutes } from '#api/opds/reading-routes.ts'
 import { resourceRoutes } from '#api/opds/resource-routes.ts'
 import { documentReply } from '#api/opds/send-document.ts'
 import { allSeriesFeed, collectionFeed, librarySeriesFeed, recommendedFeed, seriesSearchFeed } from '#api/opds/series-feeds.ts'
@@ -94,6 +95,7 @@ const oneBook: Route<Services>[] = VERSIONS.map(({ name, tag, root, writeOne, en
 /** The catalogs for feed readers, and what they lead to. */
 export const opdsRoutes: readonly Route<Services>[] = [
   ...resourceRoutes,
+  ...readingHereRoutes,
   ...feed({ path: '', summary: 'The root of the catalog', who: 'books-read', query: NoQuery, build: (call) => rootFeed(call) }),
   ...feed({ path: '/libraries', summary: 'Libraries by name', who: 'libraries-read', query: PagingQuery, build: librariesFeed }),
   ...feed({

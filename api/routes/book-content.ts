@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { bookFile } from '#api/views/book-file.ts'
-import { pagePicture } from '#api/views/page-picture.ts'
+import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BookPage } from '#core/book/book.ts'
 import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
@@ -18,21 +18,6 @@ const BookId = Type.Object({ bookId: Uuid })
  */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 const CHECKED = 'private, max-age=600'
-
-/** What a page may be sent as; books hold many kinds of pictures, and they are sent as they are unless another format is asked for. */
-const PAGE_MEDIA_TYPES = [
-  'image/jpeg',
-  'image/png',
-  'image/webp',
-  'image/gif',
-  'image/avif',
-  'image/jxl',
-  'image/bmp',
-  'image/tiff',
-  'image/heic',
-  'image/heif',
-  'image/jp2',
-]
 
 export const bookContentRoutes = [
   endpoint({

@@ -19,13 +19,13 @@ const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books wh
 const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
 
 /** Everything a list of books was asked, wherever it stood in the request. */
-interface ListAsk {
+interface ListRequest {
   call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
   filter: BookFilter
 }
 
-async function answerBooks({ call, query, filter }: ListAsk) {
+async function answerBooks({ call, query, filter }: ListRequest) {
   const { services } = call
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit }
@@ -123,7 +123,7 @@ export const bookRoutes = [
       const book = await getBook(services.database, caller, params.bookId)
       if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
       const held = await getHeldBook(services.database, caller, params.bookId)
-      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book.id, held) }
+      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book, held) }
     },
   }),
   endpoint({

@@ -1,10 +1,11 @@
 import { DOCS_FILES, findDocsFile } from '#api/docs/files.ts'
+import { startPage } from '#api/docs/start-page.ts'
 import { stream } from '#api/routes/route.ts'
 import { refuse } from '#core/errors.ts'
-import { readFreshSetting } from '#core/setting/chosen-setting-store.ts'
+import { readFreshSetting, readSetting } from '#core/setting/chosen-setting-store.ts'
 
 /** The interactive documentation: there only while the setting says so, and else as if it had never been. */
-export const docsRoutes = DOCS_FILES.map((file) =>
+const documentation = DOCS_FILES.map((file) =>
   stream({
     path: file.name === '' ? '/api/docs' : `/api/docs/${file.name}`,
     summary:
@@ -19,3 +20,19 @@ export const docsRoutes = DOCS_FILES.map((file) =>
     },
   }),
 )
+
+export const docsRoutes = [
+  stream({
+    path: '/',
+    summary: 'A page that says where the interfaces of this server are',
+    tag: 'docs',
+    allow: { who: 'public' },
+    mediaTypes: ['text/html'],
+    run: async ({ services: { database } }) =>
+      startPage({
+        name: await readSetting(database, 'application.name'),
+        hasDocs: (await readSetting(database, 'apiDocs.enabled')) === 'true',
+      }),
+  }),
+  ...documentation,
+]

@@ -52,7 +52,7 @@ const Field = Type.Object(
     label: Type.String(),
     isAnchor: Type.Boolean({ description: 'Stands in every export.' }),
     multiValue: Type.Boolean(),
-    userSpecific: Type.Boolean({ description: 'Differs from reader to reader.' }),
+    userSpecific: Type.Boolean({ description: 'Differs from user to user; what somebody has read needs the permission progress-read.' }),
   },
   { title: 'ExportField' },
 )
@@ -63,7 +63,7 @@ const catalogue = (fields: Record<string, ExportField>, anchor: string) =>
     label,
     isAnchor: key === anchor,
     multiValue: many === true,
-    userSpecific: own === true,
+    userSpecific: own !== undefined,
   }))
 
 /** Never changes while the server runs. */

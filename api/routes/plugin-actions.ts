@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
-import { failureMembers, scopesOf } from '#api/routes/shown-plugins.ts'
+import { failureMembers, PluginCapabilities, scopesOf, shownCapabilities } from '#api/routes/shown-plugins.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -31,6 +31,7 @@ export const pluginActionRoutes = [
           pluginDisplayName: Type.String(),
           actionType: Type.String(),
           label: Type.String(),
+          capabilities: PluginCapabilities,
           description: Nullable(Type.String()),
           libraryIds: Type.Array(Uuid, { description: 'Libraries that it is used for; all where none is named.' }),
           searchUriTemplate: Nullable(Type.String({ description: 'A page to search by hand: {title} stands for what is searched for.' })),
@@ -49,6 +50,7 @@ export const pluginActionRoutes = [
         pluginDisplayName: manifest.name,
         actionType: 'metadata_search',
         label: `Search ${manifest.name}`,
+        capabilities: shownCapabilities(manifest),
         description: manifest.summary,
         libraryIds: matching.libraryIds ?? [],
         searchUriTemplate: manifest.capabilities.webLinks?.search ?? null,

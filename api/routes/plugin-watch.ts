@@ -1,8 +1,9 @@
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
-import type { ServerEvent } from '#api/http/event-stream.ts'
+import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/routes/shown-plugin-metrics.ts'
+import { ShownManifest, shownManifest } from '#api/routes/shown-plugins.ts'
 import type { Services } from '#api/services.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
@@ -83,7 +84,7 @@ function getCall(journal: PluginJournal, pluginId: string, callId: string): Reco
 }
 
 /**
- * A plugin, for whoever may know of everything that it was asked about: what it was given and what it wrote may name any series.
+ * A plugin, for callers who see every series: its input and its logs may name any of them.
  * @throws not_found, forbidden
  */
 async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
@@ -96,7 +97,7 @@ async function getKnown({ services, caller }: Call<Services>, pluginId: string):
   return plugin
 }
 
-async function* eventsOf(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
+async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
   for await (const line of lines) {
     if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: shownLine(line) }
   }
@@ -115,12 +116,12 @@ async function* whileInstalled({ plugins }: Services, pluginId: string, lines: A
 /** What a client says it has seen; of another server or none, it has seen nothing. */
 const readLineId = (text: string | null): number | null => (text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null)
 
-/** How plugins fare: what administrators look at when one does not do what it should. */
+/** Health, failures, logs and calls of plugins, for administrators. */
 export const pluginWatchRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/health',
-    summary: 'How a plugin fares',
+    summary: 'Plugin health',
     tag,
     allow,
     params: PluginId,
@@ -159,15 +160,21 @@ export const pluginWatchRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/test',
-    summary: 'Start a plugin beside what runs of it, and see whether it gets ready',
+    summary: 'Start a plugin beside its running instance, and see whether it gets ready',
     tag,
     allow,
     params: PluginId,
     reply: Type.Object(
-      { success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
+      {
+        ...{ success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
+        manifest: ShownManifest,
+      },
       { title: 'PluginTestResult' },
     ),
-    run: async ({ services }, { params }) => await services.plugins.test(params.pluginId),
+    run: async ({ services }, { params }) => {
+      const result = await services.plugins.test(params.pluginId)
+      return { ...result, manifest: shownManifest((await services.plugins.get(params.pluginId)).manifest) }
+    },
   }),
   endpoint({
     method: 'GET',
@@ -263,14 +270,11 @@ export const pluginWatchRoutes = [
     run: async (asked, { params, query }) => {
       const { services } = asked
       const { id } = await getKnown(asked, params.pluginId)
-      return {
-        kind: 'events',
-        follow: ({ lastEventId, signal }) => {
-          const after = readLineId(lastEventId) ?? query.after ?? null
-          const lines = services.plugins.journal.follow(id, { after, signal })
-          return eventsOf(whileInstalled(services, id, lines), query.level)
-        },
-      }
+      return eventsOf(({ lastEventId, signal }) => {
+        const after = readLineId(lastEventId) ?? query.after ?? null
+        const lines = services.plugins.journal.follow(id, { after, signal })
+        return linesAsEvents(whileInstalled(services, id, lines), query.level)
+      })
     },
   }),
   endpoint({

@@ -91,6 +91,9 @@ function leftAloneOf(body: Readonly<Record<string, unknown>>, shown: Readonly<Re
   return Object.keys(SETTLED).filter((name) => !isNothing(body[name]) && !isDeepStrictEqual(sorted(body[name]), sorted(shown[name])))
 }
 
+/** Null where a member cannot be null says nothing. */
+const isSaid = (name: string, value: unknown) =>
+  value !== undefined && !(value === null && (name === 'libraryIds' || name === 'useExistingExternalId'))
 const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof Matching)[]
 
 export const pluginRoutes = [
@@ -120,13 +123,12 @@ export const pluginRoutes = [
     },
     bodyBytesMax,
     reply: Type.Object({
-      plugin: Plugin,
+      ...Status.properties,
       version: Type.String({ description: 'The one that was installed.' }),
       waitsFor: Type.Array(Type.String(), {
         description: 'What somebody has to agree to before this version runs; empty when it runs already.',
       }),
       sha256: Type.String({ description: 'Of the package that was installed: what consent is given to.' }),
-      message: Type.String(),
     }),
     query: Type.Object({
       trustNewKey: Type.Optional(Type.Boolean({ description: 'Takes an update that is signed by somebody else than the version before.' })),
@@ -138,7 +140,7 @@ export const pluginRoutes = [
       const { name } = plugin.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message = waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits: it ${waitsFor.join(', ')}.`
-      return { plugin: await showPlugin(services, plugin), version, waitsFor, sha256, message }
+      return { ...(await status(services, plugin, message)), version, waitsFor, sha256 }
     },
   }),
   endpoint({
@@ -177,6 +179,8 @@ export const pluginRoutes = [
             'Where these credentials are to go, as credentialsHost of the plugin says; 409 where they would go elsewhere by now.',
         }),
         ...MATCHING,
+        libraryIds: Nullable(MATCHING.libraryIds),
+        useExistingExternalId: Nullable(MATCHING.useExistingExternalId),
         internalConfig: Nullable(Type.Partial(INTERNAL_CONFIG)),
         ...SETTLED,
       }),
@@ -185,7 +189,7 @@ export const pluginRoutes = [
     run: async ({ services }, { params, body }) => {
       const { config, privateHosts, credentials, credentialsHost, internalConfig } = body
       const given: Matching = {
-        ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))),
+        ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (isSaid(name, body[name]) ? [[name, body[name]]] : []))),
         ...(internalConfig !== undefined && { searchResultsLimit: internalConfig?.searchResultsLimit ?? null }),
       }
       await checkMatching(services, given)

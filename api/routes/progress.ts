@@ -22,6 +22,9 @@ const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 })
 const Marked = Noun('MarkedRead')({ count: Type.Integer({ minimum: 0, description: 'Books that changed.' }), message: Type.String() })
 const PAGE_MAX = 2_147_483_647
 
+/** Of routes whose answer tells what was read before, too. */
+const mark = { who: 'progress-write', also: ['progress-read'] } as const
+
 interface MarkAsk {
   call: { caller: Caller | null; services: Services }
   of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
@@ -47,7 +50,7 @@ export const progressRoutes = [
     path: '/api/v1/progress',
     summary: 'All that I have begun to read, the latest first',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-read' },
     reply: Type.Object({ progress: Type.Array(ReadProgress), total: Type.Integer({ minimum: 0 }) }),
     run: async (call) => {
       const { items, total } = await listProgress(call.services.database, call.caller ?? refuse('unauthorized'))
@@ -59,7 +62,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progress',
     summary: 'How far I am in a book; null when I have not begun',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-read' },
     params: BookId,
     reply: Nullable(ReadProgress),
     run: async (call, { params }) => {
@@ -72,7 +75,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progress',
     summary: 'Say where I am in a book',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     body: Type.Object(
       {
@@ -91,7 +94,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progress',
     summary: 'Forget that I have read in a book',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     status: 204,
     run: async (call, { params }) => {
@@ -104,7 +107,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progression',
     summary: 'Where I am in a book, as Readium readers say it',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-read' },
     params: BookId,
     reply: Progression,
     mediaTypes: [PROGRESSION_TYPE],
@@ -117,7 +120,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/progression',
     summary: 'Say where I am in a book, as Readium readers say it',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     body: Progression,
     status: 204,
@@ -131,7 +134,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/read',
     summary: 'Mark a book as read',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: mark,
     params: BookId,
     reply: ReadProgress,
     run: async (call, { params }) => {
@@ -145,7 +148,7 @@ export const progressRoutes = [
     path: '/api/v1/books/:bookId/unread',
     summary: 'Mark a book as unread',
     tag: 'progress',
-    allow: { who: 'books-read' },
+    allow: { who: 'progress-write' },
     params: BookId,
     status: 204,
     run: async (call, { params }) => {
@@ -154,37 +157,37 @@ export const progressRoutes = [
     },
   }),
   ...(['read', 'unread'] as const).flatMap((state) => {
-    const mark = state === 'read' ? markRead : markUnread
+    const markAll = state === 'read' ? markRead : markUnread
     return [
       endpoint({
         method: 'POST',
         path: `/api/v1/series/:seriesId/${state}`,
         summary: `Mark all books of a series as ${state}`,
         tag: 'progress',
-        allow: { who: 'books-read' },
+        allow: mark,
         params: SeriesId,
         reply: Marked,
-        run: (call, { params }) => mark({ call, of: { seriesIds: [params.seriesId] } }),
+        run: (call, { params }) => markAll({ call, of: { seriesIds: [params.seriesId] } }),
       }),
       endpoint({
         method: 'POST',
         path: `/api/v1/books/bulk/${state}`,
         summary: `Mark many books as ${state}`,
         tag: 'progress',
-        allow: { who: 'books-read' },
+        allow: mark,
         body: Type.Object({ bookIds }, { additionalProperties: false }),
         reply: Marked,
-        run: (call, { body }) => mark({ call, of: body }),
+        run: (call, { body }) => markAll({ call, of: body }),
       }),
       endpoint({
         method: 'POST',
         path: `/api/v1/series/bulk/${state}`,
         summary: `Mark all books of many series as ${state}`,
         tag: 'progress',
-        allow: { who: 'books-read' },
+        allow: mark,
         body: Type.Object({ seriesIds }, { additionalProperties: false }),
         reply: Marked,
-        run: (call, { body }) => mark({ call, of: body }),
+        run: (call, { body }) => markAll({ call, of: body }),
       }),
     ]
   }),
@@ -194,7 +197,7 @@ export const progressRoutes = [
       path: '/api/v1/user/want-to-read/:seriesId',
       summary: method === 'PUT' ? 'Put a series on my list of what I want to read' : 'Take a series off my list of what I want to read',
       tag: 'progress',
-      allow: { who: 'series-read' },
+      allow: { who: 'progress-write', also: ['series-read'] },
       params: SeriesId,
       status: 204,
       run: async (call, { params }) => {

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint } from '#api/routes/route.ts'
 import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
-import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
+import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookFilter, type BookSort, checkLibrary, listBooks, listOnDeck, readBookSort } from '#core/book/book-query.ts'
@@ -10,7 +10,7 @@ import { refuse } from '#core/errors.ts'
 import { Uuid } from '#core/schema.ts'
 import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/series/series-query.ts'
 
-/** A shelf on a start page; whoever wants more turns the pages of the full list. */
+/** A shelf on a start page; the full list has pages. */
 const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50
 
@@ -20,7 +20,7 @@ const bookQuery = { ...pageQuery, sort: BOOK_SORT, full: FULL, seriesId: Type.Op
 const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
 const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
 
-interface Ask {
+interface ListRequest {
   call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
   query: {
     page?: number
@@ -36,9 +36,9 @@ interface Ask {
 }
 
 /** A library named in the path must be there; one named in the query just matches nothing. */
-async function placeOf(ask: Ask): Promise<Pick<BookFilter, 'libraryId' | 'seriesId'>> {
-  if (ask.libraryId !== undefined) await checkLibrary(ask.call.services.database, ask.libraryId)
-  return { libraryId: ask.libraryId ?? ask.query.libraryId, seriesId: ask.query.seriesId }
+async function placeOf(request: ListRequest): Promise<Pick<BookFilter, 'libraryId' | 'seriesId'>> {
+  if (request.libraryId !== undefined) await checkLibrary(request.call.services.database, request.libraryId)
+  return { libraryId: request.libraryId ?? request.query.libraryId, seriesId: request.query.seriesId }
 }
 
 const BOOK_SHELVES = {
@@ -50,32 +50,37 @@ const BOOK_SHELVES = {
   },
 } as const satisfies Record<string, { summary: string; filter: BookFilter; sort: BookSort }>
 
-async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, ask: Ask) {
-  const { services } = ask.call
-  const { page, pageSize, offset, limit } = readPage(ask.query)
+async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRequest) {
+  const { services } = request.call
+  const { page, pageSize, offset, limit } = readPage(request.query)
   const { filter, sort } = BOOK_SHELVES[shelf]
-  const list = { filter: { ...(await placeOf(ask)), ...filter }, sort: ask.query.sort ? readBookSort(ask.query.sort) : sort, offset, limit }
-  const { items, total } = await listBooks(services.database, ask.call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call: ask.call, page, pageSize, total, data: shownBooks(ask.call, items, ask.query) })
+  const list = {
+    filter: { ...(await placeOf(request)), ...filter },
+    sort: request.query.sort ? readBookSort(request.query.sort) : sort,
+    offset,
+    limit,
+  }
+  const { items, total } = await listBooks(services.database, request.call.caller ?? refuse('unauthorized'), list)
+  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
 }
 
-async function answerOnDeck(ask: Ask) {
-  const { services } = ask.call
-  const { page, pageSize, offset, limit } = readPage(ask.query)
-  const list = { filter: await placeOf(ask), sort: readBookSort(ask.query.sort), offset, limit }
-  const { items, total } = await listOnDeck(services.database, ask.call.caller ?? refuse('unauthorized'), list)
-  return paginate({ call: ask.call, page, pageSize, total, data: shownBooks(ask.call, items, ask.query) })
+async function answerOnDeck(request: ListRequest) {
+  const { services } = request.call
+  const { page, pageSize, offset, limit } = readPage(request.query)
+  const list = { filter: await placeOf(request), sort: readBookSort(request.query.sort), offset, limit }
+  const { items, total } = await listOnDeck(services.database, request.call.caller ?? refuse('unauthorized'), list)
+  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
 }
 
-async function answerRecentlyRead(ask: Ask) {
-  const { services } = ask.call
-  const { items } = await listBooks(services.database, ask.call.caller ?? refuse('unauthorized'), {
-    filter: { ...(await placeOf(ask)), reading: 'begun' },
-    sort: readBookSort(ask.query.sort) ?? { field: 'read', direction: 'desc' },
+async function answerRecentlyRead(request: ListRequest) {
+  const { services } = request.call
+  const { items } = await listBooks(services.database, request.call.caller ?? refuse('unauthorized'), {
+    filter: { ...(await placeOf(request)), reading: 'begun' },
+    sort: readBookSort(request.query.sort) ?? { field: 'read', direction: 'desc' },
     offset: 0,
-    limit: ask.query.limit ?? LIMIT_DEFAULT,
+    limit: request.query.limit ?? LIMIT_DEFAULT,
   })
-  return shownBooks(ask.call, items, ask.query)
+  return shownBooks(request.call, items, request.query)
 }
 
 const SERIES_SHELVES = {
@@ -84,16 +89,16 @@ const SERIES_SHELVES = {
   'recently-updated': { summary: 'Series by their last change, the latest first', filter: {}, field: 'updated' },
 } as const satisfies Record<string, { summary: string; filter: SeriesFilter; field: SeriesSort['field'] }>
 
-async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, ask: Ask) {
+async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: ListRequest) {
   const { filter, field } = SERIES_SHELVES[shelf]
-  const { libraryId } = await placeOf(ask)
-  const { items } = await listSeries(ask.call.services.database, ask.call.caller ?? refuse('unauthorized'), {
+  const { libraryId } = await placeOf(request)
+  const { items } = await listSeries(request.call.services.database, request.call.caller ?? refuse('unauthorized'), {
     filter: { ...filter, libraryId },
-    sort: readSeriesSort(ask.query.sort) ?? { field, direction: 'desc' },
+    sort: readSeriesSort(request.query.sort) ?? { field, direction: 'desc' },
     offset: 0,
-    limit: ask.query.limit ?? LIMIT_DEFAULT,
+    limit: request.query.limit ?? LIMIT_DEFAULT,
   })
-  return shownSeries(ask.call, items, ask.query)
+  return shownSeries(request.call, items, request.query)
 }
 
 /** The shelves of a start page, of everything and of one library. Series shelves know no pages in this interface. */
@@ -181,7 +186,7 @@ export const readingListRoutes = [
       tag: 'series',
       allow: { who: 'series-read' },
       params: LibraryId,
-      query: Type.Object(seriesQuery),
+      query: Type.Object({ ...seriesQuery, libraryId: SAME_LIBRARY }),
       reply: Type.Array(ShownSeries),
       run: (call, { params, query }) => answerSeriesShelf(shelf, { call, query, libraryId: params.libraryId }),
     }),
@@ -191,7 +196,7 @@ export const readingListRoutes = [
     path: '/api/v1/user/want-to-read',
     summary: 'The series I want to read, by name',
     tag: 'progress',
-    allow: { who: 'series-read' },
+    allow: { who: 'series-read', also: ['progress-read'] },
     query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
     reply: Paginated(ShownSeries),
     run: async (call, { query }) => {

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { endpoint, stream } from '#api/routes/route.ts'
+import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
 import { refuse } from '#core/errors.ts'
 import { getManifest } from '#core/reading/manifest.ts'
 import { getPositions } from '#core/reading/positions.ts'
@@ -7,30 +8,6 @@ import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, relativeAddresses, WEBPUB_TY
 import { Uuid } from '#core/schema.ts'
 
 const BookId = Type.Object({ bookId: Uuid })
-
-/** As for pages: an address that names the content lasts, the plain one is checked by its ETag. Never `public`. */
-const IMMUTABLE = 'private, max-age=31536000, immutable'
-const CHECKED = 'private, max-age=600'
-
-/**
- * Chapters are shown with the pictures, styles and fonts of their book, in a frame of a reader of this origin, which may turn their pages from outside. Nothing
- * in them runs, asks elsewhere, sends a form or leads the frame away. `allow-same-origin` lets what they load carry the cookie; without scripts it gives
- * them nothing else.
- */
-const RESOURCE_POLICY = [
-  "default-src 'none'",
-  "img-src 'self' data: blob:",
-  "media-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "style-src 'self' 'unsafe-inline'",
-  "frame-src 'self'",
-  "script-src 'none'",
-  "object-src 'none'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'self'",
-  'sandbox allow-same-origin',
-].join('; ')
 
 export const readingRoutes = [
   endpoint({
@@ -77,23 +54,7 @@ export const readingRoutes = [
     query: Type.Object({
       v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book: lets the answer be kept for good.' })),
     }),
-    mediaTypes: ['application/xhtml+xml', 'text/css', 'image/jpeg', 'image/png', 'image/svg+xml', 'application/octet-stream'],
-    run: async (call, { params, query }) => {
-      const resource = await call.services.publications.getResource({
-        caller: call.caller ?? refuse('unauthorized'),
-        bookId: params.bookId,
-        path: params.resourcePath,
-      })
-      const { mediaType } = resource
-      return {
-        kind: 'made',
-        make: async () => ({ bytes: await resource.read({ asGzip: false }), mediaType }),
-        ...(resource.isDeflated && { makeGzipped: async () => ({ bytes: await resource.read({ asGzip: true }), mediaType }) }),
-        takesRanges: true,
-        etag: resource.etag,
-        cacheControl: query.v !== undefined && query.v === resource.fileHash ? IMMUTABLE : CHECKED,
-        headers: { 'Content-Security-Policy': RESOURCE_POLICY },
-      }
-    },
+    mediaTypes: RESOURCE_MEDIA_TYPES,
+    run: (call, { params, query }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath, named: query.v }),
   }),
 ]

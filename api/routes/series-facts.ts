@@ -25,7 +25,7 @@ import {
   updateFact,
 } from '#core/series/facts-store.ts'
 import { checkSeries, listVisibleSeriesIds } from '#core/series/metadata-query.ts'
-import { AlternateTitle, ExternalId, ExternalLink, ExternalRating } from '#core/series/metadata-shape.ts'
+import { AlternateTitle, BookExternalId, BookExternalLink, ExternalId, ExternalLink, ExternalRating } from '#core/series/metadata-shape.ts'
 
 /** Services have short names, with `plugin:` or `api:` in front; identifiers and addresses are lines. */
 const Source = Type.String({ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
@@ -117,9 +117,9 @@ const KINDS: Kind[] = [
     by: 'id',
   },
   { owner: 'series', facts: 'series_external_ids', ...ids },
-  { owner: 'books', facts: 'book_external_ids', ...ids },
+  { owner: 'books', facts: 'book_external_ids', ...ids, shape: BookExternalId },
   { owner: 'series', facts: 'series_external_links', ...links },
-  { owner: 'books', facts: 'book_external_links', ...links },
+  { owner: 'books', facts: 'book_external_links', ...links, shape: BookExternalLink },
   {
     owner: 'series',
     path: 'external-ratings',
@@ -236,13 +236,18 @@ export const seriesFactRoutes = [
     tag: 'series',
     allow: { who: 'series-write' },
     params: Type.Object({ seriesId: Uuid, titleId: Uuid }),
-    body: Type.Object({ label: Type.Optional(Line), title: Type.Optional(Line) }, { additionalProperties: false }),
+    body: Type.Object(
+      { label: Type.Optional(Nullable(Line)), title: Type.Optional(Nullable(Line)) },
+      { additionalProperties: false, description: 'What is absent or null stays.' },
+    ),
     reply: AlternateTitle,
     run: async (call, { params, body }) => {
       const ownerId = await checkOwner(call, 'series', params.seriesId)
       const where = { id: params.titleId, ownerId }
       return await call.services.database.transaction(async (trx) => {
-        const updated = await updateFact(trx, 'series_alternate_titles', where, body)
+        const { label, title } = body
+        const columns = { ...(label != null && { label }), ...(title != null && { title }) }
+        const updated = await updateFact(trx, 'series_alternate_titles', where, columns)
         await touchRecords(trx, 'series', [ownerId], ['alternateTitles'])
         return (updated ?? refuse('not_found')) as never
       })
@@ -251,7 +256,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/ratings',
-    summary: 'What I think of series, the latest first',
+    summary: 'My ratings of series, the latest first',
     tag: 'series',
     allow: { who: 'series-read' },
     reply: Type.Object({ ratings: Type.Array(Rating) }),
@@ -270,7 +275,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/rating',
-    summary: 'What I think of a series; null when I have not said',
+    summary: 'My rating of a series; null where there is none',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
@@ -284,7 +289,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/series/:seriesId/rating',
-    summary: 'Say what I think of a series',
+    summary: 'Rate a series',
     tag: 'series',
     allow: { who: 'series-read' },
     mayCreate: true,
@@ -305,7 +310,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/rating',
-    summary: 'Take back what I think of a series',
+    summary: 'Delete my rating of a series',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
@@ -319,7 +324,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/ratings/average',
-    summary: 'What all users together think of a series',
+    summary: 'The average rating of a series by all users',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,

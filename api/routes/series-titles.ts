@@ -6,7 +6,7 @@ import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/l
 import { Nullable, Uuid } from '#core/schema.ts'
 
 const tag = 'series'
-const Wish = Type.Object({
+const ReprocessRequest = Type.Object({
   dryRun: Type.Optional(Type.Boolean({ description: 'The result of the task tells what would change, and nothing does.' })),
 })
 const Enqueued = Type.Object(
@@ -24,7 +24,7 @@ export const seriesTitleRoutes = [
     allow: { who: 'libraries-write' },
     params: Type.Object({ libraryId: Uuid }),
     bodyOptional: true,
-    body: Wish,
+    body: ReprocessRequest,
     reply: Enqueued,
     run: async ({ services }, { params, body }) => await reprocessLibraryTitles(services, { ...params, ...body }),
   }),
@@ -61,7 +61,7 @@ export const seriesTitleRoutes = [
     allow: { who: 'series-write' },
     params: Type.Object({ seriesId: Uuid }),
     bodyOptional: true,
-    body: Wish,
+    body: ReprocessRequest,
     reply: Enqueued,
     run: async (call, { params, body }) => await reprocessTitle(call.services, signedInCaller(call), { ...params, ...body }),
   }),

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/routes/shown-books.ts'
-import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
+import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/routes/shown-series.ts'
 import type { Services } from '#api/services.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
@@ -26,13 +26,13 @@ const FOUND_LIMIT = Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_
 const SeriesId = Type.Object({ seriesId: Uuid })
 const seriesQuery = { ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }
 
-interface ListAsk {
+interface ListRequest {
   call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
   filter: SeriesFilter
 }
 
-async function answerSeries({ call, query, filter }: ListAsk) {
+async function answerSeries({ call, query, filter }: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
   const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), list)
@@ -55,6 +55,12 @@ const names = (what: string) =>
     }),
   )
 
+/** What chooses among all series, or among those of a library. */
+const CHOICE = { libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }
+const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string; tags?: string }): SeriesFilter => ({
+  ...{ libraryId, genres: readNames(genres), tags: readNames(tags) },
+})
+
 const SeriesListRequest = Type.Object(
   {
     condition: Type.Optional(Nullable(FreeObject())),
@@ -75,10 +81,9 @@ export const seriesRoutes = [
     summary: 'List series',
     tag: 'series',
     allow: { who: 'series-read' },
-    query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }),
+    query: Type.Object({ ...seriesQuery, ...CHOICE }),
     reply: Paginated(ShownSeries),
-    run: (call, { query }) =>
-      answerSeries({ call, query, filter: { libraryId: query.libraryId, genres: readNames(query.genres), tags: readNames(query.tags) } }),
+    run: (call, { query }) => answerSeries({ call, query, filter: filterOf(query) }),
   }),
   endpoint({
     method: 'POST',
@@ -142,11 +147,11 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     params: Type.Object({ libraryId: Uuid }),
-    query: Type.Object(seriesQuery),
+    query: Type.Object({ ...seriesQuery, ...CHOICE, libraryId: SAME_LIBRARY }),
     reply: Paginated(ShownSeries),
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
-      return await answerSeries({ call, query, filter: params })
+      return await answerSeries({ call, query, filter: filterOf({ ...query, ...params }) })
     },
   }),
   endpoint({

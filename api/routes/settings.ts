@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { endpoint } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
+import { listUnknownTags, REGISTRATION_TAGS } from '#core/account/registration-query.ts'
 import { refuse } from '#core/errors.ts'
 import { Nullable, UNTRIMMED } from '#core/schema.ts'
 import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/setting/chosen-setting.ts'
@@ -10,10 +11,8 @@ import { type Change, changeSettings, listSettingChanges, listSettings, readSett
 const tag = 'settings'
 const allow = { who: 'system-admin' } as const
 const Key = Type.Object({ key: Type.String({ minLength: 1, maxLength: 100 }) })
-const Value = Type.String({
-  ...UNTRIMMED,
-  maxLength: VALUE_LENGTH_MAX,
-  description: 'Templates are kept to the last space; other texts are trimmed.',
+export const SettingValue = Type.Union([Type.String({ ...UNTRIMMED, maxLength: VALUE_LENGTH_MAX }), Type.Boolean(), Type.Number()], {
+  description: 'A text, or JSON of the type of the setting. Templates are kept to the last space; other texts are trimmed.',
 })
 const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1_000 })))
 /** More than there are settings. */
@@ -25,7 +24,7 @@ type Call = { caller: Caller | null; services: Services; address: string }
 
 /** Checks every value before any is kept. @throws not_found, invalid_value with the path of the value */
 export async function changeChosen(
-  ground: Pick<Services, 'database' | 'templates'> & { userId: string; address: string },
+  dependencies: Pick<Services, 'database' | 'templates'> & { userId: string; address: string },
   changes: readonly (Change & { path: string })[],
   reason: string | null | undefined,
 ): Promise<SettingRecord[]> {
@@ -33,13 +32,16 @@ export async function changeChosen(
     const setting = getChosenSetting(key)
     if (value === null) continue
     const wrong = (message: string): never => refuse('invalid_value', `The setting ${key} ${message}.`, { details: [{ path, message }] })
-    if (value.length > setting.lengthMax) wrong(`has ${value.length} characters; ${setting.lengthMax} are allowed`)
-    if (setting.kind === 'text' && value.trim() === '') wrong('must not be empty')
+    const { length } = setting.kind === 'template' ? value : value.trim()
+    if (length > setting.lengthMax) wrong(`has ${length} characters; ${setting.lengthMax} are allowed`)
+    if (setting.kind === 'text' && !setting.mayBeEmpty && value.trim() === '') wrong('must not be empty')
     if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
     const problem = setting.check?.(value.trim())
     if (problem) wrong(problem)
+    const [unknown] = key === REGISTRATION_TAGS ? await listUnknownTags(dependencies.database, value) : []
+    if (unknown !== undefined) wrong(`names "${unknown}", which is no sharing tag`)
     if (setting.kind !== 'template') continue
-    const outline = await ground.templates.read(value)
+    const outline = await dependencies.templates.read(value)
     if ('error' in outline) {
       const { message, line, column } = outline.error
       wrong(`is no template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
@@ -49,7 +51,11 @@ export async function changeChosen(
     ...one,
     value: getChosenSetting(one.key).kind === 'template' ? one.value : (one.value?.trim() ?? null),
   }))
-  return await changeSettings(ground.database, kept, { userId: ground.userId, reason: reason ?? null, address: ground.address })
+  return await changeSettings(dependencies.database, kept, {
+    userId: dependencies.userId,
+    reason: reason ?? null,
+    address: dependencies.address,
+  })
 }
 
 async function change(
@@ -83,14 +89,14 @@ export const settingRoutes = [
     tag,
     allow,
     body: Type.Object({
-      updates: Type.Array(Type.Object({ key: Key.properties.key, value: Value }), { maxItems: UPDATES_MAX }),
+      updates: Type.Array(Type.Object({ key: Key.properties.key, value: SettingValue }), { maxItems: UPDATES_MAX }),
       changeReason: Reason,
     }),
     reply: Type.Array(SettingRecord),
     run: (call, { body }) =>
       change(
         call,
-        body.updates.map((update, index) => ({ ...update, path: `/updates/${index}/value` })),
+        body.updates.map(({ key, value }, index) => ({ key, value: String(value), path: `/updates/${index}/value` })),
         body.changeReason,
       ),
   }),
@@ -114,10 +120,10 @@ export const settingRoutes = [
     tag,
     allow,
     params: Key,
-    body: Type.Object({ value: Value, changeReason: Reason }),
+    body: Type.Object({ value: SettingValue, changeReason: Reason }),
     reply: SettingRecord,
     run: async (call, { params, body }) =>
-      only(await change(call, [{ key: params.key, value: body.value, path: '/value' }], body.changeReason)),
+      only(await change(call, [{ key: params.key, value: String(body.value), path: '/value' }], body.changeReason)),
   }),
   endpoint({
     method: 'POST',

@@ -91,8 +91,13 @@ export const sharingTagRoutes = [
     allow,
     status: 204,
     params: TagId,
-    run: async (call, { params }) => {
-      await removeSharingTag(call.services.database, params.tagId)
+    query: Type.Object({
+      confirm: Type.Optional(
+        Type.Boolean({ description: 'Also where somebody then sees more than now; without it such a tag is kept (409).' }),
+      ),
+    }),
+    run: async (call, { params, query }) => {
+      await removeSharingTag(call.services.database, params.tagId, { isConfirmed: query.confirm === true })
       return undefined
     },
   }),

@@ -76,7 +76,7 @@ export const MATCHING = {
   priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Of several that offer a field, the lowest number is asked first.' }),
 }
 
-const Capabilities = Noun('PluginCapabilities')({
+export const PluginCapabilities = Noun('PluginCapabilities')({
   metadataProvider: Type.Array(OneOf(['series', 'book'])),
   externalIdSource: Nullable(Type.String(), {
     description: '`idSource` of the manifest; identifiers have the key `plugin:` and this, or the id of the plugin where it is null.',
@@ -90,7 +90,7 @@ const ConfigSchema = Type.Unknown({
   description: 'A JSON Schema, and beside it `fields`: its members as a list, with key, label, type, required, description and default.',
 })
 
-const ShownManifest = Type.Object(
+export const ShownManifest = Type.Object(
   {
     name: Type.String(),
     displayName: Type.String(),
@@ -100,7 +100,7 @@ const ShownManifest = Type.Object(
     author: Text,
     homepage: Text,
     license: Text,
-    capabilities: Capabilities,
+    capabilities: PluginCapabilities,
     contentTypes: Type.Array(Type.String()),
     searchUriTemplate: Text,
     configSchema: Nullable(ConfigSchema),
@@ -112,6 +112,7 @@ const ShownManifest = Type.Object(
         required: Type.Boolean(),
         sensitive: Type.Boolean(),
         credentialType: Type.String(),
+        description: Text,
       }),
     ),
     oauth: Nullable(
@@ -217,6 +218,7 @@ export function shownManifest(manifest: Manifest) {
       ...field,
       required: field.key !== 'clientSecret',
       credentialType: 'text',
+      description: null,
     })),
     oauth: oauth
       ? { authorizationUrl: oauth.authorizeUrl, tokenUrl: oauth.tokenUrl, scopes: oauth.scopes ?? [], pkce: oauth.pkce !== false }

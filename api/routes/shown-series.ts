@@ -5,6 +5,7 @@ import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
+import { described, Uuid } from '#core/schema.ts'
 import { FullSeries } from '#core/series/full-series.ts'
 import { fullSeries } from '#core/series/full-series-query.ts'
 import { Series } from '#core/series/series.ts'
@@ -17,6 +18,9 @@ export const ShownSeries = Type.Union([Series, FullSeries], { title: 'ListedSeri
 export const FULL_SERIES = Type.Optional(
   Type.Boolean({ description: 'Each with its metadata, genres, tags, titles, identifiers, links and ratings.' }),
 )
+
+/** Clients of lists of one library name it in the query too. */
+export const SAME_LIBRARY = Type.Optional(described(Uuid, 'The library of the path counts.'))
 
 /** The order of any list of series. */
 export const SERIES_SORT = Type.Optional(

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { StreamReply } from '#api/http/endpoint.ts'
+import { HTML_STYLE, htmlText } from '#api/http/html.ts'
 
 /** Tells the page that opened the window, which is one of ours or learns nothing, and closes it. */
 const SCRIPT = `if(window.opener)window.opener.postMessage({type:'carrel-sign-in',connected:true},location.origin);window.close()`
@@ -12,10 +13,6 @@ const POLICY = [
   `form-action 'none'`,
   `frame-ancestors 'none'`,
 ].join('; ')
-const STYLE = 'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}'
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] as string)
 
 /** The page that a browser sees when it comes back from a service. */
 export function signInPage(outcome: { connected: string } | { failure: string }): StreamReply {
@@ -23,7 +20,7 @@ export function signInPage(outcome: { connected: string } | { failure: string })
   const title = isConnected ? 'Connected' : 'Not connected'
   const text = isConnected ? `${outcome.connected} is connected. You can close this window.` : outcome.failure
   const script = isConnected ? `<script>${SCRIPT}</script>` : ''
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${STYLE}</style><h1>${title}</h1><p>${escaped(text)}</p>${script}</html>`
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${HTML_STYLE}</style><h1>${title}</h1><p>${htmlText(text)}</p>${script}</html>`
   return {
     kind: 'bytes',
     bytes: Buffer.from(page),

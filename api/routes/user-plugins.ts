@@ -8,7 +8,7 @@ import type { Services } from '#api/services.ts'
 import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
 import { refuse } from '#core/errors.ts'
 import { findLastRefresh } from '#core/recommendation/recommendation-store.ts'
-import { FreeObject, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
+import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/schema.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { destinationOf } from '#plugins/host/plugin-auth.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
@@ -19,6 +19,7 @@ const tag = 'plugins'
 const allow = { who: 'user' } as const
 const PluginId = Type.Object({ pluginId: Uuid })
 const Text = Nullable(Type.String())
+const Count = Type.Integer({ minimum: 0 })
 const path = '/api/v1/user/plugins'
 const CALLBACK = `${path}/oauth/callback`
 const TEXT_LENGTH_MAX = 10_000
@@ -144,6 +145,14 @@ const Destination = {
     }),
   ),
 }
+
+/** Said for those who write clients: until plugins carry progress, nothing answers it. */
+const SyncStatus = Noun('SyncStatus')({
+  ...{ pluginId: Uuid, pluginName: Type.String(), enabled: Type.Boolean(), connected: Type.Boolean(), healthStatus: Type.String() },
+  ...{ failureCount: Count, lastFailureAt: Nullable(Timestamp), lastSuccessAt: Nullable(Timestamp), lastSyncAt: Nullable(Timestamp) },
+  ...{ externalCount: Nullable(Count), pendingPull: Nullable(Count), pendingPush: Nullable(Count), conflicts: Nullable(Count) },
+  liveError: Text,
+})
 
 /** Which way of two something is switched. */
 const switches = [
@@ -281,10 +290,11 @@ export const userPluginRoutes = [
   endpoint({
     method: 'POST',
     path: `${path}/:pluginId/sync`,
-    summary: 'Kept for carrying reading progress to a service, which no plugin can yet',
+    summary: 'Carry reading progress to a service: refused, for no plugin can yet',
     tag,
     allow,
     params: PluginId,
+    reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { params }) => {
       const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
       return refuse('conflict', `${plugin.manifest.name} does not carry reading progress elsewhere; this server has no plugins that do.`)
@@ -293,10 +303,12 @@ export const userPluginRoutes = [
   endpoint({
     method: 'GET',
     path: `${path}/:pluginId/sync/status`,
-    summary: 'Kept for how that went',
+    summary: 'How carrying reading progress to a service goes: 404, for no plugin can yet',
     tag,
     allow,
     params: PluginId,
+    query: Type.Object({ live: Type.Optional(Type.Boolean({ description: 'Also asks the service.' })) }),
+    reply: SyncStatus,
     run: async (call, { params }) => {
       const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
       return refuse('not_found', `${plugin.manifest.name} does not carry reading progress elsewhere, so there is no status of it.`)

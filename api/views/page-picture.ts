@@ -3,7 +3,22 @@ import { signedInCaller } from '#api/routes/auth.ts'
 import type { Services } from '#api/services.ts'
 import type { FoundPage, PageAsk } from '#core/book/read-page.ts'
 
-type Asked = Omit<PageAsk, 'caller' | 'signal'>
+/** What a page may be sent as, in every interface; books hold many kinds of pictures, and they are sent as they are unless another format is request for. */
+export const PAGE_MEDIA_TYPES = [
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'image/jxl',
+  'image/bmp',
+  'image/tiff',
+  'image/heic',
+  'image/heif',
+  'image/jp2',
+]
+
+type PageRequest = Omit<PageAsk, 'caller' | 'signal'>
 
 /**
  * The picture of one page as a stream route answers it; nothing is read or drawn where the client's copy is still good.
@@ -12,11 +27,11 @@ type Asked = Omit<PageAsk, 'caller' | 'signal'>
  */
 export async function pagePicture(
   call: Call<Services>,
-  asked: Asked,
+  request: PageRequest,
   cacheControl: string | ((page: FoundPage) => string),
 ): Promise<StreamReply> {
   const page = await call.services.pageReader.getPage({
-    ...asked,
+    ...request,
     caller: signedInCaller(call),
     // Handed on as it is: to look at it costs as much as a fifth of a page.
     get signal() {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import Type from 'typebox'
+import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -15,32 +15,32 @@ export const thumbnailQuery = {
 }
 
 /** Never `public`: a shared cache knows nothing of who may see what. */
-const CHECKED = 'private, max-age=600'
+export const CHECKED_COVER = 'private, max-age=600'
 /** The cover may come any moment: the analysis of a new book takes a second. */
 const UNTIL_COVER = 'private, max-age=60'
-const PLACEHOLDER_ETAG = `placeholder-${createHash('sha256').update(PLACEHOLDER_COVER).digest('hex').slice(0, 16)}`
+const PLACEHOLDER_ETAG = `placeholder-${etagOf(PLACEHOLDER_COVER)}`
 
 interface Asked {
   services: Pick<Services, 'database' | 'settings'>
   caller: Caller | null
 }
-interface Wish {
+interface CoverOptions {
   /** False: a missing cover is refused. */
   placeholder?: boolean | undefined
 }
 
 /** The small cover of a book as a stream route answers it, JPEG. @throws not_found for a hidden or unknown book, and where no placeholder is wanted */
-export async function bookThumbnail({ services, caller }: Asked, bookId: string, wish: Wish = {}): Promise<StreamReply> {
-  return replyOf(await findBookThumbnail(services, caller ?? refuse('unauthorized'), bookId), wish)
+export async function bookThumbnail({ services, caller }: Asked, bookId: string, options: CoverOptions = {}): Promise<StreamReply> {
+  return replyOf(await findBookThumbnail(services, caller ?? refuse('unauthorized'), bookId), options)
 }
 
 /** The small cover of a series, as {@link bookThumbnail}. */
-export async function seriesThumbnail({ services, caller }: Asked, seriesId: string, wish: Wish = {}): Promise<StreamReply> {
-  return replyOf(await findSeriesThumbnail(services, caller ?? refuse('unauthorized'), seriesId), wish)
+export async function seriesThumbnail({ services, caller }: Asked, seriesId: string, options: CoverOptions = {}): Promise<StreamReply> {
+  return replyOf(await findSeriesThumbnail(services, caller ?? refuse('unauthorized'), seriesId), options)
 }
 
-function replyOf(cover: ShownCover, { placeholder = true }: Wish): StreamReply {
-  if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED }
+function replyOf(cover: ShownCover, { placeholder = true }: CoverOptions): StreamReply {
+  if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED_COVER }
   if (!placeholder) refuse('not_found', cover.missing)
   return { kind: 'bytes', bytes: PLACEHOLDER_COVER, mediaType: 'image/jpeg', etag: PLACEHOLDER_ETAG, cacheControl: UNTIL_COVER }
 }

@@ -49,7 +49,8 @@ async function buildBook(): Promise<Buffer> {
   })
 }
 
-async function startBare(path: string, places: object[]): Promise<{ port: number; stop: () => void }> {
+/** A bare server that sends these places of a file, by their numbers. */
+export async function startBare(path: string, places: object[]): Promise<{ port: number; stop: () => void }> {
   const program = fileURLToPath(new URL('bare-resource-server.ts', import.meta.url))
   const child = spawn(process.execPath, [program, path, JSON.stringify(places)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const port = await new Promise<number>((resolve) => child.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk.toString()))))

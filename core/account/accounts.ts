@@ -6,16 +6,17 @@ import type { Caller } from '#core/account/caller.ts'
 import { type Callers, openCallers } from '#core/account/callers.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
-import { createFirstAdmin, createUser, editUser, removeUser } from '#core/account/edit-user.ts'
+import { createFirstAdmin, createUser, editUser, registerUser, removeUser } from '#core/account/edit-user.ts'
 import { openKnownDevices, type Shown } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { openRegistrationLimit } from '#core/account/registration.ts'
+import { readRegistration } from '#core/account/registration-query.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { type LoginProof, openSignIn, type SignedIn } from '#core/account/sign-in.ts'
 import { openTokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
-import { refuse } from '#core/errors.ts'
+import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
@@ -27,7 +28,7 @@ const KEEP_ENDED_MS = 86_400_000
 
 /** Users, sessions and API keys. Everything that changes them also makes this process forget what it remembered of them. */
 export interface Accounts {
-  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey'>
+  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey' | 'forget'>
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn>
@@ -43,10 +44,12 @@ export interface Accounts {
   ensureFirstAdmin(wanted: { username: string; password: string; email?: string }): Promise<boolean>
 
   /**
-   * Makes a reader who asked for it themselves, and signs them in. Whether that is allowed is for the caller of this to know.
-   * @throws rate_limit_exceeded, conflict (name or address taken; nobody has set Carrel up yet), invalid_value
+   * Makes a reader who asked for it themselves, and signs them in.
+   * @throws forbidden where that is not open, rate_limit_exceeded, conflict (name or address taken; nobody has set Carrel up yet), invalid_value
    */
   register(wanted: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
+  /** Whether {@link register} is open to people. */
+  isRegistrationOpen(): Promise<boolean>
   /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
   changePassword(by: Caller, change: PasswordChange, shown: Shown): Promise<EditedUser>
 
@@ -108,12 +111,17 @@ export function openAccounts(options: {
   }
   const timers = [setInterval(recordUses, RECORD_USES_MS).unref(), setInterval(purge, PURGE_MS).unref()]
 
-  /** What was remembered is forgotten even when the change failed half-way. */
-  async function changing<T>(work: Promise<T>): Promise<T> {
+  /** Forgets the user alone, once the change stands: to check everybody again would cost all who are signed in. */
+  async function changing<T>(work: Promise<T>, userOf: (changed: T) => string): Promise<T> {
     try {
-      return await work
-    } finally {
-      callers.forget()
+      const changed = await work
+      callers.forget(userOf(changed))
+      return changed
+    } catch (error) {
+      // What was refused has changed nothing; of anything else nobody knows whether it stands.
+      const isRefused = error instanceof CarrelError && error.code !== 'internal' && error.code !== 'unavailable'
+      if (!isRefused) callers.forget()
+      throw error
     }
   }
 
@@ -140,9 +148,11 @@ export function openAccounts(options: {
     async register({ username, email, password }, address) {
       if (!(await hasUsers(database))) refuse('conflict', 'Carrel has not been set up yet; make its first administrator first.')
       registrations.count(address)
-      return signIn.begin(await createUser(database, { username, email, password, role: 'reader' }, null))
+      return signIn.begin(await registerUser(database, { username, email, password }))
     },
-    changePassword: (by, change, shown) => changing(changePassword({ database, throttle, devices }, by.userId, change, shown)),
+    isRegistrationOpen: async () => (await readRegistration(database)).isOpen,
+    changePassword: (by, change, shown) =>
+      changing(changePassword({ database, throttle, devices }, by.userId, change, shown), ({ id }) => id),
 
     listUsers: (window) => listUsers(database, window),
     async getUser(id) {
@@ -152,14 +162,14 @@ export function openAccounts(options: {
     },
     findUser: async (login) => (await findUserByLogin(database, login))?.user ?? null,
     createUser: (wanted, by) => createUser(database, wanted, by),
-    editUser: (id, edit, by) => changing(editUser(database, id, edit, by)),
-    removeUser: (id, by) => changing(removeUser(database, id, by)),
+    editUser: (id, edit, by) => changing(editUser(database, id, edit, by), (user) => user.id),
+    removeUser: async (id, by) => void (await changing(removeUser(database, id, by), (user) => user.id)),
 
     listApiKeys: (by, window) => listApiKeys(database, { userId: by.userId, ...window }),
     getApiKey: (id, by) => getApiKey(database, id, by, 'users-read'),
     createApiKey: (wanted, by) => createApiKey(database, wanted, by),
-    editApiKey: (id, edit, by) => changing(editApiKey(database, id, edit, by)),
-    removeApiKey: (id, by) => changing(removeApiKey(database, id, by)),
+    editApiKey: (id, edit, by) => changing(editApiKey(database, id, edit, by), ({ userId }) => userId),
+    removeApiKey: async (id, by) => void (await changing(removeApiKey(database, id, by), ({ userId }) => userId)),
 
     async close() {
       for (const timer of timers) clearInterval(timer)

@@ -132,11 +132,11 @@ export async function listApiKeys(
 
 /** @returns null when it has gone */
 export async function updateApiKey(
-  database: Knex,
+  trx: Knex.Transaction,
   id: string,
   change: { name?: string; permissions?: readonly Permission[]; isActive?: boolean; expiresAt?: Date | null },
 ): Promise<ApiKey | null> {
-  const [row] = await database('api_keys')
+  const [row] = await trx('api_keys')
     .where({ id })
     .update(
       {
@@ -148,22 +148,22 @@ export async function updateApiKey(
       },
       COLUMNS,
     )
-  if (row && Object.keys(change).some((member) => member !== 'name')) await announceAccess(database, [row.user_id])
+  if (row && Object.keys(change).some((member) => member !== 'name')) await announceAccess(trx, [row.user_id])
   return row ? readApiKey(row) : null
 }
 
-export async function deleteApiKey(database: Knex, id: string): Promise<void> {
-  const gone = await database('api_keys').where({ id }).delete(['user_id'])
+export async function deleteApiKey(trx: Knex.Transaction, id: string): Promise<void> {
+  const gone = await trx('api_keys').where({ id }).delete(['user_id'])
   await announceAccess(
-    database,
+    trx,
     gone.map(({ user_id }) => user_id),
   )
 }
 
 /** Switches all keys of a user off. */
-export async function revokeApiKeysOfUser(database: Knex, userId: string): Promise<void> {
-  await database('api_keys').where({ user_id: userId, is_active: true }).update({ is_active: false, updated_at: new Date() })
-  await announceAccess(database, [userId])
+export async function revokeApiKeysOfUser(trx: Knex.Transaction, userId: string): Promise<void> {
+  await trx('api_keys').where({ user_id: userId, is_active: true }).update({ is_active: false, updated_at: new Date() })
+  await announceAccess(trx, [userId])
 }
 
 /** How many keys of a user are switched on and have not expired. */

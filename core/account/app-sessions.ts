@@ -1,7 +1,7 @@
-import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
-import { type AppSessionProof, findAppSession, insertAppSession } from '#core/account/app-session-store.ts'
+import { type AppSessionProof, findAppSession, openAppSession } from '#core/account/app-session-store.ts'
 import { bounded } from '#core/bounded.ts'
 import { openFreshCache } from '#core/fresh-cache.ts'
 
@@ -13,8 +13,8 @@ const SESSIONS_MAX = 50
 const FRESH_MS = 5_000
 /** More apps than are ever signed in at once. */
 const REMEMBERED_MAX = 10_000
-const SECRET_BYTES = 24
-const TOKEN = /^[\w-]{32}\.[\w-]{43}$/
+/** The id of the session in 22 letters, and what only this server can have made of it. */
+const TOKEN = /^[\w-]{22}\.[\w-]{43}$/
 
 /** What a session was begun with. */
 export interface SessionGround {
@@ -37,51 +37,53 @@ export interface AppSessions {
   find(token: string): Promise<AppSessionProof | null>
   /**
    * The session that stands for a password or a key: the same one for everybody who shows it, so that apps that keep no cookie do not leave one behind
-   * with every request. Null when it does not count any more.
+   * with every request, nor one for every node. Null when it does not count any more.
    */
   begin(ground: SessionGround, remembered: boolean): Promise<AppSession | null>
-  /** Nothing remembered is believed any more. */
-  forget(): void
+  /** Nothing remembered of a user is believed any more; without one, of anybody. */
+  forget(userId?: string): void
 }
 
 /** @param options.key at least 32 bytes; the same on every node. @param options.rememberedDays how long a remembered session lasts */
 export function openAppSessions(options: { database: Knex; key: Uint8Array; rememberedDays: number }): AppSessions {
   const { database, rememberedDays } = options
   const key = Buffer.from(hkdfSync('sha256', options.key, '', 'carrel app sessions', 32))
-  const sign = (secret: string) => createHmac('sha256', key).update(secret).digest('base64url')
-  const begun = new LRUCache<string, Promise<AppSession | null>>(bounded(REMEMBERED_MAX))
+  const sign = (name: string) => createHmac('sha256', key).update(name).digest('base64url')
+  const begun = new LRUCache<string, { userId: string; running: Promise<AppSession | null> }>(bounded(REMEMBERED_MAX))
   const known = openFreshCache<AppSessionProof>({
     max: REMEMBERED_MAX,
     freshMs: FRESH_MS,
-    load: (token) => findAppSession(database, hash(token)),
+    load: (sessionId) => findAppSession(database, sessionId),
   })
 
   async function make(ground: SessionGround, remembered: boolean): Promise<AppSession | null> {
-    const secret = randomBytes(SECRET_BYTES).toString('base64url')
-    const token = `${secret}.${sign(secret)}`
-    const expiresAt = new Date(Date.now() + lifeMs(remembered))
-    const made = await insertAppSession(database, { ...ground, tokenHash: hash(token), expiresAt, sessionsMax: SESSIONS_MAX })
-    return made ? { token, expiresAt, remembered } : null
+    const now = Date.now()
+    const [expiresAt, freshUntil] = [new Date(now + lifeMs(remembered)), new Date(now + lifeMs(remembered) / 2)]
+    const opened = await openAppSession(database, { ...ground, remembered, expiresAt, freshUntil, sessionsMax: SESSIONS_MAX })
+    if (opened === null) return null
+    const name = nameOf(opened.sessionId)
+    return { token: `${name}.${sign(name)}`, expiresAt: opened.expiresAt, remembered }
   }
   const lifeMs = (remembered: boolean) => (remembered ? rememberedDays * 86_400_000 : SESSION_MS)
 
   return {
     async find(token) {
       if (!TOKEN.test(token)) return null
-      const [secret = '', signature = ''] = token.split('.')
-      return timingSafeEqual(Buffer.from(signature), Buffer.from(sign(secret))) ? await known.get(token) : null
+      const [name = '', signature = ''] = token.split('.')
+      return timingSafeEqual(Buffer.from(signature), Buffer.from(sign(name))) ? await known.get(sessionOf(name)) : null
     },
 
     async begin(ground, remembered) {
       const id = JSON.stringify([ground.userId, ground.apiKeyId ?? ground.passwordHash, remembered])
-      const running = begun.get(id)
+      const running = begun.get(id)?.running
       const present = await running?.catch(() => null)
       // In its second half it is followed by a new one, so that an app in use never finds its session over. Another node may have ended it.
-      if (present && present.expiresAt.getTime() - Date.now() > lifeMs(remembered) / 2 && (await known.get(present.token))) return present
+      if (present && present.expiresAt.getTime() - Date.now() > lifeMs(remembered) / 2 && (await known.get(sessionOf(present.token))))
+        return present
       // Of several requests at once the first makes it.
-      const meanwhile = begun.get(id)
+      const meanwhile = begun.get(id)?.running
       const making = meanwhile !== undefined && meanwhile !== running ? meanwhile : make(ground, remembered)
-      begun.set(id, making)
+      begun.set(id, { userId: ground.userId, running: making })
       const session = await making.catch((error: unknown) => {
         begun.delete(id)
         throw error
@@ -90,13 +92,17 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
       return session
     },
 
-    forget() {
-      begun.clear()
-      known.clear()
+    forget(userId) {
+      for (const [id, one] of begun) if (userId === undefined || one.userId === userId) begun.delete(id)
+      known.forget(({ user }) => userId === undefined || user.id === userId)
     },
   }
 }
 
-function hash(token: string): Uint8Array {
-  return createHash('sha256').update(token).digest()
+const nameOf = (sessionId: string): string => Buffer.from(sessionId.replaceAll('-', ''), 'hex').toString('base64url')
+
+/** The id that a name, or a token that begins with it, stands for. */
+function sessionOf(token: string): string {
+  const digits = Buffer.from(token.slice(0, 22), 'base64url').toString('hex')
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

@@ -14,6 +14,7 @@ import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
 import { bounded } from '#core/bounded.ts'
+import { runForSeveral } from '#core/database/statement-scope.ts'
 import { openFreshCache } from '#core/fresh-cache.ts'
 
 /** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
@@ -38,8 +39,8 @@ export interface Callers {
   beginAppSession(caller: Caller, options: { remembered: boolean }): Promise<AppSession | null>
   /** Whether a key that begins like this one was good before, so that whoever shows it is hardly guessing. Asks nobody. */
   knowsApiKey(key: string): boolean
-  /** Call after anything about users, sessions or keys has changed: nothing remembered is believed any more. */
-  forget(): void
+  /** Call after anything about a user, their sessions or keys has changed: nothing remembered of them is believed any more; without one, of anybody. */
+  forget(userId?: string): void
   /** Writes down when API keys were last used. */
   recordUses(): Promise<void>
 }
@@ -81,6 +82,8 @@ export function openCallers(parts: {
   const goodKeys = new LRUCache<string, true>(bounded(REMEMBERED_MAX))
   let uses = new Map<string, Date>()
   let generation = 0
+  // Of many requests at once with the same name and password one pays for the check.
+  const checks = new Map<string, Promise<BasicProof | null>>()
 
   async function ofApiKey(key: string, via: 'api_key' | 'basic' = 'api_key'): Promise<Caller | null> {
     const prefix = findKeyPrefix(key)
@@ -117,6 +120,29 @@ export function openCallers(parts: {
     }
   }
 
+  /** Guesses count where they come from: only those of one place share a check. */
+  async function proveBasic(id: string, basic: { username: string; password: string; shown: Shown }): Promise<BasicProof | null> {
+    const flight = JSON.stringify([id, basic.shown])
+    const running = checks.get(flight)
+    if (running) return await running
+    const begun = generation
+    const check = runForSeveral(async () => {
+      const { username, password, shown } = basic
+      // The same hash as before means the same password: no need to check it again.
+      const known = basics.get(id)
+      const now = known ? await findUserByLogin(database, username) : null
+      const isUnchanged = known && now && now.passwordHash === known.passwordHash
+      const proof = isUnchanged ? { login: username, ...now } : await checkBasic(username, password, shown)
+      if (proof === null) basics.delete(id)
+      else if (begun === generation) basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
+      return proof
+    }).finally(() => {
+      if (checks.get(flight) === check) checks.delete(flight)
+    })
+    checks.set(flight, check)
+    return await check
+  }
+
   return {
     async ofToken(token, via) {
       const claims = await tokens.verify(token)
@@ -130,20 +156,12 @@ export function openCallers(parts: {
 
     async ofBasic({ username, password, address, device = null }) {
       if (findKeyPrefix(password) !== null) return ofApiKey(password, 'basic')
-      const begun = generation
       const id = createHmac('sha256', basicKey)
         .update(JSON.stringify([username, password]))
         .digest('base64')
       const known = basics.get(id)
-      let proof: BasicProof | null = known ?? null
-      if (!known || known.freshUntil <= performance.now()) {
-        // The same hash as before means the same password: no need to check it again.
-        const now = known ? await findUserByLogin(database, username) : null
-        const unchanged = known && now && now.passwordHash === known.passwordHash
-        proof = unchanged ? { login: username, ...now } : await checkBasic(username, password, { address, device })
-        if (proof === null) basics.delete(id)
-        else if (begun === generation) basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
-      }
+      const isFresh = known !== undefined && known.freshUntil > performance.now()
+      const proof = isFresh ? known : await proveBasic(id, { username, password, shown: { address, device } })
       if (proof === null || !proof.user.isActive) return null
       const caller = callerOf(proof.user, permissionsOf(proof.user), 'basic')
       grounds.set(caller, { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null })
@@ -155,7 +173,7 @@ export function openCallers(parts: {
       if (found === null || !found.user.isActive) return null
       const { user, key, sessionId } = found
       if (key !== null && !isGood(key)) return null
-      return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'cookie'), sessionId }
+      return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'app_session'), sessionId }
     },
 
     async beginAppSession(caller, { remembered }) {
@@ -168,12 +186,14 @@ export function openCallers(parts: {
       return prefix !== null && goodKeys.has(prefix)
     },
 
-    forget() {
+    forget(userId) {
       generation++
-      sessions.clear()
-      keys.clear()
-      basics.clear()
-      appSessions.forget()
+      checks.clear()
+      const isMeant = (user: User) => userId === undefined || user.id === userId
+      sessions.forget(isMeant)
+      keys.forget(({ user }) => isMeant(user))
+      for (const [id, { user }] of basics) if (isMeant(user)) basics.delete(id)
+      appSessions.forget(userId)
     },
 
     async recordUses() {
@@ -194,5 +214,5 @@ function narrowed(user: User, key: ApiKey): ReadonlySet<Permission> {
 }
 
 function callerOf(user: User, permissions: ReadonlySet<Permission>, via: Caller['via']): Caller {
-  return { userId: user.id, username: user.username, role: user.role, permissions, via }
+  return { userId: user.id, username: user.username, permissions, via }
 }

@@ -15,9 +15,10 @@ const END_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
  * Makes a key of the caller; without a wish it may do what the caller may.
- * @throws forbidden (more than the caller may), invalid_value (unknown permission, end in the past), conflict (too many keys)
+ * @throws forbidden (more than the caller may; for a session of an app), invalid_value (unknown permission, end in the past), conflict (too many keys)
  */
 export async function createApiKey(database: Knex, wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
+  refuseSession(by)
   const permissions = wanted.permissions ? readPermissions(wanted.permissions) : [...by.permissions]
   refuseBeyond(by, permissions)
   const expiresAt = readEnd(wanted.expiresAt ?? null)
@@ -37,8 +38,9 @@ export async function getApiKey(database: Knex, id: string, by: Caller, others: 
   return key
 }
 
-/** @throws not_found, forbidden (the key or its owner may do more than the caller), invalid_value */
+/** @throws not_found, forbidden (the key or its owner may do more than the caller, who is a session of an app), invalid_value */
 export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {
+  refuseSession(by)
   const permissions = edit.permissions ? readPermissions(edit.permissions) : undefined
   const expiresAt = edit.expiresAt === undefined ? undefined : readEnd(edit.expiresAt)
   const changed = await database.transaction(async (transaction) => {
@@ -58,12 +60,23 @@ export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, b
   return changed ?? refuseUnknown()
 }
 
-/** @throws not_found, forbidden (the key or its owner may do more than the caller) */
-export async function removeApiKey(database: Knex, id: string, by: Caller): Promise<void> {
-  await database.transaction(async (transaction) => {
-    refuseRule(await lockApiKey(transaction, id), by, 'users-delete')
+/** @returns what was removed. @throws not_found, forbidden (the key or its owner may do more than the caller, who is a session of an app) */
+export async function removeApiKey(database: Knex, id: string, by: Caller): Promise<ApiKey> {
+  refuseSession(by)
+  return await database.transaction(async (transaction) => {
+    const key = refuseRule(await lockApiKey(transaction, id), by, 'users-delete')
     await deleteApiKey(transaction, id)
+    return key
   })
+}
+
+/**
+ * A cookie, or the token of an app, is shown by whatever has it, long after a person has typed anything; a key that it made would outlive its end.
+ * @throws forbidden
+ */
+function refuseSession({ via }: Caller): void {
+  if (via === 'cookie' || via === 'app_session')
+    refuse('forbidden', 'The session of an app neither makes nor changes API keys. Sign in for it, or show the password or an API key.')
 }
 
 /**

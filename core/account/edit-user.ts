@@ -5,9 +5,10 @@ import type { Caller } from '#core/account/caller.ts'
 import { forgetMarks } from '#core/account/known-device-store.ts'
 import { hashPassword } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS, type Permission } from '#core/account/permission.ts'
+import { readRegistration } from '#core/account/registration-query.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
 import { type EditedUser, NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
-import { deleteUser, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
+import { deleteUser, insertAllowed, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
 import { refuse } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 
@@ -43,6 +44,26 @@ export async function createUser(database: Knex, wanted: NewUser, by: Caller | n
   const fields = await readNewUser(wanted)
   refuseBeyond(by, permissionsOf(fields))
   return insertUser(database, fields)
+}
+
+/**
+ * Makes a reader who asked for it themselves, with what the rules of the server allow new accounts.
+ * @throws forbidden where nobody may, invalid_value, conflict (name or address taken)
+ */
+export async function registerUser(database: Knex, wanted: Pick<NewUser, 'username' | 'email' | 'password'>): Promise<User> {
+  // Asked before the costly hash, and again where it counts.
+  const check = async (place: Knex) => {
+    const registration = await readRegistration(place)
+    return registration.isOpen ? registration.tagIds : refuse('forbidden', registration.reason)
+  }
+  await check(database)
+  const fields = await readNewUser({ ...wanted, role: 'reader' })
+  return await database.transaction(async (trx) => {
+    const tagIds = await check(trx)
+    const user = await insertUser(trx, fields)
+    await insertAllowed(trx, user.id, tagIds)
+    return user
+  })
 }
 
 /** Makes the first user, an administrator; null when there is a user already. @throws invalid_value */
@@ -86,9 +107,9 @@ export async function editUser(
   })
 }
 
-/** @throws not_found, forbidden, conflict (last active administrator) */
-export async function removeUser(database: Knex, id: string, by: Caller | null): Promise<void> {
-  await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
+/** @returns who was removed. @throws not_found, forbidden, conflict (last active administrator) */
+export async function removeUser(database: Knex, id: string, by: Caller | null): Promise<User> {
+  return await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
 }
 
 async function readNewUser(wanted: NewUser): Promise<UserFields> {

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { PREFERENCES_MAX, type Preference, readPreference, valueTypeOf } from '#core/account/preference.ts'
+import { PREFERENCES_BYTES_MAX, PREFERENCES_MAX, type Preference, readPreference, valueTypeOf } from '#core/account/preference.ts'
 import { refuse } from '#core/errors.ts'
 
 interface Row {
@@ -29,7 +29,7 @@ export async function getPreference(database: Knex, userId: string, key: string)
 /**
  * Keeps values under their keys, all of them or none.
  * @param pointerOf JSON pointer to the value of a key in the request
- * @throws invalid_value for a key or value that breaks a rule, and where the user would have too many
+ * @throws invalid_value for a key or value that breaks a rule, and where the user would have too many or too much
  */
 export async function savePreferences(
   database: Knex,
@@ -47,8 +47,15 @@ export async function savePreferences(
       .onConflict(['user_id', 'key'])
       .merge(['value', 'updated_at'])
       .returning(COLUMNS)
-    const kept = Number((await trx('user_preferences').where('user_id', userId).count({ count: '*' }).first())?.['count'] ?? 0)
-    if (kept > PREFERENCES_MAX)
+    const kept = await trx('user_preferences')
+      .where('user_id', userId)
+      .first(trx.raw('count(*)::int AS count, coalesce(sum(octet_length(value::text)), 0)::int AS bytes'))
+    if (kept.bytes > PREFERENCES_BYTES_MAX)
+      refuse(
+        'invalid_value',
+        `The preferences of a user have at most ${PREFERENCES_BYTES_MAX} bytes of JSON in all, and would have ${kept.bytes}; delete some first. Nothing was changed.`,
+      )
+    if (kept.count > PREFERENCES_MAX)
       refuse('invalid_value', `A user has at most ${PREFERENCES_MAX} preferences; delete some first. Nothing was changed.`)
     return saved.map(preferenceOf).sort((a, b) => (a.key < b.key ? -1 : 1))
   })

@@ -7,6 +7,8 @@ import { OneOf, Timestamp } from '#core/schema.ts'
 export const PREFERENCE_BYTES_MAX = 64 * 1024
 /** Of one user: some dozens for each client that they use. */
 export const PREFERENCES_MAX = 200
+/** Of one user in all: 200 of the largest would be 13 MB, which every client reads when it starts. */
+export const PREFERENCES_BYTES_MAX = 1024 * 1024
 const KEY_LENGTH_MAX = 200
 const KEY = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
 

@@ -71,16 +71,18 @@ export async function rotateRefreshToken(
 }
 
 export async function revokeSession(database: Knex, sessionId: string): Promise<void> {
-  const ended = await database('sessions').where({ id: sessionId }).whereNull('revoked_at').update({ revoked_at: new Date() }, ['user_id'])
-  await announceAccess(
-    database,
-    ended.map(({ user_id }) => user_id),
-  )
+  await database.transaction(async (trx) => {
+    const ended = await trx('sessions').where({ id: sessionId }).whereNull('revoked_at').update({ revoked_at: new Date() }, ['user_id'])
+    await announceAccess(
+      trx,
+      ended.map(({ user_id }) => user_id),
+    )
+  })
 }
 
-export async function revokeSessionsOfUser(database: Knex, userId: string): Promise<void> {
-  await database('sessions').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: new Date() })
-  await announceAccess(database, [userId])
+export async function revokeSessionsOfUser(trx: Knex.Transaction, userId: string): Promise<void> {
+  await trx('sessions').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: new Date() })
+  await announceAccess(trx, [userId])
 }
 
 /** Forgets sessions that ended and refresh tokens that expired. @returns how many sessions */

@@ -1,7 +1,14 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { refuseBeyond } from '#core/account/edit-user.ts'
-import type { NewGrant, NewSharingTag, SharingTag, SharingTagEdit, SharingTagSummary } from '#core/account/sharing.ts'
+import {
+  type NewGrant,
+  type NewSharingTag,
+  type SharingTag,
+  type SharingTagEdit,
+  type SharingTagSummary,
+  TAGS_PER_SERIES_MAX,
+} from '#core/account/sharing.ts'
 import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
 import { findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
@@ -9,6 +16,8 @@ import { CarrelError, refuse } from '#core/errors.ts'
 import { announceAccess, announceSeries } from '#core/events/event-store.ts'
 
 const UNIQUE_VIOLATION = '23505'
+/** Of those who would see more. */
+const USERS_NAMED_MAX = 20
 /** What is told to have changed of a series. */
 const SHARING = ['sharingTags']
 
@@ -64,14 +73,42 @@ export async function editSharingTag(database: Knex, caller: Caller, tagId: stri
   return await getSharingTag(database, caller, tagId)
 }
 
-/** Removes the tag from every series and every user. @throws not_found */
-export async function removeSharingTag(database: Knex, tagId: string): Promise<void> {
+/**
+ * Removes the tag from every series and every user. Unless that is confirmed, not where somebody would then see more: who is denied the tag, or is
+ * allowed nothing else, which is to be allowed everything.
+ * @throws not_found, conflict with those users
+ */
+export async function removeSharingTag(database: Knex, tagId: string, { isConfirmed }: { isConfirmed: boolean }): Promise<void> {
   await database.transaction(async (trx) => {
-    const userIds = await trx('user_sharing_grants').where('sharing_tag_id', tagId).pluck('user_id')
-    const removed = await trx('sharing_tags').where('id', tagId).delete()
-    if (removed === 0) refuseUnknown([tagId])
+    // No grant of it is made from here on.
+    if (!(await trx('sharing_tags').where('id', tagId).forUpdate().first('id'))) refuseUnknown([tagId])
+    const userIds: string[] = await trx('user_sharing_grants').where('sharing_tag_id', tagId).pluck('user_id')
+    // Of two tags at once each would else be the one that is left.
+    await trx('users').whereRaw('id = ANY(CAST(? AS uuid[]))', [userIds]).orderBy('id').forNoKeyUpdate().select('id')
+    if (!isConfirmed) await refuseWider(trx, tagId)
+    await trx('sharing_tags').where('id', tagId).delete()
     await announceAccess(trx, userIds)
   })
+}
+
+async function refuseWider(trx: Knex, tagId: string): Promise<void> {
+  const wider: { id: string; username: string }[] = await trx('user_sharing_grants AS g')
+    .join('users', 'users.id', 'g.user_id')
+    .where('g.sharing_tag_id', tagId)
+    .whereRaw(
+      `(g.access_mode = 'deny' OR NOT EXISTS (
+        SELECT 1 FROM user_sharing_grants o WHERE o.user_id = g.user_id AND o.access_mode = 'allow' AND o.sharing_tag_id <> g.sharing_tag_id))`,
+    )
+    .orderByRaw('lower(users.username)')
+    .select('users.id', 'users.username')
+  if (wider.length === 0) return
+  const names = wider.slice(0, USERS_NAMED_MAX).map(({ username }) => username)
+  const others = wider.length > names.length ? ` and ${wider.length - names.length} others` : ''
+  refuse(
+    'conflict',
+    `Without this tag ${names.join(', ')}${others} would see more than now. Give them other grants first, or delete it with ?confirm=true.`,
+    { details: { users: wider.slice(0, USERS_NAMED_MAX) } },
+  )
 }
 
 /** The tags of a series by name. @throws not_found also for a series that the caller may not see */
@@ -89,6 +126,7 @@ export async function setSeriesTags(
   const { seriesId, tagIds } = series
   return await database.transaction(async (trx) => {
     await checkSeries(trx, caller, seriesId)
+    await lockSeries(trx, seriesId)
     await checkTags(trx, tagIds)
     await trx('series_sharing_tags')
       .where('series_id', seriesId)
@@ -108,10 +146,14 @@ export async function addSeriesTag(
 ): Promise<SharingTagSummary[]> {
   return await database.transaction(async (trx) => {
     await checkSeries(trx, caller, series.seriesId)
+    await lockSeries(trx, series.seriesId)
     await checkTags(trx, [series.tagId])
     await insertTags(trx, series.seriesId, [series.tagId])
+    const tags = await readSeriesTags(trx, series.seriesId)
+    if (tags.length > TAGS_PER_SERIES_MAX)
+      refuse('invalid_value', `A series carries at most ${TAGS_PER_SERIES_MAX} sharing tags; take one from it first.`)
     await announceSeries(trx, [series.seriesId], SHARING)
-    return await readSeriesTags(trx, series.seriesId)
+    return tags
   })
 }
 
@@ -124,10 +166,12 @@ export async function clearSeriesTags(trx: Knex, seriesIds: readonly string[]): 
 
 /** @throws not_found also when the series does not carry the tag */
 export async function removeSeriesTag(database: Knex, caller: Caller, series: { seriesId: string; tagId: string }): Promise<void> {
-  await checkSeries(database, caller, series.seriesId)
-  const removed = await database('series_sharing_tags').where({ series_id: series.seriesId, sharing_tag_id: series.tagId }).delete()
-  if (removed === 0) refuse('not_found', `The series does not carry the sharing tag ${series.tagId}.`)
-  await announceSeries(database, [series.seriesId], SHARING)
+  await database.transaction(async (trx) => {
+    await checkSeries(trx, caller, series.seriesId)
+    const removed = await trx('series_sharing_tags').where({ series_id: series.seriesId, sharing_tag_id: series.tagId }).delete()
+    if (removed === 0) refuse('not_found', `The series does not carry the sharing tag ${series.tagId}.`)
+    await announceSeries(trx, [series.seriesId], SHARING)
+  })
 }
 
 /** @throws not_found for an unknown user */
@@ -138,23 +182,27 @@ export async function listGrants(database: Knex, userId: string): Promise<Sharin
 
 /** Allows or denies a user what carries the tag; a grant for the same tag is replaced. @throws not_found, forbidden (may do more than the caller) */
 export async function setGrant(database: Knex, caller: Caller, userId: string, grant: NewGrant): Promise<SharingGrant> {
-  await checkRule(database, caller, userId)
-  await checkTags(database, [grant.sharingTagId])
-  await database('user_sharing_grants')
-    .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
-    .onConflict(['user_id', 'sharing_tag_id'])
-    .merge(['access_mode'])
-  await announceAccess(database, [userId])
+  await database.transaction(async (trx) => {
+    await checkRule(trx, caller, userId)
+    await checkTags(trx, [grant.sharingTagId])
+    await trx('user_sharing_grants')
+      .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
+      .onConflict(['user_id', 'sharing_tag_id'])
+      .merge(['access_mode'])
+    await announceAccess(trx, [userId])
+  })
   const grants = await listSharingGrants(database, userId)
   return grants.find(({ sharingTagId }) => sharingTagId === grant.sharingTagId) ?? refuseUnknown([grant.sharingTagId])
 }
 
 /** @throws not_found also when the user has no grant for the tag; forbidden when the user may do more than the caller */
 export async function removeGrant(database: Knex, caller: Caller, userId: string, tagId: string): Promise<void> {
-  await checkRule(database, caller, userId)
-  const removed = await database('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
-  if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
-  await announceAccess(database, [userId])
+  await database.transaction(async (trx) => {
+    await checkRule(trx, caller, userId)
+    const removed = await trx('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
+    if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
+    await announceAccess(trx, [userId])
+  })
 }
 
 function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder {
@@ -190,6 +238,11 @@ async function insertTags(database: Knex, seriesId: string, tagIds: readonly str
 async function checkSeries(database: Knex, caller: Caller, seriesId: string): Promise<void> {
   const found = await database('series').where('series.id', seriesId).modify(visibleTo(caller, 'series.id')).first('id')
   if (!found) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+}
+
+/** Two who change the tags of a series at once do so one after the other, or each would count without those of the other. */
+async function lockSeries(trx: Knex, seriesId: string): Promise<void> {
+  await trx('series').where('id', seriesId).forNoKeyUpdate().first('id')
 }
 
 async function checkUser(database: Knex, userId: string): Promise<void> {

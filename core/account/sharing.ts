@@ -8,7 +8,7 @@ const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^\\S(.*\\S)?$
 /** A note for administrators, not an essay. */
 const Description = Nullable(Type.String({ maxLength: 1_000 }))
 /** Each tag of a series is looked at by every query of every user with grants. */
-const TAGS_PER_SERIES_MAX = 100
+export const TAGS_PER_SERIES_MAX = 100
 
 /** What a series is marked with so that users may be allowed or denied it. */
 export const SharingTagSummary = Type.Object(

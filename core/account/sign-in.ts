@@ -34,7 +34,7 @@ export const SignedIn = Type.Object(
 export type SignedIn = Static<typeof SignedIn>
 
 /** The same for somebody who has just been made, with a word of welcome. */
-export const Welcomed = Type.Object({ ...SignedIn.properties, message: Type.String() }, { title: 'Welcomed' })
+export const FirstSignIn = Type.Object({ ...SignedIn.properties, message: Type.String() }, { title: 'FirstSignIn' })
 
 /** What somebody signs in with. */
 export interface LoginProof {
@@ -129,16 +129,16 @@ export function openSignIn(parts: {
       })
       if (rotation.outcome === 'rotated') return answer(rotation.user, rotation.sessionId, next.token)
       if (rotation.outcome === 'reused') {
-        callers.forget()
+        callers.forget(rotation.userId)
         log.warn({ userId: rotation.userId, sessionId: rotation.sessionId }, 'A refresh token was used twice; its session was ended')
       }
       refuse('unauthorized', NOT_THIS_TOKEN)
     },
 
-    async logout({ sessionId }) {
+    async logout({ sessionId, userId }) {
       if (sessionId === undefined) return
       await revokeSession(database, sessionId)
-      callers.forget()
+      callers.forget(userId)
     },
   }
 }

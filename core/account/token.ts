@@ -3,12 +3,12 @@ import { errors, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Role } from '#core/account/permission.ts'
 import { bounded } from '#core/bounded.ts'
+import { isUuid } from '#core/schema.ts'
 
 /** HS256 wants a key at least as long as its output (RFC 7518, 3.2). */
 const KEY_BYTES_MIN = 32
 /** A reader sends one token with every page; checking its signature goes through the thread pool each time. About 5 MB when full. */
 const REMEMBERED_MAX = 10_000
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** What an access token says: whose it is and of which session. */
 export interface TokenClaims {
@@ -49,7 +49,7 @@ export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetime
       try {
         const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'], requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'] })
         const { sub, sid, exp = 0 } = payload
-        if (typeof sub !== 'string' || typeof sid !== 'string' || !UUID.test(sub) || !UUID.test(sid)) return null
+        if (typeof sub !== 'string' || typeof sid !== 'string' || !isUuid(sub) || !isUuid(sid)) return null
         const claims = { userId: sub, sessionId: sid }
         verified.set(token, { claims, expiresAtMs: exp * 1000 })
         return claims

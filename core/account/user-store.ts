@@ -142,6 +142,12 @@ export async function listSharingGrants(database: Knex, userId: string): Promise
   }))
 }
 
+/** Allows a new user sharing tags. */
+export async function insertAllowed(trx: Knex, userId: string, tagIds: readonly string[]): Promise<void> {
+  const rows = tagIds.map((id) => ({ user_id: userId, sharing_tag_id: id, access_mode: 'allow' }))
+  if (rows.length > 0) await trx('user_sharing_grants').insert(rows)
+}
+
 /** @throws conflict when the name or the address is taken */
 export async function insertUser(database: Knex, fields: UserFields): Promise<User> {
   const [row] = await database<UserRow>('users').insert(toRow(fields), COLUMNS).catch(refuseTaken)
@@ -181,7 +187,7 @@ export async function updateUser<T>(
     const before = readUser(row)
     const change = decide(before, row.password_hash)
     const loses = (change.role !== undefined && change.role !== 'admin') || change.isActive === false
-    if (loses) keepOneAdmin(admins, id)
+    if (loses) keepOneAdmin(admins, before.id)
     if (Object.keys(change).length === 0) return follow(transaction, before)
     const [changed] = await transaction<UserRow>('users')
       .where({ id })
@@ -192,19 +198,21 @@ export async function updateUser<T>(
   })
 }
 
-/** @throws not_found, conflict (no active administrator would be left), and what `check` throws */
-export async function deleteUser(database: Knex, id: string, check: (current: User) => void): Promise<void> {
-  await database.transaction(async (transaction) => {
+/** @returns who was deleted. @throws not_found, conflict (no active administrator would be left), and what `check` throws */
+export async function deleteUser(database: Knex, id: string, check: (current: User) => void): Promise<User> {
+  return await database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
     const row = await transaction<UserRow>('users')
       .first(...COLUMNS)
       .where({ id })
       .forUpdate()
     if (!row) refuse('not_found', 'There is no such user.')
-    check(readUser(row))
-    keepOneAdmin(admins, id)
+    const user = readUser(row)
+    check(user)
+    keepOneAdmin(admins, user.id)
     await transaction('users').where({ id }).delete()
-    await announceAccess(transaction, [id])
+    await announceAccess(transaction, [user.id])
+    return user
   })
 }
 

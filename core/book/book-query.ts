@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, shownReader } from '#core/account/caller.ts'
 import { shownFilePath } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat } from '#core/book/analysis.ts'
@@ -81,7 +81,7 @@ function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Cal
   if (field === 'series') query.join('series', 'series.id', 'books.series_id')
   else if (field === 'released') query.leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
   else if (field === 'read')
-    query.joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [caller.userId])
+    query.joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
 }
 
 export type BookSort = Sort<BookSortField>
@@ -183,7 +183,7 @@ export async function listOnDeck(
 ): Promise<{ items: Book[]; total: number }> {
   const touched = database('read_progress AS p')
     .join('books', 'books.id', 'p.book_id')
-    .where('p.user_id', caller.userId)
+    .whereRaw('p.user_id = ?', [shownReader(caller)])
     .modify(visibleTo(caller, 'books.series_id'))
     .modify(matches(list.filter, caller))
     .groupBy('books.series_id')
@@ -195,7 +195,7 @@ export async function listOnDeck(
       `CROSS JOIN LATERAL (SELECT books.id FROM books WHERE books.series_id = touched.series_id AND books.deleted_at IS NULL
          AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ?)
        ORDER BY ${READING_ORDER} LIMIT 1) AS following`,
-      [caller.userId],
+      [shownReader(caller)],
     )
     .select('following.id')
   const ordered = list.sort
@@ -282,7 +282,7 @@ export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryB
     if (filter.search) query.modify(found('book', filter.search))
     if (filter.reading !== undefined) {
       const unfinished = filter.reading === 'unfinished' ? ' AND NOT p.completed' : ''
-      query.whereRaw(`books.id IN (SELECT p.book_id FROM read_progress p WHERE p.user_id = ?${unfinished})`, [caller.userId])
+      query.whereRaw(`books.id IN (SELECT p.book_id FROM read_progress p WHERE p.user_id = ?${unfinished})`, [shownReader(caller)])
     }
   }
 }
@@ -292,7 +292,7 @@ function selectBooks(database: Knex, caller: Caller): Knex.QueryBuilder {
   return database('books')
     .join('series', 'series.id', 'books.series_id')
     .join('libraries', 'libraries.id', 'books.library_id')
-    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [caller.userId])
+    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
     .select(
       ...['id', 'library_id', 'series_id', 'title', 'title_sort', 'path', 'file_format', 'file_size', 'file_hash', 'reader_hash'].map(
         (column) => `books.${column}`,

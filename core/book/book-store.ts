@@ -49,6 +49,9 @@ export const markUnread = (mtimeNs: string | bigint): string => String(~BigInt(m
 /** Whether a row carries such a mark. Files from before 1970 look as if, which costs them an analysis more. */
 export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('-')
 
+/** Of the file as it was when it was looked at, marked or not. */
+export const trueMtimeNs = (mtimeNs: string): string => (isMarkedUnread(mtimeNs) ? markUnread(mtimeNs) : mtimeNs)
+
 /** Another row with the content of a book. */
 export interface Twin {
   id: string
@@ -151,6 +154,12 @@ export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPa
 /** Has whoever else changes the series of a book wait until the transaction ends. */
 export async function lockSeriesOf(trx: Knex, bookId: string): Promise<void> {
   await trx.raw('SELECT 1 FROM series WHERE id = (SELECT series_id FROM books WHERE id = ?) FOR NO KEY UPDATE', [bookId])
+}
+
+/** Has whoever else writes a book, or its cover, wait until the transaction ends; false when the book is gone. */
+export async function lockBook(trx: Knex, bookId: string): Promise<boolean> {
+  const { rows } = await trx.raw('SELECT 1 FROM books WHERE id = ? FOR NO KEY UPDATE', [bookId])
+  return rows.length > 0
 }
 
 /** What one analysis writes into the row of a book. */

@@ -9,7 +9,10 @@ const halfPath = (path: string) => `${path}.tmp`
 /** The last of the writings of a cover that are under way: two analyses of one book would spoil each other's half. */
 const writing = new Map<string, Promise<void>>()
 
-/** Writes a book's cover so that nobody ever reads half of one; answers its hash, which is its ETag. */
+/** By which a cover is known: it is its ETag. */
+export const coverHashOf = (jpeg: Uint8Array): string => createHash('sha256').update(jpeg).digest('hex')
+
+/** Writes a book's cover so that nobody ever reads half of one; answers its hash. */
 export async function writeCover(dataFolder: string, bookId: string, jpeg: Uint8Array): Promise<string> {
   const path = coverPath(dataFolder, bookId)
   const before = writing.get(path)
@@ -20,7 +23,7 @@ export async function writeCover(dataFolder: string, bookId: string, jpeg: Uint8
   } finally {
     if (writing.get(path) === own) writing.delete(path)
   }
-  return createHash('sha256').update(jpeg).digest('hex')
+  return coverHashOf(jpeg)
 
   async function replace(): Promise<void> {
     const half = halfPath(path)

@@ -130,7 +130,7 @@ async function lockNames(trx: Knex, caller: Caller, of: { bookIds: readonly stri
   return done.map(({ id }) => id)
 }
 
-async function changeNames(trx: Knex, bookIds: readonly string[], { taxonomy, add, remove }: NamesChange): Promise<number> {
+async function changeNames(trx: Knex.Transaction, bookIds: readonly string[], { taxonomy, add, remove }: NamesChange): Promise<number> {
   const of = { taxonomy, bearer: 'book' as const, bearerIds: bookIds }
   const removed = await removeNames(trx, { ...of, names: remove, giver: 'user' })
   if (add.length > 0) await checkRoom(trx, { ...of, names: add })

@@ -1,9 +1,11 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
+import type { Book } from '#core/book/book.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
 import type { Held } from '#core/metadata/holding-store.ts'
+import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 
 const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
@@ -82,8 +84,11 @@ export const FullBookMetadata = Noun('FullBookMetadata')({
 
 export type FullBookMetadata = Static<typeof FullBookMetadata>
 
-/** Metadata beside a book by itself: as inside a full one, with the ids that name its book, and with authors among the writers. */
-export const BookDetailMetadata = Type.Object({ id: Uuid, bookId: Uuid, ...FullBookMetadata.properties })
+/** Metadata beside a book by itself: as inside a full one, with the ids that name its book, its series and pages, and with authors among the writers. */
+export const BookDetailMetadata = Type.Object({
+  ...{ id: Uuid, bookId: Uuid, series: Type.String(), pageCount: Type.Integer({ minimum: 0 }) },
+  ...FullBookMetadata.properties,
+})
 export type BookDetailMetadata = Static<typeof BookDetailMetadata>
 
 export type BookMetadataAnswer = { bookId: string; locks: Record<string, boolean>; updatedAt: string } & Record<string, unknown>
@@ -132,16 +137,15 @@ export function fullBookMetadataOf(held: Held): FullBookMetadata {
 }
 
 /** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
-export function bookDetailMetadataOf(bookId: string, held: Held): BookDetailMetadata {
+export function bookDetailMetadataOf(book: Pick<Book, 'id' | 'seriesName' | 'pageCount'>, held: Held): BookDetailMetadata {
   const authors = (held.values.authors ?? []) as Author[]
   const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
-  return { ...fullBookMetadataOf(held), ...{ id: bookId, bookId, writers: [...new Set(writers)] } }
+  const { id, seriesName: series, pageCount } = book
+  return { ...fullBookMetadataOf(held), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
 }
 
-/** The first instant of the day, month or year a book came out; null when the year is unknown or the day does not exist. */
-export function releaseDateOf({ year, month, day }: Readonly<Record<string, unknown>>): string | null {
-  if (typeof year !== 'number' || year < 1) return null
-  const date = new Date(0)
-  date.setUTCFullYear(year, typeof month === 'number' ? month - 1 : 0, typeof month === 'number' && typeof day === 'number' ? day : 1)
-  return typeof month === 'number' && date.getUTCMonth() !== month - 1 ? null : date.toISOString()
+/** The first instant of the day, month or year in which a book came out; null when the year is unknown. */
+export function releaseDateOf({ year = null, month = null, day = null }: Readonly<Record<string, unknown>>): string | null {
+  const issued = issuedOf({ year, month, day } as Parameters<typeof issuedOf>[0])
+  return issued === null ? null : `${dayOf(issued)}T00:00:00.000Z`
 }

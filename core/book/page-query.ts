@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat, Page, PageSource } from '#core/book/analysis.ts'
-import { isMarkedUnread, markUnread } from '#core/book/book-store.ts'
+import { trueMtimeNs } from '#core/book/book-store.ts'
 
 /** What reading a page needs to know of its book. */
 export interface ReadableBook {
@@ -65,7 +65,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     format: row.file_format,
     fileBytes: Number(row.file_size),
     // A file that could not be read at the last try is still the one that was analysed before.
-    mtimeNs: isMarkedUnread(row.file_mtime_ns) ? markUnread(row.file_mtime_ns) : row.file_mtime_ns,
+    mtimeNs: trueMtimeNs(row.file_mtime_ns),
     fileHash: row.file_hash,
     state: row.state,
     pageSource: row.page_source,

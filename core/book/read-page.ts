@@ -85,7 +85,7 @@ export interface PageReaderParts {
   rightsFreshMs?: number
 }
 
-/** A parsed page takes about this much memory, its name included. */
+/** A parsed page takes about this much memory, without its name. */
 const PAGE_MEMORY_BYTES = 400
 /** Page lists of about 800 books of 200 pages: more readers at once than one server feeds. */
 const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
@@ -97,7 +97,8 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
   const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
   const pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
-    sizeCalculation: ({ pages }) => (pages.length + 1) * PAGE_MEMORY_BYTES,
+    // Names may have some thousand characters, two bytes each beyond Latin-1.
+    sizeCalculation: ({ pages }) => pages.reduce((sum, { name }) => sum + PAGE_MEMORY_BYTES + 2 * name.length, PAGE_MEMORY_BYTES),
   })
 
   /** The book and the pages of the same analysis: with the pages of one and the ETag of another a wrong picture would be kept for good. */

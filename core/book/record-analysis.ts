@@ -2,14 +2,15 @@ import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Knex } from 'knex'
 import { adoptMoved, listGoneTwins } from '#core/book/adopt-moved.ts'
-import type { Analyse, Analysis, AnalysisRequest, BookErrorType, Problem } from '#core/book/analysis.ts'
-import { BOOK_ERROR_TYPES } from '#core/book/analysis.ts'
+import type { Analyse, Analysis, AnalysisRequest, Problem } from '#core/book/analysis.ts'
+import { clearedBy, uniqueByType } from '#core/book/analysis-problems.ts'
 import {
   type AnalysedBook,
   type BookToAnalyse,
   findBookToAnalyse,
   forgetFolder,
   isMarkedUnread,
+  lockBook,
   lockSeriesOf,
   markUnread,
   type Recorded,
@@ -129,16 +130,15 @@ async function analyzeUntilStill(
     const after = await readFacts(book.path, known)
     if (after === null) return await reportVanished(parts, book)
     const settled = isSame(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
-    if (settled) {
-      refuseToGiveUp(analysis, run.attempt)
-      await record(parts, book, { facts: after, known, analysis })
-    } else if (change === CHANGES_MAX) {
+    if (settled) refuseToGiveUp(analysis, run.attempt)
+    if (!settled || !(await record(parts, book, { facts: after, known, analysis }))) {
+      if (change < CHANGES_MAX) {
+        facts = (await readFacts(book.path, known)) ?? after
+        continue
+      }
       const message =
         'The file changed again and again while it was read, as one that is still being copied. Scan once more when it is complete.'
-      await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }) })
-    } else {
-      facts = after
-      continue
+      await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }), isStill: false })
     }
     if (book.suspicion) await forgetSuspects(database, [book.id])
     return 'done'
@@ -210,9 +210,25 @@ interface Done {
   /** Of the row, before it. */
   known: Facts
   analysis: Analysis
+  /** False: of whatever file lies there; unless said it is written only while the file is the one that was analysed. */
+  isStill?: boolean
 }
 
-async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<void> {
+/** Something else lies at the path than what was analysed; whatever was begun is rolled back. */
+class FileChanged extends Error {}
+
+/** @returns false when the file has changed since it was analysed: nothing was written */
+async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<boolean> {
+  try {
+    await recordStill(parts, book, done)
+    return true
+  } catch (error) {
+    if (error instanceof FileChanged) return false
+    throw error
+  }
+}
+
+async function recordStill(parts: Parts, book: BookToAnalyse, done: Done): Promise<void> {
   const { database } = parts
   const { facts, known, analysis } = done
   const { file } = analysis
@@ -278,12 +294,32 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
   return null
 }
 
+/** One transaction; the row is locked before the file of its cover is written, so that of two analyses the later never has the cover of the other. */
 async function write(
   parts: Parts,
   database: Knex,
   what: Done & { book: BookToAnalyse; bookId: string; unread: boolean },
 ): Promise<Written> {
-  const { dataFolder, log } = parts
+  const { book, bookId, facts, known, analysis, isStill = true } = what
+  const withMetadata = isToCompare(book, analysis)
+  const written = await database.transaction(async (trx) => {
+    // Before the book: a change of the series goes on to its books, and the two would wait for each other.
+    if (withMetadata) await lockSeriesOf(trx, bookId)
+    if (!(await lockBook(trx, bookId))) return null
+    const now = isStill ? await readFacts(book.path, known) : facts
+    if (now === null || !isSame(now, facts)) throw new FileChanged()
+    const row = await rowOf(parts, what)
+    const recorded = withMetadata ? await writeWithMetadata(trx, book, row, analysis.embedded) : await recordAnalysed(trx, row)
+    if (row.coverHash === null) await removeCovers(parts.dataFolder, [bookId])
+    return recorded
+  })
+  if (written !== null) return { due: written.seedDue ? [written.seriesId] : [], news: newsOf(book, bookId, written) }
+  await removeCovers(parts.dataFolder, [bookId])
+  return { due: [], news: [] }
+}
+
+/** What is written of an analysis; its cover lies in the data folder then. */
+async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[2]): Promise<AnalysedBook> {
   const { book, bookId, facts, analysis, unread } = what
   const problems = uniqueByType(analysis.problems)
   let coverHash: string | null = null
@@ -298,7 +334,7 @@ async function write(
       }
     }
   }
-  const row: AnalysedBook = {
+  return {
     bookId,
     ...facts,
     unread,
@@ -314,17 +350,11 @@ async function write(
     problems,
     cleared: clearedBy(analysis),
   }
-  const written = isToCompare(book, analysis)
-    ? await database.transaction((trx) => writeWithMetadata(trx, book, row, analysis.embedded))
-    : await recordAnalysed(database, row)
-  if (written === null || (coverHash === null && !book.cover_locked)) await removeCovers(dataFolder, [bookId])
-  if (written === null) return { due: [], news: [] }
-  return { due: written.seedDue ? [written.seriesId] : [], news: newsOf(book, bookId, written) }
 }
 
 /**
- * Books without any metadata, most of a large library, cost one statement and no transaction. A file whose metadata cannot be read now does not
- * say that there is none: what is known of it stays.
+ * Books without any metadata, most of a large library, have nothing to be compared. A file whose metadata cannot be read now does not say that there is
+ * none: what is known of it stays.
  */
 function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boolean {
   if (problems.some(({ fatal }) => fatal)) return false
@@ -332,9 +362,12 @@ function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boo
   return book.described && !problems.some(({ type }) => type === 'metadata')
 }
 
-async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBook, embedded: Embedded): Promise<Recorded | null> {
-  // Before the book: a change of the series goes on to its books, and the two would wait for each other.
-  await lockSeriesOf(trx, row.bookId)
+async function writeWithMetadata(
+  trx: Knex.Transaction,
+  book: BookToAnalyse,
+  row: AnalysedBook,
+  embedded: Embedded,
+): Promise<Recorded | null> {
   const recorded = await recordAnalysed(trx, row)
   if (recorded === null) return null
   // A series beside nothing but the library itself is made of one book: what lies there speaks of them all.
@@ -345,32 +378,4 @@ async function writeWithMetadata(trx: Knex, book: BookToAnalyse, row: AnalysedBo
   // A book that was moved speaks for another series now.
   if (!changed && row.bookId === book.id) return recorded
   return { ...recorded, changed: [...recorded.changed, ...(changed ?? [])], seedDue: await hearBook(trx, recorded.seriesId) }
-}
-
-/** One row per type: the fatal one if there is one, else the first. */
-function uniqueByType(problems: readonly Problem[]): Problem[] {
-  const byType = new Map<BookErrorType, Problem>()
-  for (const problem of problems) {
-    const known = byType.get(problem.type)
-    if (!known || (problem.fatal && !known.fatal)) byType.set(problem.type, problem)
-  }
-  return [...byType.values()]
-}
-
-/** The steps of an analysis in their order; a fatal problem keeps the later ones from being tried. */
-const STEPS: readonly BookErrorType[] = [
-  'other',
-  'format_detection',
-  'parser',
-  'page_extraction',
-  'pdf_rendering',
-  'zero_pages',
-  'metadata',
-  'thumbnail',
-]
-
-/** Error types that this analysis disproves: those of the steps it came through. */
-function clearedBy(analysis: Analysis): BookErrorType[] {
-  const fatal = analysis.problems.find((problem) => problem.fatal)
-  return fatal ? STEPS.slice(0, STEPS.indexOf(fatal.type)) : BOOK_ERROR_TYPES
 }

@@ -2,6 +2,7 @@ import { opendir, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Knex } from 'knex'
 import { listKnownCovers, listKnownOwners } from '#core/cover/orphan-query.ts'
+import { UUID_PATTERN } from '#core/schema.ts'
 import type { TaskQueue, TaskRun } from '#core/task/task.ts'
 
 /** Files that are asked about with one statement. */
@@ -16,12 +17,11 @@ const TYPE = 'cleanup_orphaned_files'
 
 /** By two digits of an id each: see coverPath and coversFolder. */
 const PREFIXES = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
-const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
-const THUMBNAIL = new RegExp(`^(${UUID})\\.jpg(?:\\.tmp)?$`)
-const OWNER = new RegExp(`^${UUID}$`)
-const COVER = new RegExp(`^(${UUID})-(?:large|small)\\.jpg(?:\\.tmp)?$`)
+const THUMBNAIL = new RegExp(`^(${UUID_PATTERN})\\.jpg(?:\\.tmp)?$`)
+const OWNER = new RegExp(`^${UUID_PATTERN}$`)
+const COVER = new RegExp(`^(${UUID_PATTERN})-(?:large|small)\\.jpg(?:\\.tmp)?$`)
 
-interface Parts {
+interface Dependencies {
   database: Knex
   dataFolder: string
 }
@@ -47,24 +47,24 @@ export interface OrphanCleanup {
 
 /** Counts them; the first are told one by one. Paths are relative to the data folder. */
 export async function countOrphans(
-  parts: Parts,
+  dependencies: Dependencies,
   signal: AbortSignal,
 ): Promise<{ thumbnails: number; covers: number; bytes: number; files: OrphanedFile[] }> {
   const found = { thumbnails: 0, covers: 0, bytes: 0, files: [] as OrphanedFile[] }
-  for await (const { orphans } of findOrphans(parts, signal)) {
+  for await (const { orphans } of findOrphans(dependencies, signal)) {
     for (const orphan of orphans) {
       found[orphan.kind === 'cover' ? 'covers' : 'thumbnails']++
       found.bytes += orphan.bytes
-      if (found.files.length < TOLD_MAX) found.files.push({ ...orphan, path: relative(parts.dataFolder, orphan.path) })
+      if (found.files.length < TOLD_MAX) found.files.push({ ...orphan, path: relative(dependencies.dataFolder, orphan.path) })
     }
   }
   return found
 }
 
 /** Removes them, on a person's word. What was just written stays. */
-export async function removeOrphans(parts: Parts, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<OrphanCleanup> {
+export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<OrphanCleanup> {
   const done: OrphanCleanup = { thumbnails: 0, covers: 0, bytes: 0, failures: 0, errors: [] }
-  for await (const { orphans, at, of } of findOrphans(parts, run.signal)) {
+  for await (const { orphans, at, of } of findOrphans(dependencies, run.signal)) {
     for (const orphan of orphans) {
       try {
         await rm(orphan.path, { force: true })
@@ -75,7 +75,7 @@ export async function removeOrphans(parts: Parts, run: Pick<TaskRun, 'signal' | 
       } catch (error) {
         done.failures++
         const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
-        const path = relative(parts.dataFolder, orphan.path)
+        const path = relative(dependencies.dataFolder, orphan.path)
         if (done.errors.length < ERRORS_MAX) done.errors.push(`"${path}" could not be removed (${code}).`)
       }
     }
@@ -85,7 +85,7 @@ export async function removeOrphans(parts: Parts, run: Pick<TaskRun, 'signal' | 
 }
 
 /** Registers the handler at the queue; call before its start(). */
-export function openOrphanCleanup({ database, dataFolder, tasks }: Parts & { tasks: TaskQueue }): void {
+export function openOrphanCleanup({ database, dataFolder, tasks }: Dependencies & { tasks: TaskQueue }): void {
   tasks.handle(TYPE, { concurrency: 1 }, (run) => removeOrphans({ database, dataFolder }, run))
 }
 
@@ -103,7 +103,7 @@ interface Found {
 
 /** Looks through the folders of thumbnails and covers; `at` of `of` folders have been looked through. */
 async function* findOrphans(
-  { database, dataFolder }: Parts,
+  { database, dataFolder }: Dependencies,
   signal: AbortSignal,
 ): AsyncGenerator<{ orphans: OrphanedFile[]; at: number; of: number }> {
   const places = [

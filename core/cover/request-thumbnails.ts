@@ -8,7 +8,7 @@ import { findLibraryRow } from '#core/library/library-store.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
 }
@@ -25,27 +25,27 @@ export interface ThumbnailRequest {
 
 /** Puts the thumbnails of one book or series in line. @throws not_found */
 export async function requestThumbnail(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   request: { force?: boolean | undefined } & ({ bookId: string } | { seriesId: string }),
 ): Promise<{ taskId: string }> {
   const force = request.force ?? false
   const params = { force, since: new Date().toISOString() }
   if ('bookId' in request) {
-    const [bookId = ''] = await getVisible(parts.database, caller, { kind: 'book', ids: [request.bookId] })
-    return await add(parts, { type: 'generate_thumbnail', bookId, dedupeKey: `${bookId}:${force}`, params })
+    const [bookId = ''] = await getVisible(dependencies.database, caller, { kind: 'book', ids: [request.bookId] })
+    return await add(dependencies, { type: 'generate_thumbnail', bookId, dedupeKey: `${bookId}:${force}`, params })
   }
-  const [seriesId = ''] = await getVisible(parts.database, caller, { kind: 'series', ids: [request.seriesId] })
-  return await add(parts, { type: 'generate_series_thumbnail', seriesId, dedupeKey: `${seriesId}:${force}`, params })
+  const [seriesId = ''] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
+  return await add(dependencies, { type: 'generate_series_thumbnail', seriesId, dedupeKey: `${seriesId}:${force}`, params })
 }
 
 /** Puts many in line as one task; one unknown or hidden id and none is. @throws not_found */
 export async function requestThumbnails(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   request: ThumbnailRequest,
 ): Promise<{ taskId: string; message: string }> {
-  const { database } = parts
+  const { database } = dependencies
   const { of, bookIds, seriesIds, libraryId, force = false } = request
   const library = libraryId ? await getLibrary(database, libraryId) : undefined
   const scope = {
@@ -57,7 +57,7 @@ export async function requestThumbnails(
     .update(JSON.stringify([of, scope, force]))
     .digest('hex')
   const order: ThumbnailOrder = { of, scope, force, since: new Date().toISOString() }
-  const { taskId } = await add(parts, {
+  const { taskId } = await add(dependencies, {
     type: of === 'books' ? 'generate_thumbnails' : 'generate_series_thumbnails',
     ...(library && { libraryId: library.id }),
     dedupeKey,
@@ -73,7 +73,7 @@ export async function requestThumbnails(
   return { taskId, message: `The ${force ? '' : 'missing '}thumbnails of ${whose} are in line.` }
 }
 
-async function add({ tasks }: Parts, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {
+async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {
   const { taskId } = await tasks.add(task)
   return { taskId }
 }

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { READING_ORDER } from '#core/book/reading-order.ts'
+import { announceCover } from '#core/events/event-store.ts'
 
 /** A book whose thumbnail may be drawn: its file was there and could be read when it was looked at last. */
 export interface ThumbnailBook {
@@ -86,10 +87,10 @@ export async function listThumbnailBooks(database: Knex, bookIds: readonly strin
 
 /** Writes down the cover of a book whose file has not changed since; false where it has, or the book is gone. */
 export async function recordThumbnail(
-  database: Knex,
+  trx: Knex.Transaction,
   { book, coverHash, isWhole }: { book: ThumbnailBook; coverHash: string; isWhole: boolean },
 ): Promise<boolean> {
-  const { rows } = await database.raw(
+  const { rows } = await trx.raw(
     `WITH updated AS (
        UPDATE books SET cover_hash = :coverHash, updated_at = now()
        WHERE id = :bookId AND file_mtime_ns = CAST(:mtimeNs AS bigint) AND file_size = CAST(:bytes AS bigint) RETURNING id
@@ -98,5 +99,6 @@ export async function recordThumbnail(
      ) SELECT id FROM updated`,
     { coverHash, isWhole, bookId: book.id, mtimeNs: book.mtimeNs, bytes: book.bytes },
   )
+  if (rows.length > 0 && coverHash !== book.coverHash) await announceCover(trx, { kind: 'book', id: book.id })
   return rows.length > 0
 }

@@ -2,8 +2,8 @@ import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { DrawBookCover } from '#core/book/analysis.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
-import { isMarkedUnread, markUnread } from '#core/book/book-store.ts'
-import { writeCover } from '#core/book/cover-store.ts'
+import { isMarkedUnread, lockBook, markUnread } from '#core/book/book-store.ts'
+import { coverHashOf, writeCover } from '#core/book/cover-store.ts'
 import { coverPath } from '#core/cover/cover.ts'
 import {
   countThumbnails,
@@ -14,14 +14,13 @@ import {
   type ThumbnailBook,
   type ThumbnailScope,
 } from '#core/cover/thumbnail-store.ts'
-import { announceCover } from '#core/events/event-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/task/task.ts'
 
 /** Books or series that are looked up at a time: the list of a huge library is never held whole. */
 const PAGE = 200
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
   drawBookCover: DrawBookCover
@@ -45,15 +44,15 @@ interface Tally {
 }
 
 /** Registers the handlers at the queue; call before its start(). */
-export function openThumbnails(parts: Parts): void {
-  const one = generate(parts, ({ bookId, seriesId, params }) => ({
+export function openThumbnails(dependencies: Dependencies): void {
+  const one = generate(dependencies, ({ bookId, seriesId, params }) => ({
     ...(bookId === undefined
       ? { of: 'series', scope: { seriesIds: [seriesId as string] } }
       : { of: 'books', scope: { bookIds: [bookId] } }),
     ...(params as { force: boolean; since: string }),
   }))
-  const many = generate(parts, ({ params }) => params as unknown as ThumbnailOrder)
-  const { tasks } = parts
+  const many = generate(dependencies, ({ params }) => params as unknown as ThumbnailOrder)
+  const { tasks } = dependencies
   tasks.handle('generate_thumbnail', { concurrency: 1 }, one)
   tasks.handle('generate_series_thumbnail', { concurrency: 1 }, one)
   tasks.handle('generate_thumbnails', { concurrency: 1 }, many)
@@ -61,9 +60,9 @@ export function openThumbnails(parts: Parts): void {
 }
 
 const generate =
-  (parts: Parts, orderOf: (run: TaskRun) => ThumbnailOrder): TaskHandler =>
+  (dependencies: Dependencies, orderOf: (run: TaskRun) => ThumbnailOrder): TaskHandler =>
   async (run) => {
-    const { database, settings } = parts
+    const { database, settings } = dependencies
     const { of, scope, force, since } = orderOf(run)
     const tally: Tally = { processed: 0, made: 0, kept: 0, failed: 0 }
     const total = await countThumbnails(database, of, scope)
@@ -80,7 +79,7 @@ const generate =
       async function drawSome(): Promise<void> {
         for (const book of books) {
           run.signal.throwIfAborted()
-          tally[await makeThumbnail(parts, book, { madeAfter, signal: run.signal })]++
+          tally[await makeThumbnail(dependencies, book, { madeAfter, signal: run.signal })]++
           tally.processed++
           run.progress(tally.processed, Math.max(total, tally.processed))
         }
@@ -90,7 +89,7 @@ const generate =
 
 /** @param how.madeAfter covers from before are drawn again; null: only what is missing is drawn */
 async function makeThumbnail(
-  { database, drawBookCover, settings }: Parts,
+  { database, drawBookCover, settings }: Dependencies,
   book: ThumbnailBook,
   how: { madeAfter: Date | null; signal: AbortSignal },
 ): Promise<'made' | 'kept' | 'failed'> {
@@ -102,9 +101,15 @@ async function makeThumbnail(
   const { cover, problem } = await drawBookCover({ root: book.libraryPath, path: book.path }, { signal: how.signal })
   if (problem) await recordPageProblem(database, book.id, { ...problem, type: 'thumbnail', fatal: false })
   if (!cover) return 'failed'
-  const coverHash = await writeCover(settings.dataFolder, book.id, cover.jpeg)
-  if (!(await recordThumbnail(database, { book, coverHash, isWhole: problem === null }))) return 'failed'
-  if (coverHash !== book.coverHash) await announceCover(database, { kind: 'book', id: book.id })
+  const coverHash = coverHashOf(cover.jpeg)
+  const isRecorded = await database.transaction(async (trx) => {
+    // Whoever writes the cover of a newer file waits, and writes it after this one.
+    const isStill = (await lockBook(trx, book.id)) && (await isKnownFile(book))
+    if (!isStill || !(await recordThumbnail(trx, { book, coverHash, isWhole: problem === null }))) return false
+    await writeCover(settings.dataFolder, book.id, cover.jpeg)
+    return true
+  })
+  if (!isRecorded) return 'failed'
   return 'made'
 }
 

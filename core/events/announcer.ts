@@ -32,7 +32,8 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
   function plan(ms: number): void {
     timer ??= setTimeout(() => {
       timer = undefined
-      flushing = flush()
+      // One after the other: of two at once the later news could be told first.
+      flushing = flushing.then(flush)
     }, ms)
   }
 
@@ -41,7 +42,7 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
     waiting = []
     if (news.length === 0) return
     try {
-      await announce(database, news)
+      await database.transaction((trx) => announce(trx, news))
     } catch (error) {
       log.warn({ err: error, count: news.length }, 'Events could not be announced; they are tried again')
       const later = waiting

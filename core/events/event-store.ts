@@ -7,8 +7,8 @@ import { foldAnnouncements } from '#core/events/fold.ts'
 export const EVENT_CHANNEL = 'carrel_event'
 /** PostgreSQL takes less than 8,000 bytes; a letter has three at most. */
 const PAYLOAD_BYTES_MAX = 7_900
-/** Of one commit; more are folded. A batch of a scan has hundreds of new books. */
-const ANNOUNCED_MAX = 100
+/** Of one commit; more are folded before anybody has judged who sees what, so that it is rare: a batch of a scan has hundreds of new books. */
+const ANNOUNCED_MAX = 1_000
 /** So that one event fits: texts of people and lists of names are cut. */
 const TEXT_LENGTH_MAX = 300
 const NAMES_MAX = 60
@@ -18,13 +18,13 @@ const TAGS_MAX = 100
 const ID_BYTES = 9
 
 /**
- * Announces what a transaction changes: those who follow are told when it has been committed, on every node, and never when it is rolled back.
- * Outside of a transaction they are told at once.
+ * Announces what a transaction changes: those who follow are told when it has been committed, on every node, and never when it is rolled back. There is
+ * no announcing outside of one: a change that is told by itself can be lost, or told without having happened.
  */
-export async function announce(database: Knex, news: readonly NewAnnouncement[]): Promise<void> {
+export async function announce(trx: Knex.Transaction, news: readonly NewAnnouncement[]): Promise<void> {
   if (news.length === 0) return
   const payloads = packAnnouncements(foldAnnouncements(dated(news), ANNOUNCED_MAX))
-  await database.raw('SELECT pg_notify(?, payload) FROM unnest(CAST(? AS text[])) AS payload', [EVENT_CHANNEL, payloads])
+  await trx.raw('SELECT pg_notify(?, payload) FROM unnest(CAST(? AS text[])) AS payload', [EVENT_CHANNEL, payloads])
 }
 
 function dated(news: readonly NewAnnouncement[]): Announcement[] {
@@ -63,8 +63,12 @@ function packAnnouncements(all: readonly Announcement[]): string[] {
   let parts: string[] = []
   let bytes = 2
   for (const announcement of all) {
-    const { tagIds } = announcement
-    const part = JSON.stringify(tagIds ? { ...announcement, tagIds: tagIds.slice(0, TAGS_MAX) } : announcement)
+    const { tagIds, tagSets } = announcement
+    const part = JSON.stringify({
+      ...announcement,
+      ...(tagIds && { tagIds: tagIds.slice(0, TAGS_MAX) }),
+      ...(tagSets && { tagSets: fewTagSets(tagSets) }),
+    })
     const partBytes = Buffer.byteLength(part) + 1
     if (parts.length > 0 && bytes + partBytes > PAYLOAD_BYTES_MAX) {
       payloads.push(`[${parts.join()}]`)
@@ -76,6 +80,18 @@ function packAnnouncements(all: readonly Announcement[]): string[] {
   }
   payloads.push(`[${parts.join()}]`)
   return payloads
+}
+
+/** As many as fit, the smallest first: whose set is left out is not told. */
+function fewTagSets(all: readonly (readonly string[])[]): (readonly string[])[] {
+  let left = TAGS_MAX
+  // An empty set takes room too.
+  return [...all]
+    .sort((a, b) => a.length - b.length)
+    .filter((set) => {
+      left -= set.length + 1
+      return left >= 0
+    })
 }
 
 /** What a notification carries. */
@@ -94,35 +110,35 @@ export const bookEvent = <Type extends 'book_created' | 'book_deleted' | 'book_u
 
 /** Announces that books have changed. @param fields the members, of every book or of each */
 export async function announceBooks(
-  database: Knex,
+  trx: Knex.Transaction,
   bookIds: readonly string[],
   fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   if (bookIds.length === 0) return
-  const rows = await listPlaces(database, bookIds)
+  const rows = await listPlaces(trx, bookIds)
   await announce(
-    database,
+    trx,
     rows.map((row) => ({ event: { ...bookEvent('book_updated', row), fields: [...fieldsOf(fields, row.id)] } })),
   )
 }
 
 /** Announces to a reader alone how far they are in books, or that this is forgotten. */
 export async function announceProgress(
-  database: Knex,
+  trx: Knex.Transaction,
   type: 'progress_updated' | 'progress_deleted',
   userId: string,
   bookIds: readonly string[],
 ): Promise<void> {
   if (bookIds.length === 0) return
-  const rows = await listPlaces(database, bookIds)
+  const rows = await listPlaces(trx, bookIds)
   await announce(
-    database,
+    trx,
     rows.map((row) => ({ event: bookEvent(type, row), userId })),
   )
 }
 
-async function listPlaces(database: Knex, bookIds: readonly string[]): Promise<BookPlace[]> {
-  return await database('books')
+async function listPlaces(trx: Knex.Transaction, bookIds: readonly string[]): Promise<BookPlace[]> {
+  return await trx('books')
     .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
     .select('id', 'series_id', 'library_id')
 }
@@ -133,17 +149,17 @@ async function listPlaces(database: Knex, bookIds: readonly string[]): Promise<B
  * @param pluginId by whose word, where it was that of a plugin
  */
 export async function announceSeries(
-  database: Knex,
+  trx: Knex.Transaction,
   seriesIds: readonly string[],
   fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
   pluginId?: string,
 ): Promise<void> {
   if (seriesIds.length === 0) return
-  const rows = await database('series')
+  const rows = await trx('series')
     .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
     .select('id', 'library_id')
   await announce(
-    database,
+    trx,
     rows.map((row: { id: string; library_id: string }): NewAnnouncement => {
       const of = { seriesId: row.id, libraryId: row.library_id }
       const changed = [...fieldsOf(fields, row.id)]
@@ -161,15 +177,15 @@ const fieldsOf = (fields: readonly string[] | ReadonlyMap<string, readonly strin
 
 /** Announces what changed of books or of series. */
 export const announceRecords = (
-  database: Knex,
+  trx: Knex.Transaction,
   kind: 'book' | 'series',
   ids: readonly string[],
   fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
   pluginId?: string,
-): Promise<void> => (kind === 'book' ? announceBooks(database, ids, fields) : announceSeries(database, ids, fields, pluginId))
+): Promise<void> => (kind === 'book' ? announceBooks(trx, ids, fields) : announceSeries(trx, ids, fields, pluginId))
 
 /** Announces that a book or a series shows another cover. */
-export async function announceCover(trx: Knex, owner: { kind: 'book' | 'series'; id: string }): Promise<void> {
+export async function announceCover(trx: Knex.Transaction, owner: { kind: 'book' | 'series'; id: string }): Promise<void> {
   const { kind, id } = owner
   const series = kind === 'book' ? 'series_id' : 'id AS series_id'
   const row = await trx(kind === 'book' ? 'books' : 'series')
@@ -179,25 +195,24 @@ export async function announceCover(trx: Knex, owner: { kind: 'book' | 'series';
 }
 
 export const coverEvent = (kind: 'book' | 'series', { id, series_id, library_id }: BookPlace): NewAnnouncement => ({
-  event: { type: 'cover_updated', entityType: kind, entityId: id, libraryId: library_id },
-  seriesId: series_id,
+  event: { type: 'cover_updated', entityType: kind, entityId: id, libraryId: library_id, seriesId: series_id },
 })
 
 /** Announces that users may do or see something else from now on: their streams end and come back. */
-export async function announceAccess(database: Knex, userIds: readonly string[]): Promise<void> {
+export async function announceAccess(trx: Knex.Transaction, userIds: readonly string[]): Promise<void> {
   await announce(
-    database,
+    trx,
     userIds.map((userId) => ({ event: { type: 'reload' }, userId, ends: true })),
   )
 }
 
 /** Announces that books were removed for good. */
-export async function announcePurged(database: Knex, books: readonly BookPlace[]): Promise<void> {
+export async function announcePurged(trx: Knex.Transaction, books: readonly BookPlace[]): Promise<void> {
   const purged = [...Map.groupBy(books, ({ series_id }) => series_id)].map(([seriesId, [first, ...more]]): NewAnnouncement => {
     const { library_id: libraryId } = first as BookPlace
     return { event: { type: 'series_bulk_purged', seriesId, libraryId, count: more.length + 1 } }
   })
-  await announce(database, [...books.map((book): NewAnnouncement => ({ event: bookEvent('book_deleted', book) })), ...purged])
+  await announce(trx, [...books.map((book): NewAnnouncement => ({ event: bookEvent('book_deleted', book) })), ...purged])
 }
 
 /**
@@ -205,7 +220,7 @@ export async function announcePurged(database: Knex, books: readonly BookPlace[]
  * @param remove deletes them, and answers which are gone
  */
 export async function announceSeriesGone(
-  trx: Knex,
+  trx: Knex.Transaction,
   { libraryId, ids }: { libraryId: string; ids: readonly string[] },
   remove: () => Promise<string[]>,
 ): Promise<void> {

@@ -6,6 +6,8 @@ const Fields = Type.Array(Type.String(), { description: 'Names of the members th
 const ofLibrary = { libraryId: Uuid }
 const ofSeries = { seriesId: Uuid, ...ofLibrary }
 const ofBook = { bookId: Uuid, ...ofSeries }
+const ofCollection = { collectionId: Uuid }
+const ofReadList = { readListId: Uuid }
 const ofPlugin = { pluginId: Uuid }
 const Count = Type.Integer({ minimum: 0 })
 const fields = { fields: Type.Optional(Fields) }
@@ -20,9 +22,20 @@ export const EVENT_MEMBERS = {
   series_deleted: ofSeries,
   series_metadata_updated: { ...ofSeries, ...ofPlugin, fieldsUpdated: Fields },
   series_bulk_purged: { ...ofSeries, count: Count },
-  cover_updated: { entityType: OneOf(['book', 'series', 'library']), entityId: Uuid, libraryId: Type.Optional(Uuid) },
+  cover_updated: {
+    entityType: OneOf(['book', 'series', 'library']),
+    entityId: Uuid,
+    libraryId: Type.Optional(Uuid),
+    seriesId: Type.Optional(Uuid),
+  },
   library_updated: { ...ofLibrary, ...fields },
   library_deleted: ofLibrary,
+  collection_created: ofCollection,
+  collection_updated: ofCollection,
+  collection_deleted: ofCollection,
+  read_list_created: ofReadList,
+  read_list_updated: ofReadList,
+  read_list_deleted: ofReadList,
   plugin_created: ofPlugin,
   plugin_updated: ofPlugin,
   plugin_enabled: ofPlugin,
@@ -54,6 +67,10 @@ export const EVENT_MEMBERS = {
     seriesId: Type.Optional(Uuid),
     bookId: Type.Optional(Uuid),
   },
+  queue_updated: {
+    count: Type.Integer({ minimum: 0, description: 'Of tasks that wait or run.' }),
+    countByType: Type.Record(Type.String(), Count),
+  },
   /** Something was missed or what the user may see has changed: everything shown has to be read again. */
   reload: {},
 } as const satisfies Record<string, TProperties>
@@ -80,6 +97,11 @@ export interface Reach {
   userId?: string
   /** Sharing tags that the series carried, where it is gone. */
   tagIds?: readonly string[]
+  /**
+   * Of what is made of several series: sets of sharing tags that those carried when it was announced. Who may see a series that carries one of
+   * these sets is told.
+   */
+  tagSets?: readonly (readonly string[])[]
   /** The streams of the user end after it: what the user may do has changed. They come back with what it is now. */
   ends?: true
 }

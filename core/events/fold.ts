@@ -46,6 +46,8 @@ function keyOf(event: CarrelEvent, userId: string | undefined): string {
   if (type === 'series_metadata_updated') return `${type} ${event.seriesId} ${event.pluginId} ${event.fieldsUpdated}`
   if ('bookId' in event) return `${type} ${event.bookId} ${userId ?? ''}`
   if ('seriesId' in event) return `${type} ${event.seriesId} ${event.type === 'series_bulk_purged' ? event.count : ''}`
+  if ('collectionId' in event) return `${type} ${event.collectionId}`
+  if ('readListId' in event) return `${type} ${event.readListId}`
   if ('pluginId' in event) return `${type} ${event.pluginId}`
   return `${type} ${'libraryId' in event ? event.libraryId : ''} ${userId ?? ''}`
 }
@@ -61,7 +63,7 @@ function foldBooks(all: readonly Announcement[]): Announcement[] {
     if (!isOfBook(event)) {
       // Of the cover of a book whoever reads the series again learns too.
       if (event.type !== 'cover_updated' || event.entityType !== 'book') others.push(announcement)
-      else if (announcement.seriesId && event.libraryId) add(announcement, announcement.seriesId, event.libraryId)
+      else if (event.seriesId && event.libraryId) add(announcement, event.seriesId, event.libraryId)
     } else add(announcement, (event as OfSeries).seriesId, (event as OfSeries).libraryId)
   }
   function add({ id, event: { timestamp }, tagIds }: Announcement, seriesId: string, libraryId: string): void {

@@ -7,11 +7,11 @@ import { refuse } from '#core/errors.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
 import { EVENT_CHANNEL, readAnnouncements } from '#core/events/event-store.ts'
 import { foldAnnouncements } from '#core/events/fold.ts'
-import { type Followed, type Follower, Stream } from '#core/events/stream.ts'
+import { type Delivery, type FollowedStream, type Follower, Stream, type StreamOwner } from '#core/events/stream.ts'
 import { openWindow } from '#core/events/window.ts'
 import type { Log } from '#core/log.ts'
 
-/** Tabs and devices of one person, with room for programs that do not close what they open. A stream costs some 30 KB. */
+/** Tabs and devices of one person, with room for programs that do not close what they open. A stream costs some 20 KB. */
 const STREAMS_PER_USER_MAX = 100
 /** As many as there may be connections. */
 const STREAMS_MAX = 10_000
@@ -25,42 +25,72 @@ const SLICE = 250
 const TOLD_MAX = 50_000
 const TOLD_EACH_MIN = 10
 const TOLD_EACH_MAX = 100
+/** Events that are judged for one place in one delivery: a whole window at once would be a second's work for the database. */
+const JUDGED_MAX = 1_000
 /** Places from which streams are told in one delivery: after a break each may have come to another. */
 const PLACES_MAX = 50
 const RETRY_MS = 1_000
 
-export type { Followed, Follower } from '#core/events/stream.ts'
+export type { Delivery, Followed, FollowedStream, Follower, Sink } from '#core/events/stream.ts'
 
-/** Answers for some events and the users who follow what each follower is shown of them; null for nothing. */
-export type Audience = (
-  announcements: readonly Announcement[],
-  userIds: readonly string[],
-) => Promise<(follower: Follower, announcement: Announcement) => CarrelEvent | null>
+/** Who is told what. */
+export interface Audience {
+  /** Followers of one class and the same grants are shown the same of what is not for one user alone. */
+  classOf(follower: Follower): string
+  /** As things are now, for some events and the users who follow. */
+  judge(announcements: readonly Announcement[], userIds: readonly string[]): Promise<Judgement>
+}
+
+export interface Judgement {
+  /** Users of the same grants. */
+  groupOf(userId: string): string
+  /** What a follower is shown of an event; null for nothing. */
+  show(follower: Follower, announcement: Announcement): CarrelEvent | null
+}
 
 export interface Events {
   /**
    * Events from now on as they are committed, or from the one after `after`, of which the follower may know at the time; where that one is not
-   * known any more, `reload` comes first. Ends with the signal, when what the user may do has changed, and when this closes.
+   * known any more, `reload` comes first. Ends when what the user may do has changed or the stream cannot go on where it was (after a `reload`),
+   * and when this closes.
    * @param from.types leaves out the others, `reload` excepted
    * @throws rate_limit_exceeded, unavailable: at once, when there are too many streams
    */
-  follow(follower: Follower, from: { after: string | null; signal: AbortSignal; types?: ReadonlySet<EventType> }): AsyncIterable<Followed>
+  follow(follower: Follower, from: { after: string | null; types?: ReadonlySet<EventType> }): FollowedStream
   /** Begins to hear what is announced; without it the first stream does. */
   start(): void
   close(): Promise<void>
 }
 
-export function openEvents(options: { database: Knex; log: Log; audience: Audience }): Events {
+interface Options {
+  database: Knex
+  log: Log
+  audience: Audience
+  /** What is remembered of who may do what is not to be believed any more: another node has changed it, or may have. */
+  onAccessChange?: () => void
+}
+
+export function openEvents(options: Options): Events {
   return new OpenEvents(options)
 }
 
-class OpenEvents implements Events {
+interface Group {
+  news: readonly Announcement[] | null
+  /** Place after the news. */
+  to: number
+  streams: readonly Stream[]
+}
+
+class OpenEvents implements Events, StreamOwner {
   readonly #database: Knex
   readonly #log: Log
   readonly #audience: Audience
+  readonly #onAccessChange: () => void
   readonly #window = openWindow(newId())
   readonly #streams = new Set<Stream>()
-  readonly #streamsOf = new Map<string, number>()
+  readonly #streamsOf = new Map<string, Set<Stream>>()
+  /** Sets of types are a few constants. */
+  readonly #types: ReadonlySet<EventType>[] = []
   /** Work for all streams must not be bound to the request that happened to ask for it. */
   readonly #outside = AsyncLocalStorage.snapshot()
   #channel: Channel | null = null
@@ -69,34 +99,34 @@ class OpenEvents implements Events {
   #delivering = false
   readonly #closing = new AbortController()
 
-  constructor({ database, log, audience }: { database: Knex; log: Log; audience: Audience }) {
+  constructor({ database, log, audience, onAccessChange = () => {} }: Options) {
     this.#database = database
     this.#log = log
     this.#audience = audience
+    this.#onAccessChange = onAccessChange
   }
 
-  follow(...[follower, { after, signal, types }]: Parameters<Events['follow']>): AsyncIterable<Followed> {
-    const ofUser = this.#streamsOf.get(follower.userId) ?? 0
-    if (ofUser >= STREAMS_PER_USER_MAX)
-      refuse('rate_limit_exceeded', `You follow ${ofUser} streams of events already, the most that one user may; close some of them.`, {
-        retryAfterSeconds: COME_BACK_SECONDS,
-      })
+  follow(
+    ...[follower, { after, types = null }]: [Follower, { after: string | null; types?: ReadonlySet<EventType> | null }]
+  ): FollowedStream {
+    const ofUser = this.#streamsOf.get(follower.userId) ?? new Set()
+    if (ofUser.size >= STREAMS_PER_USER_MAX)
+      refuse(
+        'rate_limit_exceeded',
+        `You follow ${ofUser.size} streams of events already, the most that one user may; close some of them.`,
+        {
+          retryAfterSeconds: COME_BACK_SECONDS,
+        },
+      )
     if (this.#closed || this.#streams.size >= STREAMS_MAX)
       refuse('unavailable', 'There are as many streams of events as this server keeps; try again later.', {
         retryAfterSeconds: COME_BACK_SECONDS,
       })
     this.start()
-    const stream = new Stream(follower, types ?? null, ({ position }) => {
-      if (position < this.#window.end) this.#deliver()
-    })
+    const audience = `${this.#audience.classOf(follower)} ${types === null ? '' : this.#numberOf(types)}`
+    const stream = new Stream(this, { follower, audience, types, after })
     this.#streams.add(stream)
-    this.#streamsOf.set(follower.userId, ofUser + 1)
-    stream.onEnd = () => this.#forget(stream)
-    const position = after === null ? this.#window.end : this.#window.find(after)
-    if (this.#channel === null) stream.after = after
-    else this.#place(stream, position)
-    if (signal.aborted) stream.end()
-    else signal.addEventListener('abort', () => stream.end(), { once: true })
+    this.#streamsOf.set(follower.userId, ofUser.add(stream))
     return stream
   }
 
@@ -113,6 +143,29 @@ class OpenEvents implements Events {
     await this.#channel?.close()
   }
 
+  started(stream: Stream): void {
+    if (this.#channel === null) return
+    this.#place(stream, stream.after === null ? this.#window.end : this.#window.find(stream.after))
+    this.resumed(stream)
+  }
+
+  resumed({ position }: Stream): void {
+    if (position < this.#window.end) this.#deliver()
+  }
+
+  ended(stream: Stream): void {
+    const { userId } = stream.follower
+    const ofUser = this.#streamsOf.get(userId)
+    this.#streams.delete(stream)
+    ofUser?.delete(stream)
+    if (ofUser?.size === 0) this.#streamsOf.delete(userId)
+  }
+
+  #numberOf(types: ReadonlySet<EventType>): number {
+    const known = this.#types.indexOf(types)
+    return known < 0 ? this.#types.push(types) - 1 : known
+  }
+
   /** @param position null where the event that the follower has seen last is not known */
   #place(stream: Stream, position: number | null): void {
     stream.position = position ?? this.#window.end
@@ -120,12 +173,10 @@ class OpenEvents implements Events {
     stream.give([{ id, event: position === null ? reload() : null }])
   }
 
-  #forget(stream: Stream): void {
-    this.#streams.delete(stream)
-    const { userId } = stream.follower
-    const left = (this.#streamsOf.get(userId) ?? 1) - 1
-    if (left === 0) this.#streamsOf.delete(userId)
-    else this.#streamsOf.set(userId, left)
+  /** Its client comes back, shows again who it is, and reads again what it shows. */
+  #dismiss(stream: Stream): void {
+    this.#place(stream, null)
+    stream.end()
   }
 
   async #connect(): Promise<void> {
@@ -134,12 +185,15 @@ class OpenEvents implements Events {
         const channel = await openChannel(this.#database, {
           name: EVENT_CHANNEL,
           onPayload: (payload) => this.#receive(payload),
-          onReturn: () => this.#restart(),
+          onReturn: () => void this.#restart(),
           onLoss: (error) => this.#log.warn({ err: error }, 'The connection that hears of events was lost; it will be made again'),
         })
         this.#channel = channel
         if (this.#closed) return await channel.close()
-        for (const stream of this.#streams) this.#place(stream, stream.after === null ? this.#window.end : this.#window.find(stream.after))
+        // Some events may have come since it listens: streams that were there before it are told them.
+        for (const stream of this.#streams)
+          this.#place(stream, stream.after === null ? this.#window.start : this.#window.find(stream.after))
+        this.#deliver()
         return
       } catch (error) {
         this.#log.warn({ err: error }, 'Events cannot be heard of; it is tried again')
@@ -148,15 +202,26 @@ class OpenEvents implements Events {
     }
   }
 
-  /** Nobody knows what was announced while the connection was away. */
-  #restart(): void {
+  /** Nobody knows what was announced while the connection was away, also of who may do what. */
+  async #restart(): Promise<void> {
     this.#window.clear(newId())
-    for (const stream of this.#streams) this.#place(stream, null)
+    this.#onAccessChange()
+    const streams = [...this.#streams]
+    // None is told anything until it ends.
+    for (const stream of streams) stream.position = Number.POSITIVE_INFINITY
+    for (const [index, stream] of streams.entries()) {
+      if (index % SLICE === SLICE - 1) await nextTurn()
+      this.#dismiss(stream)
+    }
   }
 
   #receive(payload: string): void {
     const all = readAnnouncements(payload)
     for (const announcement of all) this.#window.add(announcement, payload.length / all.length)
+    const changed = all.filter(({ ends }) => ends)
+    if (changed.length > 0) this.#onAccessChange()
+    // At once, also where a client is slow: nothing more is told by what the user was allowed before.
+    for (const { userId } of changed) for (const stream of this.#streamsOf.get(userId ?? '') ?? []) this.#dismiss(stream)
     this.#deliver()
   }
 
@@ -186,48 +251,74 @@ class OpenEvents implements Events {
     }
   }
 
-  /** Streams that have taken all they were given and are not at the end. */
+  /** Streams that take more and are not at the end. */
   #listDue(): Stream[] {
     const { end } = this.#window
-    return this.#closed ? [] : [...this.#streams].filter((stream) => stream.position < end && stream.isWaiting)
+    return this.#closed ? [] : [...this.#streams].filter((stream) => stream.position < end && stream.isReady)
   }
 
   async #deliverTo(due: readonly Stream[]): Promise<void> {
     const window = this.#window
-    const { end, epoch } = window
-    const most = Math.min(TOLD_EACH_MAX, Math.max(TOLD_EACH_MIN, Math.floor(TOLD_MAX / due.length)))
-    const groups = [...Map.groupBy(due, ({ position }) => position)].slice(0, PLACES_MAX).map(([position, streams]) => {
-      const news = position < window.start ? null : window.slice(position, end)
-      return { position, streams, news, told: foldAnnouncements(news ?? [], most) }
-    })
+    const { epoch } = window
+    const groups = this.#groupByPlace(due)
     const userIds = new Set(groups.flatMap(({ streams }) => streams.map(({ follower }) => follower.userId)))
-    const shown = await this.#audience(
-      groups.flatMap(({ told }) => told),
-      [...userIds],
-    )
+    const judgement = await this.#audience.judge([...new Set(groups.flatMap(({ news }) => news ?? []))], [...userIds])
+    const most = Math.min(TOLD_EACH_MAX, Math.max(TOLD_EACH_MIN, Math.floor(TOLD_MAX / due.length)))
     let count = 0
-    for (const { position, streams, news, told } of groups) {
-      const isFolded = told !== news
+    for (const { news, to, streams } of groups) {
+      const deliveryFor = news && this.#sharedDeliveries(news, to, { judgement, most })
       for (const stream of streams) {
         if (++count % SLICE === 0) await nextTurn()
-        // The connection that hears was lost and came back meanwhile: all have been told to reload.
+        // The connection that hears was lost and came back meanwhile: all are dismissed.
         if (window.epoch !== epoch) return
-        if (news === null || position < window.start) {
-          this.#place(stream, null)
+        if (deliveryFor === null) {
+          this.#dismiss(stream)
           continue
         }
-        const given = told.flatMap((announcement): Followed[] => {
-          const event = stream.wants(announcement.event.type) ? shown(stream.follower, announcement) : null
-          // Whoever goes away in the middle of what was folded is told all of it again.
-          return event === null ? [] : [{ id: isFolded ? window.idAt(position) : announcement.id, event }]
-        })
-        if (isFolded && given.length > 0) given.push({ id: window.idAt(end), event: null })
-        stream.position = end
-        const isOver = news.some(({ ends, userId }) => ends && userId === stream.follower.userId)
-        stream.give(given, isOver)
+        const delivery = deliveryFor(stream)
+        stream.position = to
+        if (delivery.length > 0) stream.give(delivery)
       }
     }
   }
+
+  #groupByPlace(due: readonly Stream[]): Group[] {
+    const window = this.#window
+    return [...Map.groupBy(due, ({ position }) => position)].slice(0, PLACES_MAX).map(([position, streams]) => {
+      const to = Math.min(window.end, position + JUDGED_MAX)
+      return { streams, to, news: position < window.start ? null : window.slice(position, to) }
+    })
+  }
+
+  /** What streams are told of some news: the same to all of the same audience and grants, judged and folded once. */
+  #sharedDeliveries(news: readonly Announcement[], to: number, { judgement, most }: { judgement: Judgement; most: number }) {
+    const [before, after] = [this.#window.idAt(to - news.length), this.#window.idAt(to)]
+    const personal = new Set(news.flatMap(({ userId }) => userId ?? []))
+    const deliveries = new Map<string, Delivery>()
+    return (stream: Stream): Delivery => {
+      const { follower, audience } = stream
+      const { userId } = follower
+      const key = `${audience} ${judgement.groupOf(userId)} ${personal.has(userId) ? userId : ''}`
+      let delivery = deliveries.get(key)
+      if (delivery === undefined) {
+        const shown = news.flatMap((announcement): Announcement[] => {
+          const event = stream.wants(announcement.event.type) ? judgement.show(follower, announcement) : null
+          return event === null ? [] : [{ ...announcement, event }]
+        })
+        delivery = deliveryOf(shown, most, { before, after })
+        deliveries.set(key, delivery)
+      }
+      return delivery
+    }
+  }
+}
+
+/** @param place ids of the events before and at the end of the news */
+function deliveryOf(shown: readonly Announcement[], most: number, place: { before: string; after: string }): Delivery {
+  const told = foldAnnouncements(shown, most)
+  if (told === shown) return shown.map(({ id, event }) => ({ id, event }))
+  // Whoever goes away in the middle of what was folded is told all of it again.
+  return [...told.map(({ event }) => ({ id: place.before, event })), { id: place.after, event: null }]
 }
 
 /** Tells nothing, and nobody guesses it. */

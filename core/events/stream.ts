@@ -3,7 +3,6 @@ import type { CarrelEvent, EventType } from '#core/events/event.ts'
 /** Who follows: a caller. */
 export interface Follower {
   userId: string
-  role: string
   permissions: ReadonlySet<string>
 }
 
@@ -14,90 +13,94 @@ export interface Followed {
   event: CarrelEvent | null
 }
 
-const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
+/** What is told at once. All that are told the same are given the same array, so that it is written out once. */
+export type Delivery = readonly Followed[]
 
-/**
- * What one follower has not taken yet. It is given more only when it has taken all, so it never holds more than one delivery, and what it holds it
- * shares with the others. Without a generator and its closures: there are thousands.
- */
-export class Stream implements AsyncIterableIterator<Followed, undefined> {
+/** Where a stream goes. */
+export interface Sink {
+  /** Answers whether more may come now; where not, it says so by {@link Stream.resume}. */
+  take(delivery: Delivery): boolean
+  /** Nothing comes any more. */
+  end(): void
+}
+
+/** What may be done with a stream from outside. */
+export interface FollowedStream {
+  /** From now on everything goes there. */
+  start(sink: Sink): void
+  /** More may come. */
+  resume(): void
+  /** Nobody follows any more. */
+  end(): void
+}
+
+/** One follower. It keeps nothing: what it has not been given yet is in the window, and what it is given it shares with the others. */
+export class Stream implements FollowedStream {
   readonly follower: Follower
-  /** Up to which place of the window it was given. */
+  /** Followers of the same audience and the same grants are shown the same. */
+  readonly audience: string
+  /** Up to which place of the window it was given; infinite until it has a place. */
   position = Number.POSITIVE_INFINITY
   /** What it has seen last, until it can be looked up. */
-  after: string | null = null
-  onEnd: () => void = () => {}
+  after: string | null
   readonly #types: ReadonlySet<EventType> | null
-  readonly #onWaiting: (stream: Stream) => void
-  #given: readonly Followed[] = []
-  #taken = 0
-  #take: ((result: IteratorResult<Followed, undefined>) => void) | null = null
+  readonly #owner: StreamOwner
+  #sink: Sink | null = null
+  #isReady = false
   #isOver = false
 
-  constructor(follower: Follower, types: ReadonlySet<EventType> | null, onWaiting: (stream: Stream) => void) {
-    this.follower = follower
-    this.#types = types
-    this.#onWaiting = onWaiting
+  constructor(
+    owner: StreamOwner,
+    of: { follower: Follower; audience: string; types: ReadonlySet<EventType> | null; after: string | null },
+  ) {
+    this.#owner = owner
+    this.follower = of.follower
+    this.audience = of.audience
+    this.#types = of.types
+    this.after = of.after
   }
 
-  /** Whether everything that it was given has been taken, and more is asked for. */
-  get isWaiting(): boolean {
-    return this.#take !== null
+  /** Whether it takes more. */
+  get isReady(): boolean {
+    return this.#isReady
   }
 
   wants(type: EventType): boolean {
     return this.#types === null || type === 'reload' || this.#types.has(type)
   }
 
-  /** In place of what has not been taken yet. @param isOver nothing comes after it */
-  give(given: readonly Followed[], isOver = false): void {
+  give(delivery: Delivery): void {
+    if (this.#sink !== null && !this.#isOver) this.#isReady = this.#sink.take(delivery)
+  }
+
+  start(sink: Sink): void {
+    if (this.#isOver) {
+      sink.end()
+      return
+    }
+    this.#sink = sink
+    this.#isReady = true
+    this.#owner.started(this)
+  }
+
+  resume(): void {
     if (this.#isOver) return
-    this.#given = given
-    this.#taken = 0
-    this.#isOver = isOver
-    const take = this.#take
-    if (take === null) return
-    const [first] = given
-    if (first !== undefined) {
-      this.#taken = 1
-      this.#take = null
-      take({ done: false, value: first })
-    } else if (isOver) this.end()
+    this.#isReady = true
+    this.#owner.resumed(this)
   }
 
   end(): void {
+    if (this.#isOver) return
     this.#isOver = true
-    this.#given = []
-    this.#take?.(DONE)
-    this.#take = null
-    this.onEnd()
-    this.onEnd = () => {}
+    this.#isReady = false
+    this.#owner.ended(this)
+    this.#sink?.end()
   }
+}
 
-  next(): Promise<IteratorResult<Followed, undefined>> {
-    const next = this.#given[this.#taken]
-    if (next !== undefined) {
-      this.#taken += 1
-      return Promise.resolve({ done: false, value: next })
-    }
-    this.#given = []
-    this.#taken = 0
-    if (this.#isOver) {
-      this.end()
-      return Promise.resolve(DONE)
-    }
-    return new Promise((resolve) => {
-      this.#take = resolve
-      this.#onWaiting(this)
-    })
-  }
-
-  return(): Promise<IteratorReturnResult<undefined>> {
-    this.end()
-    return Promise.resolve(DONE)
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
+/** Who gives streams what they take. */
+export interface StreamOwner {
+  started(stream: Stream): void
+  resumed(stream: Stream): void
+  ended(stream: Stream): void
 }

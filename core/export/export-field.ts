@@ -7,8 +7,8 @@ export interface ExportField {
   label: string
   /** Holds several values. */
   many?: true
-  /** Differs from reader to reader. */
-  own?: true
+  /** Differs from user to user; `progress` tells what they have read. */
+  own?: 'progress' | 'rating'
 }
 
 /** A column for every field that says that it is told in one, and others. */
@@ -40,10 +40,10 @@ export const SERIES_EXPORT_FIELDS = {
   expected_book_count: { label: 'Books there should be' },
   expected_chapter_count: { label: 'Chapters there should be' },
   actual_book_count: { label: 'Books' },
-  unread_book_count: { label: 'Books I have not read', own: true },
-  progress: { label: 'Read, in percent of the books', own: true },
-  user_rating: { label: 'My rating', own: true },
-  user_notes: { label: 'My notes', own: true },
+  unread_book_count: { label: 'Books I have not read', own: 'progress' },
+  progress: { label: 'Read, in percent of the books', own: 'progress' },
+  user_rating: { label: 'My rating', own: 'rating' },
+  user_notes: { label: 'My notes', own: 'rating' },
   community_avg_rating: { label: 'Average rating of all readers' },
   external_ratings: { label: 'Ratings at other services', many: true },
 } as const satisfies Columns<ExportedBy<typeof SERIES_FIELDS>>
@@ -83,10 +83,10 @@ export const BOOK_EXPORT_FIELDS = {
   genres: { label: 'Genres', many: true },
   tags: { label: 'Tags', many: true },
   subjects: { label: 'Subjects', many: true },
-  current_page: { label: 'Page I am on', own: true },
-  progress: { label: 'Read, in percent', own: true },
-  completed: { label: 'Read to the end', own: true },
-  last_read_at: { label: 'Last read', own: true },
+  current_page: { label: 'Page I am on', own: 'progress' },
+  progress: { label: 'Read, in percent', own: 'progress' },
+  completed: { label: 'Read to the end', own: 'progress' },
+  last_read_at: { label: 'Last read', own: 'progress' },
 } as const satisfies Columns<ExportedBy<typeof BOOK_FIELDS>>
 export type BookExportField = keyof typeof BOOK_EXPORT_FIELDS
 
@@ -115,3 +115,11 @@ export interface ExportColumns {
   fields: readonly SeriesExportField[]
   bookFields: readonly BookExportField[]
 }
+
+/** Of the fields that an export tells, those of what its owner has read. */
+export const progressFields = (told: { fields: readonly SeriesExportField[]; bookFields: readonly BookExportField[] }): string[] => [
+  ...told.fields.filter((name) => isProgress(SERIES_EXPORT_FIELDS[name])),
+  ...told.bookFields.filter((name) => isProgress(BOOK_EXPORT_FIELDS[name])),
+]
+
+const isProgress = (field: ExportField | undefined): boolean => field?.own === 'progress'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, shownReader } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/shown-path.ts'
 import { refuse } from '#core/errors.ts'
 import {
@@ -10,6 +10,7 @@ import {
   type BookExportField,
   type ExportFormat,
   type ExportType,
+  progressFields,
   SERIES_ANCHOR,
   SERIES_EXPORT_FIELDS,
   type SeriesExportField,
@@ -137,7 +138,9 @@ export async function openExports(parts: {
       const exportType = wish.exportType ?? 'series'
       checkPermission(caller, exportType)
       const libraryIds = await checkLibraries(database, wish.libraryIds)
-      const request = { format: wish.format, exportType, libraryIds, ...readFields(exportType, wish), wholePaths: seesWholePaths(caller) }
+      const told = readFields(exportType, wish)
+      checkProgress(caller, told)
+      const request = { format: wish.format, exportType, libraryIds, ...told, wholePaths: seesWholePaths(caller) }
       const id = randomUUID()
       const added = await addExport(database, { id, userId: caller.userId, request }, limits)
       if ('busy' in added) {
@@ -171,6 +174,7 @@ export async function openExports(parts: {
       const row = await find(caller, id)
       checkPermission(caller, row.export_type)
       checkPaths(caller, row)
+      checkProgress(caller, { fields: row.fields, bookFields: row.book_fields })
       if (row.status !== 'completed') {
         const why =
           row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was cancelled.' : 'it is being made.'
@@ -205,6 +209,15 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
   if (!tellsPaths || seesWholePaths(caller)) return
   const why = 'This export tells where files lie on the server, and this needs the permission books-write: ask for the export again.'
   refuse('forbidden', why, { details: { permission: 'books-write' } })
+}
+
+/** Nor what its owner has read. */
+function checkProgress(caller: Caller, told: Parameters<typeof progressFields>[0]): void {
+  const fields = progressFields(told)
+  if (fields.length > 0 && shownReader(caller) === null)
+    refuse('forbidden', `${fields.join(', ')}: to export this needs the permission progress-read.`, {
+      details: { permission: 'progress-read' },
+    })
 }
 
 async function checkLibraries(database: Knex, given: readonly string[]): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { refuse } from '#core/errors.ts'
+import { isUuid } from '#core/schema.ts'
 
 /** Operators by family; what a field takes is said in the lists of fields. */
 export const OPERATORS = {
@@ -47,7 +48,6 @@ export type Condition =
   | { kind: 'not'; part: Condition }
   | { kind: 'leaf'; field: string; operand: Operand }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 /** What the database's clock knows, with room at both ends. */
@@ -118,7 +118,7 @@ function readOperand(given: unknown, field: FilterField, path: string): Operand 
       if (!Array.isArray(values)) malformed(`${path}/values`, 'must be a list of UUIDs')
       if (values.length > VALUES_MAX) malformed(`${path}/values`, `holds more than ${VALUES_MAX}`)
       values.forEach((value, index) => {
-        if (typeof value !== 'string' || !UUID.test(value)) malformed(many ? `${path}/values/${index}` : `${path}/value`, 'must be a UUID')
+        if (typeof value !== 'string' || !isUuid(value)) malformed(many ? `${path}/values/${index}` : `${path}/value`, 'must be a UUID')
       })
       return { family: 'uuid', operator, values: values as string[] }
     }
@@ -151,7 +151,9 @@ function readOperand(given: unknown, field: FilterField, path: string): Operand 
 
 function readText(value: unknown, field: FilterField, path: string): string {
   if (typeof value !== 'string') malformed(path, 'must be a text')
-  if (value.length > VALUE_LENGTH_MAX) malformed(path, `is longer than ${VALUE_LENGTH_MAX} characters`)
+  // Characters, as PostgreSQL and the schemas of requests count them: pictures among letters are two units each.
+  const isLong = value.length > VALUE_LENGTH_MAX && (value.length > 2 * VALUE_LENGTH_MAX || [...value].length > VALUE_LENGTH_MAX)
+  if (isLong) malformed(path, `is longer than ${VALUE_LENGTH_MAX} characters`)
   if (field.words && !field.words.includes(value)) malformed(path, `must be one of ${field.words.join(', ')}`)
   return value
 }

@@ -1,4 +1,5 @@
 import type { Caller } from '#core/account/caller.ts'
+import type { Permission } from '#core/account/permission.ts'
 import { seesWholePaths, shownFilePathSql } from '#core/account/shown-path.ts'
 import { BOOK_TYPES } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
@@ -13,7 +14,8 @@ export interface Fragment {
 
 /** A field in SQL: an expression to compare, a set of rows in which a name is looked for, or a test of its own. */
 type Column = FilterField & {
-  only?: 'admin'
+  /** Who else may not ask. */
+  needs?: Permission
 } /** `shownExpression` for callers who are not shown what the expression tells: to compare with it would be to ask for it. */ & (
     | { expression: string; shownExpression?: string; callerBinding?: true }
     /** Where names are looked for: the column of the record, and `SELECT id FROM … WHERE` of the rows that belong to it. */
@@ -53,7 +55,7 @@ const SERIES: Record<string, Column> = {
     name: 'n.name',
   },
   tag: { family: 'text', sets: [['series.id', SERIES_SETS.tag]], name: 'n.name' },
-  sharingTag: { family: 'text', sets: [['series.id', SERIES_SETS.sharingTag]], name: 'n.name', only: 'admin' },
+  sharingTag: { family: 'text', sets: [['series.id', SERIES_SETS.sharingTag]], name: 'n.name', needs: 'system-admin' },
   author: { family: 'text', sets: [['series.id', people('series')]], name: "(person ->> 'name')" },
   bookAuthor: { family: 'text', sets: [['series.id', PEOPLE_OF_BOOKS]], name: "(person ->> 'name')" },
   person: {
@@ -86,7 +88,7 @@ const SERIES: Record<string, Column> = {
   },
   communityRating: { family: 'number', expression: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)' },
   dateAdded: { family: 'date', expression: 'series.created_at' },
-  readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true },
+  readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true, needs: 'progress-read' },
   completion: {
     family: 'bool',
     // Null where the total is not known: such a series is neither.
@@ -108,6 +110,7 @@ const SERIES: Record<string, Column> = {
     family: 'bool',
     expression: 'EXISTS (SELECT 1 FROM want_to_read w WHERE w.series_id = series.id AND w.user_id = ?)',
     callerBinding: true,
+    needs: 'progress-read',
   },
 }
 
@@ -130,7 +133,7 @@ const BOOKS: Record<string, Column> = {
     ],
     name: 'n.name',
   },
-  sharingTag: { family: 'text', sets: [['books.series_id', SERIES_SETS.sharingTag]], name: 'n.name', only: 'admin' },
+  sharingTag: { family: 'text', sets: [['books.series_id', SERIES_SETS.sharingTag]], name: 'n.name', needs: 'system-admin' },
   author: { family: 'text', sets: [['books.id', people('book')]], name: "(person ->> 'name')" },
   person: { family: 'text', sets: [['books.id', people('book')]], name: PERSON },
   releaseDate: { family: 'date', expression: released('WHERE m.book_id = books.id') },
@@ -149,7 +152,7 @@ const BOOKS: Record<string, Column> = {
   number: { family: 'number', expression: 'books.number' },
   year: { family: 'number', expression: bookMetadata('year') },
   dateAdded: { family: 'date', expression: 'books.created_at' },
-  readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true },
+  readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true, needs: 'progress-read' },
   hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
   inReadList: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM read_list_books r WHERE r.book_id = books.id)' },
   readListId: { family: 'uuid', sets: [['books.id', 'SELECT r.book_id FROM read_list_books r WHERE true']], name: 'r.read_list_id' },
@@ -158,12 +161,12 @@ const BOOKS: Record<string, Column> = {
 const COLUMNS = { books: BOOKS, series: SERIES }
 
 /** What conditions may name, and who may: for the page that describes them. */
-export const FILTER_FIELDS: Readonly<Record<keyof typeof COLUMNS, Readonly<Record<string, FilterField & { only?: 'admin' }>>>> = COLUMNS
+export const FILTER_FIELDS: Readonly<Record<keyof typeof COLUMNS, Readonly<Record<string, FilterField & { needs?: Permission }>>>> = COLUMNS
 
 /**
  * The WHERE clause of a condition over `books` or `series`: one statement, whatever its shape. Comparisons of text know no case; a value that
  * is missing is not equal to anything, so `isNot`, `ne` and `doesNotContain` hold for it.
- * @throws invalid_request as {@link readCondition}, forbidden for fields that only administrators may ask about
+ * @throws invalid_request as {@link readCondition}, forbidden for fields that need a permission which the caller has not
  */
 export function compileFilter(given: unknown, target: keyof typeof COLUMNS, caller: Caller): Fragment {
   const columns = COLUMNS[target]
@@ -181,7 +184,9 @@ export function compileFilter(given: unknown, target: keyof typeof COLUMNS, call
       }
       case 'leaf': {
         const column = columns[condition.field] as Column
-        if (column.only === 'admin' && caller.role !== 'admin') refuse('forbidden', `Only administrators may filter by ${condition.field}.`)
+        const { needs } = column
+        if (needs !== undefined && !caller.permissions.has(needs))
+          refuse('forbidden', `To filter by ${condition.field} needs the permission ${needs}.`, { details: { permission: needs } })
         return compileLeaf(column, condition.operand, caller)
       }
       default: {

@@ -17,10 +17,8 @@ export function renderConditionTables(): string {
     ([family, operators]) => `| ${family} | ${operators.map((name) => `\`${name}\``).join(', ')} | ${VALUES[family as Family]} |`,
   )
   const fieldsOf = (target: keyof typeof FILTER_FIELDS) =>
-    Object.entries(FILTER_FIELDS[target]).map(([name, { family, words, only }]) => {
-      const remarks = [words && `${words.map((word) => `\`${word}\``).join(', ')}`, only === 'admin' && 'administrators only'].filter(
-        Boolean,
-      )
+    Object.entries(FILTER_FIELDS[target]).map(([name, { family, words, needs }]) => {
+      const remarks = [words && `${words.map((word) => `\`${word}\``).join(', ')}`, needs && `needs \`${needs}\``].filter(Boolean)
       return `| \`${name}\` | ${family} | ${remarks.join('; ')} |`
     })
   const head = ['| Field | Kind | |', '|---|---|---|']

@@ -67,14 +67,20 @@ export function dataDescriptor({ bytes, crc32 }: { bytes: number; crc32: number 
 /** The directory behind all entries, and its end. @param offset where it begins */
 export function centralDirectory(entries: readonly WrittenZipEntry[], offset: number): Buffer {
   const headers = Buffer.concat(entries.map(centralHeader))
-  const is64 = entries.length >= COUNT_MAX || offset >= FIELD_MAX || headers.length >= FIELD_MAX
+  return Buffer.concat([headers, directoryEnd({ count: entries.length, bytes: headers.length, offset })])
+}
+
+/** What stands behind a directory of `count` records that takes `bytes` bytes from `offset` on. */
+export function directoryEnd(directory: { count: number; bytes: number; offset: number }): Buffer {
+  const { count, bytes, offset } = directory
+  const is64 = count >= COUNT_MAX || offset >= FIELD_MAX || bytes >= FIELD_MAX
   const end = Buffer.alloc(22)
   end.writeUInt32LE(0x06054b50, 0)
-  end.writeUInt16LE(Math.min(entries.length, COUNT_MAX), 8)
-  end.writeUInt16LE(Math.min(entries.length, COUNT_MAX), 10)
-  end.writeUInt32LE(Math.min(headers.length, FIELD_MAX), 12)
+  end.writeUInt16LE(Math.min(count, COUNT_MAX), 8)
+  end.writeUInt16LE(Math.min(count, COUNT_MAX), 10)
+  end.writeUInt32LE(Math.min(bytes, FIELD_MAX), 12)
   end.writeUInt32LE(Math.min(offset, FIELD_MAX), 16)
-  return Buffer.concat([headers, ...(is64 ? [end64({ count: entries.length, bytes: headers.length, offset })] : []), end])
+  return Buffer.concat([...(is64 ? [end64(directory)] : []), end])
 }
 
 /** The length of a zip file with these entries. */

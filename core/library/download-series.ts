@@ -1,7 +1,7 @@
-import type { Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { findReadableBook } from '#core/book/page-query.ts'
 import { refuse } from '#core/errors.ts'
 import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts'
 import { listSeriesFiles, type SeriesFile } from '#core/library/series-file-query.ts'
@@ -24,7 +24,15 @@ const RETRY_SECONDS = 30
 /** The files of a series as they go into an archive. Sizes in bytes. */
 export interface SeriesDownload {
   archiveName: string
-  files: { name: string; path: string; inside: string; bytes: number; modifiedAt: Date }[]
+  files: {
+    name: string
+    path: string
+    inside: string
+    bytes: number
+    mtimeNs: string
+    /** Whether it may still be sent: a download takes hours, and who may see a book changes meanwhile. */
+    isAllowed: () => Promise<boolean>
+  }[]
   /** Gives the place free; call it once. */
   done: () => void
 }
@@ -32,8 +40,8 @@ export interface SeriesDownload {
 /** Archives of series that people download. */
 export interface SeriesDownloads {
   /**
-   * @throws not_found for a series that is unknown, hidden, or of which no file is there; conflict when a file has gone that no scan has missed yet;
-   *   invalid_value when it is too large; unavailable when too many are under way
+   * @throws not_found for a series that is unknown, hidden, or of which no file is there; conflict when a file has gone or changed that no scan has
+   *   looked at since; invalid_value when it is too large; unavailable when too many are under way
    */
   open(caller: Caller, seriesId: string): Promise<SeriesDownload>
 }
@@ -82,9 +90,10 @@ export function openSeriesDownloads({
         const files: SeriesDownload['files'] = []
         for (let start = 0; start < books.length; start += LOOK_STEP) {
           const some = books.slice(start, start + LOOK_STEP)
-          for (const [index, { size, mtime }] of (await look(some)).entries()) {
-            const { path, libraryPath } = some[index] as SeriesFile
-            files.push({ name: names[start + index] as string, path, inside: libraryPath, bytes: size, modifiedAt: mtime })
+          await checkPresent(some)
+          for (const [index, { id, path, libraryPath, bytes, mtimeNs }] of some.entries()) {
+            const isAllowed = async () => (await findReadableBook(database, caller, id)) !== null
+            files.push({ name: names[start + index] as string, path, inside: libraryPath, bytes, mtimeNs, isAllowed })
           }
         }
         const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
@@ -102,13 +111,14 @@ export function openSeriesDownloads({
   }
 }
 
-/** @throws conflict naming the first file, in reading order, that has gone */
-async function look(books: readonly SeriesFile[]): Promise<Stats[]> {
-  const found = await Promise.all(books.map(({ path }) => lstat(path).catch(() => null)))
-  return found.map((facts, index) => {
+/** @throws conflict naming the first file, in reading order, that has gone or is not the one that was scanned */
+async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
+  const found = await Promise.all(books.map(({ path }) => lstat(path, { bigint: true }).catch(() => null)))
+  for (const [index, { fileName, bytes, mtimeNs }] of books.entries()) {
+    const facts = found[index]
     // An archive that lacks a book without saying so would be taken for the whole series.
-    if (!facts?.isFile())
-      refuse('conflict', `The file "${books[index]?.fileName}" is no longer where it was. Put it back, or scan its library.`)
-    return facts
-  })
+    if (!facts?.isFile()) refuse('conflict', `The file "${fileName}" is no longer where it was. Put it back, or scan its library.`)
+    if (facts.size !== BigInt(bytes) || String(facts.mtimeNs) !== mtimeNs)
+      refuse('conflict', `The file "${fileName}" has changed since it was scanned. Scan its library, then download the series.`)
+  }
 }

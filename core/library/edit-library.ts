@@ -4,7 +4,7 @@ import type { Knex } from 'knex'
 import { BOOK_FORMATS } from '#core/book/analysis.ts'
 import { clearLeftovers } from '#core/cover/clear-leftovers.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse, refuseValue } from '#core/errors.ts'
 import { compileExcludes } from '#core/library/glob.ts'
 import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/library/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/library/library-content-store.ts'
@@ -82,7 +82,7 @@ export async function removeLibrary(parts: { database: Knex; scans: Scans; dataF
   await clearLeftovers({ database, dataFolder })
 }
 
-const nameOf = (name: string) => name.trim() || refuse('invalid_value', 'A library needs a name.', { details: { member: 'name' } })
+const nameOf = (name: string) => name.trim() || refuseValue('/name', 'A library needs a name.')
 
 /** @throws invalid_value */
 async function checkRules(
@@ -100,7 +100,7 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
     try {
       compileExcludes(excludedPatterns)
     } catch (error) {
-      refuse('invalid_value', (error as Error).message, { details: { member: 'excludedPatterns' } })
+      refuseValue('/excludedPatterns', (error as Error).message)
     }
   }
   const change: LibraryChange = {
@@ -133,7 +133,7 @@ function formatsOf(given: readonly string[]): string[] {
 
 /** Answers the path as it is kept. @throws invalid_value with what is wrong with it */
 export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
-  const fail = (message: string): never => refuse('invalid_value', message, { details: { member: 'path' } })
+  const fail = (message: string): never => refuseValue('/path', message)
   if (given.includes('\0')) fail('A path cannot hold a NUL character.')
   if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
   const path = resolve(given)

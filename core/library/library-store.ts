@@ -68,7 +68,7 @@ export async function withLibraryLock<T>(database: Knex, work: (trx: Knex.Transa
 }
 
 /** Answers the id of the new row. @throws conflict when another library has the path */
-export async function insertLibrary(trx: Knex, row: LibraryChange & { name: string; path: string }): Promise<string> {
+export async function insertLibrary(trx: Knex.Transaction, row: LibraryChange & { name: string; path: string }): Promise<string> {
   try {
     const [inserted] = await trx('libraries').insert(columnsOf(row), ['id'])
     await announce(trx, [{ event: { type: 'library_updated', libraryId: inserted.id } }])
@@ -79,7 +79,7 @@ export async function insertLibrary(trx: Knex, row: LibraryChange & { name: stri
   }
 }
 
-export async function updateLibrary(trx: Knex, libraryId: string, change: LibraryChange): Promise<void> {
+export async function updateLibrary(trx: Knex.Transaction, libraryId: string, change: LibraryChange): Promise<void> {
   await trx('libraries')
     .where('id', libraryId)
     .update({ ...columnsOf(change), updated_at: trx.fn.now() })
@@ -114,20 +114,20 @@ const EARLIER_SCANS = `SELECT s.id FROM scans s JOIN scans c ON c.id = :scanId A
 
 /** Deletes the rows of books that are marked as deleted, at most `limit`; answers their ids. */
 export async function deleteMarkedBooks(
-  database: Knex,
+  trx: Knex.Transaction,
   of: { libraryId: string } | { seriesId: string },
   which: { limit: number; longMissed?: LongMissed },
 ): Promise<string[]> {
   const [column, id] = 'libraryId' in of ? ['library_id', of.libraryId] : ['series_id', of.seriesId]
   // A book that came back in this very moment is no longer deleted when its row is locked, and stays.
-  const { rows } = await database.raw(
+  const { rows } = await trx.raw(
     `DELETE FROM books WHERE deleted_at IS NOT NULL AND id IN (
        SELECT id FROM books WHERE ${column} = :id AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS})` : ''}
        ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
      ) RETURNING id, series_id, library_id`,
     { id, limit: which.limit, ...which.longMissed },
   )
-  await announcePurged(database, rows)
+  await announcePurged(trx, rows)
   return rows.map((row: { id: string }) => row.id)
 }
 

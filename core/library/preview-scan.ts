@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
+import { refuse } from '#core/errors.ts'
 import { checkFolder, refuseOverlap } from '#core/library/edit-library.ts'
 import { seriesOf } from '#core/library/group-series.ts'
-import { streamWalk } from '#core/library/walk-stream.ts'
+import { countHangingThreads, streamWalk } from '#core/library/walk-stream.ts'
 import type { Settings } from '#core/setting/settings.ts'
 
 const PREVIEW_LIMITS = {
@@ -11,6 +12,32 @@ const PREVIEW_LIMITS = {
   /** Somebody waits before a form; a network drive may take minutes for all of it. */
   ms: 10_000,
   samples: 5,
+  /** One person looks at one form, perhaps at two. */
+  ofOneMax: 2,
+  /** Each has threads of its own, and asks of a disk what the server's pool of threads for files waits for: those of scans and pages must be left some. */
+  inAllMax: 4,
+  /** The threads of a walk or two that a drive does not let go: a further walk would most likely leave there some more. */
+  hangingMax: 4,
+}
+/** Ended after ten seconds at most, unless a disk hangs. */
+const RETRY_SECONDS = 10
+/** Previews that are under way, by user. */
+const running = new Map<string, number>()
+
+export interface PreviewParts {
+  database: Knex
+  settings: Pick<Settings, 'dataFolder'>
+}
+
+interface PreviewAsk {
+  userId: string
+  folder: string
+}
+
+interface Preview {
+  series: DetectedSeries[]
+  totalFiles: number
+  isTruncated: boolean
 }
 
 export interface DetectedSeries {
@@ -24,13 +51,31 @@ export interface DetectedSeries {
 
 /**
  * What a scan of a folder would find, without keeping any of it.
- * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one
+ * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable where too many are under way
  */
-export async function previewScan(
-  { database, settings }: { database: Knex; settings: Pick<Settings, 'dataFolder'> },
-  folder: string,
-  signal: AbortSignal,
-): Promise<{ series: DetectedSeries[]; totalFiles: number; isTruncated: boolean }> {
+export async function previewScan(parts: PreviewParts, { userId, folder }: PreviewAsk, signal: AbortSignal): Promise<Preview> {
+  const mine = running.get(userId) ?? 0
+  const all = [...running.values()].reduce((sum, count) => sum + count, 0)
+  if (mine >= PREVIEW_LIMITS.ofOneMax)
+    refuse('rate_limit_exceeded', `${mine} previews of yours are under way; wait for one of them.`, { retryAfterSeconds: RETRY_SECONDS })
+  if (all >= PREVIEW_LIMITS.inAllMax)
+    refuse('unavailable', `${all} previews are under way; try again in some seconds.`, { retryAfterSeconds: RETRY_SECONDS })
+  if (countHangingThreads() > PREVIEW_LIMITS.hangingMax)
+    refuse(
+      'unavailable',
+      'A disk of the server does not answer: no folder is looked through until it does. Check the drives of the network.',
+    )
+  running.set(userId, mine + 1)
+  try {
+    return await preview(parts, folder, signal)
+  } finally {
+    const left = (running.get(userId) ?? 1) - 1
+    if (left > 0) running.set(userId, left)
+    else running.delete(userId)
+  }
+}
+
+async function preview({ database, settings }: PreviewParts, folder: string, signal: AbortSignal): Promise<Preview> {
   const root = await checkFolder(folder, settings)
   await refuseOverlap(database, root, null)
   const found = new Map<string, DetectedSeries>()

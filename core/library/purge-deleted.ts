@@ -44,7 +44,7 @@ async function deleteAll(
   let purged = 0
   for (;;) {
     signal?.throwIfAborted()
-    const ids = await deleteMarkedBooks(database, of, { limit: PIECE, ...options })
+    const ids = await database.transaction((trx) => deleteMarkedBooks(trx, of, { limit: PIECE, ...options }))
     purged += ids.length
     if (ids.length < PIECE) return purged
   }

@@ -30,7 +30,7 @@ interface Parts {
 }
 
 /** `dryRun`: the task tells what it would change, and changes nothing. */
-interface Wish {
+interface ReprocessRequest {
   dryRun?: boolean | undefined
 }
 
@@ -63,7 +63,11 @@ interface Tally {
 }
 
 /** Puts the title of one series in line to be made from its folder's name again. @throws not_found */
-export async function reprocessTitle(parts: Parts, caller: Caller, request: Wish & { seriesId: string }): Promise<Reprocessing> {
+export async function reprocessTitle(
+  parts: Parts,
+  caller: Caller,
+  request: ReprocessRequest & { seriesId: string },
+): Promise<Reprocessing> {
   const [seriesId] = await getVisible(parts.database, caller, [request.seriesId])
   const [place] = await listPlaces(parts.database, [seriesId as string])
   const dryRun = request.dryRun ?? false
@@ -78,7 +82,7 @@ export async function reprocessTitle(parts: Parts, caller: Caller, request: Wish
 }
 
 /** The same for all series of a library. @throws not_found */
-export async function reprocessLibraryTitles(parts: Parts, request: Wish & { libraryId: string }): Promise<Reprocessing> {
+export async function reprocessLibraryTitles(parts: Parts, request: ReprocessRequest & { libraryId: string }): Promise<Reprocessing> {
   const { libraryId, dryRun = false } = request
   const library = await getLibrary(parts.database, libraryId)
   const task = { type: 'reprocess_series_titles', libraryId: library.id, dedupeKey: `${library.id}:${dryRun}`, params: { dryRun } } as const

@@ -147,7 +147,7 @@ export async function recordFiles(database: Knex, scan: RecordedScan, files: See
 }
 
 async function recordOnce(
-  trx: Knex,
+  trx: Knex.Transaction,
   { library, deep, provisional = false, rules }: RecordedScan,
   files: SeenFile[],
 ): Promise<{ wanted: string[]; arrived: string[] }> {
@@ -217,7 +217,7 @@ async function listDifferent(
 }
 
 async function insertBooks(
-  trx: Knex,
+  trx: Knex.Transaction,
   { library, provisional, rules }: Omit<RecordedScan, 'deep' | 'provisional'> & { provisional: boolean },
   fresh: { id: string; file: SeenFile }[],
 ): Promise<Set<string>> {
@@ -332,19 +332,21 @@ export async function markDeleted(database: Knex, books: readonly { id: string; 
   let marked = 0
   for (let at = 0; at < books.length; at += PAGE) {
     const some = books.slice(at, at + PAGE)
-    const { rows } = await database.raw(
-      `UPDATE books b SET deleted_at = now(), updated_at = now()
-       FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS gone (id, path)
-       WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL RETURNING b.id`,
-      [some.map(({ id }) => id), some.map(({ path }) => path)],
-    )
-    marked += rows.length
-    const ids = rows.map(({ id }: { id: string }) => id)
-    await announceBooks(database, ids, ['deleted'])
-    await markBooksChanged(
-      database,
-      some.map(({ id }) => id),
-    )
+    marked += await database.transaction(async (trx) => {
+      const { rows } = await trx.raw(
+        `UPDATE books b SET deleted_at = now(), updated_at = now()
+         FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS gone (id, path)
+         WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL RETURNING b.id`,
+        [some.map(({ id }) => id), some.map(({ path }) => path)],
+      )
+      const ids = rows.map(({ id }: { id: string }) => id)
+      await announceBooks(trx, ids, ['deleted'])
+      await markBooksChanged(
+        trx,
+        some.map(({ id }) => id),
+      )
+      return ids.length
+    })
   }
   return marked
 }

@@ -37,21 +37,32 @@ export async function insertScan(
   database: Knex,
   scan: { id: string; libraryId: string; mode: ScanMode; confirmedRoot: string | null },
 ): Promise<boolean> {
-  const { rows } = await database.raw(
-    `INSERT INTO scans (id, library_id, mode, status, confirmed_root) VALUES (:id, :libraryId, :mode, 'pending', :confirmedRoot)
-     ON CONFLICT (library_id) WHERE status IN ('pending', 'processing') DO NOTHING RETURNING id`,
-    scan,
-  )
-  await announceScans(database, rows)
-  return rows.length > 0
+  return await announcing(database, async (trx) => {
+    const { rows } = await trx.raw(
+      `INSERT INTO scans (id, library_id, mode, status, confirmed_root) VALUES (:id, :libraryId, :mode, 'pending', :confirmedRoot)
+       ON CONFLICT (library_id) WHERE status IN ('pending', 'processing') DO NOTHING RETURNING id`,
+      scan,
+    )
+    return { ids: idsOf(rows), result: rows.length > 0 }
+  })
 }
 
-/** Tells those who follow how scans stand. */
-async function announceScans(database: Knex, scans: readonly { id: string }[]): Promise<void> {
-  if (scans.length === 0) return
-  const rows: ScanRow[] = await database('scans').whereRaw('id = ANY(CAST(? AS uuid[]))', [scans.map(({ id }) => id)])
+/** Changes scans and tells those who follow how they stand then. */
+async function announcing<T>(database: Knex, change: (trx: Knex.Transaction) => Promise<{ ids: string[]; result: T }>): Promise<T> {
+  return await database.transaction(async (trx) => {
+    const { ids, result } = await change(trx)
+    await announceScans(trx, ids)
+    return result
+  })
+}
+
+const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
+
+async function announceScans(trx: Knex.Transaction, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  const rows: ScanRow[] = await trx('scans').whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
   await announce(
-    database,
+    trx,
     rows.map((row) => ({
       event: {
         type: 'scan_updated',
@@ -72,15 +83,16 @@ async function announceScans(database: Knex, scans: readonly { id: string }[]): 
 
 /** The scan begins, or begins again after a crash; null when it has ended or its library is gone. */
 export async function beginScan(database: Knex, scanId: string, clock: BootClock): Promise<BegunScan | null> {
-  const { rows } = await database.raw(
-    `UPDATE scans SET status = 'processing', started_at = now(), files_total = 0, files_processed = 0, books_found = 0, series_found = 0, errors = '[]',
-       boot_id = :bootId, boot_seconds = :bootSeconds
-     WHERE id = :scanId AND status IN ('pending', 'processing') AND NOT cancel_requested
-     RETURNING library_id AS "libraryId", mode, started_at AS "startedAt", confirmed_root AS "confirmedRoot"`,
-    { scanId, ...clock },
-  )
-  if (rows.length > 0) await announceScans(database, [{ id: scanId }])
-  return rows[0] ?? null
+  return await announcing(database, async (trx) => {
+    const { rows } = await trx.raw(
+      `UPDATE scans SET status = 'processing', started_at = now(), files_total = 0, files_processed = 0, books_found = 0, series_found = 0, errors = '[]',
+         boot_id = :bootId, boot_seconds = :bootSeconds
+       WHERE id = :scanId AND status IN ('pending', 'processing') AND NOT cancel_requested
+       RETURNING library_id AS "libraryId", mode, started_at AS "startedAt", confirmed_root AS "confirmedRoot"`,
+      { scanId, ...clock },
+    )
+    return { ids: rows.length > 0 ? [scanId] : [], result: rows[0] ?? null }
+  })
 }
 
 export interface BegunScan {
@@ -92,17 +104,19 @@ export interface BegunScan {
 }
 
 export async function writeScanCounts(database: Knex, scanId: string, counts: ScanCounts): Promise<void> {
-  const written = await database('scans')
-    .where('id', scanId)
-    .where('status', 'processing')
-    .update({
-      files_total: counts.filesTotal,
-      files_processed: counts.filesProcessed,
-      books_found: counts.booksFound,
-      series_found: counts.seriesFound,
-      errors: JSON.stringify(counts.errors),
-    })
-  if (written > 0) await announceScans(database, [{ id: scanId }])
+  await announcing(database, async (trx) => {
+    const written = await trx('scans')
+      .where('id', scanId)
+      .where('status', 'processing')
+      .update({
+        files_total: counts.filesTotal,
+        files_processed: counts.filesProcessed,
+        books_found: counts.booksFound,
+        series_found: counts.seriesFound,
+        errors: JSON.stringify(counts.errors),
+      })
+    return { ids: written > 0 ? [scanId] : [], result: undefined }
+  })
 }
 
 /** Ends a scan that has not ended yet; false when it had. Errors, when given, are put before those of its files. */
@@ -112,8 +126,9 @@ export async function endScan(
   end: { status: 'completed' | 'failed' | 'cancelled'; errors?: string[]; counts?: ScanCounts; complete?: boolean; guard?: Guard },
 ): Promise<boolean> {
   const { counts } = end
-  const { rows } = await database.raw(
-    `WITH ended AS (
+  return await announcing(database, async (trx) => {
+    const { rows } = await trx.raw(
+      `WITH ended AS (
        UPDATE scans SET status = :status, completed_at = now(), complete = :complete, guard = CAST(:guard AS jsonb),
          errors = CAST(:errors AS jsonb) || coalesce(CAST(:fileErrors AS jsonb), errors),
          files_total = coalesce(CAST(:filesTotal AS int), files_total), files_processed = coalesce(CAST(:filesProcessed AS int), files_processed),
@@ -123,21 +138,21 @@ export async function endScan(
        UPDATE libraries SET last_scanned_at = now() FROM ended WHERE libraries.id = ended.library_id AND :status = 'completed'
      )
      SELECT library_id FROM ended`,
-    {
-      scanId,
-      status: end.status,
-      complete: end.complete ?? false,
-      guard: end.guard ? JSON.stringify(end.guard) : null,
-      errors: JSON.stringify(end.errors ?? []),
-      fileErrors: counts ? JSON.stringify(counts.errors) : null,
-      filesTotal: counts?.filesTotal ?? null,
-      filesProcessed: counts?.filesProcessed ?? null,
-      booksFound: counts?.booksFound ?? null,
-      seriesFound: counts?.seriesFound ?? null,
-    },
-  )
-  if (rows.length > 0) await announceScans(database, [{ id: scanId }])
-  return rows.length > 0
+      {
+        scanId,
+        status: end.status,
+        complete: end.complete ?? false,
+        guard: end.guard ? JSON.stringify(end.guard) : null,
+        errors: JSON.stringify(end.errors ?? []),
+        fileErrors: counts ? JSON.stringify(counts.errors) : null,
+        filesTotal: counts?.filesTotal ?? null,
+        filesProcessed: counts?.filesProcessed ?? null,
+        booksFound: counts?.booksFound ?? null,
+        seriesFound: counts?.seriesFound ?? null,
+      },
+    )
+    return { ids: rows.length > 0 ? [scanId] : [], result: rows.length > 0 }
+  })
 }
 
 /**
@@ -145,17 +160,18 @@ export async function endScan(
  * steps. Of the latter the newest seconds are left alone: their task may be on its way. Answers how many.
  */
 export async function endLostScans(database: Knex): Promise<number> {
-  const { rows } = await database.raw(
-    `UPDATE scans s SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'failed' END, completed_at = now(),
+  return await announcing(database, async (trx) => {
+    const { rows } = await trx.raw(
+      `UPDATE scans s SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'failed' END, completed_at = now(),
        errors = CASE WHEN cancel_requested THEN errors ELSE '["The server was stopped in the middle of this scan: start it again."]'::jsonb || errors END
      WHERE status IN ('pending', 'processing') AND (cancel_requested OR started_at < now() - interval '10 seconds')
        AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job j WHERE j.id = s.id AND j.name = 'scan_library' AND j.state IN ('created', 'retry', 'active'))
        -- A cancelled task may still be writing.
        AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = s.id)
      RETURNING id`,
-  )
-  await announceScans(database, rows)
-  return rows.length
+    )
+    return { ids: idsOf(rows), result: rows.length }
+  })
 }
 
 /** Notes that somebody wants the scan to stop; false when it had ended. It is cancelled when it has stopped, not before. */

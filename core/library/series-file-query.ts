@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import { trueMtimeNs } from '#core/book/book-store.ts'
 import { READING_ORDER } from '#core/book/reading-order.ts'
 
 /** Books of a series whose files are there, behind the id `after`, by id. */
@@ -20,11 +21,15 @@ export async function listFileNames(
 
 /** A file of a series. */
 export interface SeriesFile {
+  id: string
   fileName: string
   /** Absolute. */
   path: string
   /** The folder in which it must really lie. */
   libraryPath: string
+  bytes: number
+  /** Nanoseconds since the epoch, decimal. */
+  mtimeNs: string
 }
 
 /** The files of a series in reading order, without those that have gone, at most `limit`; null for a hidden or unknown series. */
@@ -42,6 +47,10 @@ export async function listSeriesFiles(
     .whereNull('books.deleted_at')
     .orderByRaw(READING_ORDER)
     .limit(limit)
-    .select('books.file_name AS fileName', 'books.path', 'libraries.path AS libraryPath')
-  return { title: series.title, files }
+    .select('books.id', 'books.file_name AS fileName', 'books.path', 'libraries.path AS libraryPath', 'books.file_size AS bytes')
+    .select(database.raw('books.file_mtime_ns::text AS "mtimeNs"'))
+  return {
+    title: series.title,
+    files: files.map((file) => ({ ...file, bytes: Number(file.bytes), mtimeNs: trueMtimeNs(file.mtimeNs) })),
+  }
 }

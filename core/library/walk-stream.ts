@@ -76,6 +76,19 @@ function keepThread(thread: Worker): void {
   idle.push({ thread, forget })
 }
 
+let left = 0
+
+/** Threads of walks that were left and have not ended yet: for a moment, or as long as a disk does not answer the call that they wait for. */
+export const countHangingThreads = (): number => left
+
+/** A thread in a call of the system ends with that call, whatever is asked of it. */
+function leaveThread(thread: Worker): void {
+  thread.on('error', () => {})
+  left++
+  thread.once('exit', () => left--)
+  void thread.terminate()
+}
+
 /** One thread at work on its share. */
 interface Walker {
   thread: Worker
@@ -144,10 +157,7 @@ export async function* streamWalk(options: WalkOptions, signal: AbortSignal): As
       Atomics.notify(shared, READ)
       // A walk that was left may hang in a system call for long: its thread is not waited for.
       if (finished) keepThread(thread)
-      else {
-        thread.on('error', () => {})
-        void thread.terminate()
-      }
+      else leaveThread(thread)
     }
   }
 }

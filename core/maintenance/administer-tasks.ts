@@ -6,14 +6,14 @@ import { TASK_PRIORITY, type TaskQueue, type TaskType } from '#core/task/task.ts
 import { deleteEndedTasks, takeFromLostNode } from '#core/task/task-admin-store.ts'
 import { getTask } from '#core/task/task-query.ts'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
   scans: Scans
 }
 
 /** Cancels every task, scans first, and forgets all that have ended; answers how many were forgotten. What still runs ends, and stays to be read. */
-export async function removeAllTasks({ database, tasks, scans }: Parts): Promise<number> {
+export async function removeAllTasks({ database, tasks, scans }: Dependencies): Promise<number> {
   // A scan has a row of its own that says how it stands.
   await Promise.all((await scans.listActive()).map(async ({ taskId }) => taskId && (await scans.cancelOne(taskId))))
   for (const type of Object.keys(TASK_PRIORITY) as TaskType[]) if (type !== 'scan_library') await tasks.cancelAll({ type, all: true })
@@ -21,12 +21,12 @@ export async function removeAllTasks({ database, tasks, scans }: Parts): Promise
 }
 
 /** Forgets tasks that ended at least so many days ago, of those that the caller may know of; answers how many. */
-export async function forgetEndedTasks({ database }: Pick<Parts, 'database'>, caller: Caller, days: number): Promise<number> {
+export async function forgetEndedTasks({ database }: Pick<Dependencies, 'database'>, caller: Caller, days: number): Promise<number> {
   return await deleteEndedTasks(database, { days, by: caller })
 }
 
 /** Puts a task back in line whose node is gone, which happens within seconds by itself. @throws not_found; conflict while its node lives */
-export async function unlockTask({ database }: Pick<Parts, 'database'>, caller: Caller, taskId: string): Promise<string> {
+export async function unlockTask({ database }: Pick<Dependencies, 'database'>, caller: Caller, taskId: string): Promise<string> {
   const task = await getTask(database, taskId, caller)
   switch (await takeFromLostNode(database, taskId)) {
     case 'taken back':

@@ -6,14 +6,14 @@ import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/book/request
 import { requestOrphanCleanup } from '#core/cover/orphans.ts'
 import { requestThumbnail, requestThumbnails } from '#core/cover/request-thumbnails.ts'
 import { scanDuplicates } from '#core/duplicate/duplicates.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse, refuseValue } from '#core/errors.ts'
 import { requestPurge } from '#core/library/library-work.ts'
 import { renumberManySeries, renumberSeries } from '#core/library/renumber.ts'
 import { reprocessTitle, reprocessTitles } from '#core/library/reprocess-titles.ts'
 import type { Scans } from '#core/library/scans.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 
-/** Whoever wants something done later than in a month has forgotten it by then. */
+/** What is asked for a month ahead is forgotten by then. */
 const SCHEDULE_DAYS_MAX = 30
 const DAY_MS = 86_400_000
 
@@ -36,7 +36,28 @@ export const STARTABLE = {
   cleanup_pdf_cache: { needs: 'system-admin', takes: 'nothing' },
 } as const satisfies Record<string, { needs: Permission; takes: string }>
 
-export interface TaskWish {
+const NO_RELEASES = 'Release tracking is not part of this server.'
+const REMOVED_AT_ONCE = 'Files are deleted with what they belong to; cleanup_orphaned_files deletes what was left behind.'
+
+/** Types of the interface reference that cannot be started by their type, with the reason or with the operation that starts them. */
+export const NOT_STARTABLE: Readonly<Record<string, string>> = {
+  refresh_metadata:
+    'POST /api/v1/books/{bookId}/analyze reads the metadata of its file again; plugins are asked by POST /api/v1/books/{bookId}/metadata/auto-match/task.',
+  refresh_library_metadata: 'A library job is started by POST /api/v1/libraries/{libraryId}/jobs/{jobId}/run-now.',
+  cleanup_book_files: REMOVED_AT_ONCE,
+  cleanup_series_files: REMOVED_AT_ONCE,
+  cleanup_plugin_data: 'What a plugin stored is deleted by DELETE /api/v1/admin/plugin-storage/{name}.',
+  cleanup_series_exports: 'The server deletes exports by itself when they expire.',
+  plugin_auto_match: 'Start it with POST /api/v1/series/{seriesId}/metadata/auto-match/task.',
+  user_plugin_sync: 'No plugin carries reading progress to a service yet.',
+  user_plugin_recommendations: 'Start it with POST /api/v1/user/recommendations/refresh.',
+  user_plugin_recommendation_dismiss: 'POST /api/v1/user/recommendations/{externalId}/dismiss does it at once.',
+  export_series: 'Start it with POST /api/v1/user/exports/series.',
+  backfill_tracking_from_metadata: NO_RELEASES,
+  poll_release_source: NO_RELEASES,
+}
+
+export interface TaskRequest {
   type: string
   libraryId?: string | null | undefined
   seriesId?: string | null | undefined
@@ -47,7 +68,7 @@ export interface TaskWish {
   mode?: 'normal' | 'deep' | null | undefined
 }
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
   scans: Scans
@@ -58,25 +79,28 @@ interface Parts {
  * @throws invalid_value for a type that cannot be begun so, what it lacks, or a time that cannot be; forbidden; what the operation itself refuses
  */
 export async function startTask(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
-  wish: { task: TaskWish; priority?: number | null | undefined; scheduledFor?: string | null | undefined },
+  request: { task: TaskRequest; priority?: number | null | undefined; scheduledFor?: string | null | undefined },
 ): Promise<{ taskId: string }> {
-  const { task } = wish
+  const { task } = request
   if (!isStartable(task.type)) {
-    refuse('invalid_value', `Tasks of this type are not begun so. There are: ${Object.keys(STARTABLE).join(', ')}.`, {
-      details: { member: 'taskType.type' },
-    })
+    const reason = Object.hasOwn(NOT_STARTABLE, task.type) ? NOT_STARTABLE[task.type] : 'There is no such type.'
+    const types = Object.keys(STARTABLE).join(', ')
+    refuseValue('/taskType/type', `A task of the type ${task.type} cannot be started here. ${reason} These types can: ${types}.`)
   }
   const { needs } = STARTABLE[task.type]
   if (!caller.permissions.has(needs)) refuse('forbidden', `This task needs the permission ${needs}.`, { details: { permission: needs } })
-  const scheduledFor = readSchedule(wish.scheduledFor)
+  const scheduledFor = readSchedule(request.scheduledFor)
   if (task.type === 'scan_library') {
-    if (scheduledFor) refuse('invalid_value', 'A scan begins at once: it cannot be put off.', { details: { member: 'scheduledFor' } })
-    return await parts.scans.start(idOf(task, 'libraryId'), task.mode ?? 'normal', caller)
+    if (scheduledFor) refuseValue('/scheduledFor', 'A scan starts at once; it cannot be scheduled.')
+    return await dependencies.scans.start(idOf(task, 'libraryId'), task.mode ?? 'normal', caller)
   }
-  const tasks = adjusted(parts.tasks, { ...(wish.priority != null && { priority: wish.priority }), ...(scheduledFor && { scheduledFor }) })
-  const { taskId } = await begin({ ...parts, tasks }, caller, task as TaskWish & { type: Startable })
+  const tasks = adjusted(dependencies.tasks, {
+    ...(request.priority != null && { priority: request.priority }),
+    ...(scheduledFor && { scheduledFor }),
+  })
+  const { taskId } = await begin({ ...dependencies, tasks }, caller, task as TaskRequest & { type: Startable })
   return { taskId }
 }
 
@@ -84,52 +108,52 @@ type Startable = keyof typeof STARTABLE
 
 const isStartable = (type: string): type is Startable => Object.hasOwn(STARTABLE, type)
 
-async function begin(parts: Parts, caller: Caller, task: TaskWish & { type: Startable }): Promise<{ taskId: string }> {
+async function begin(dependencies: Dependencies, caller: Caller, task: TaskRequest & { type: Startable }): Promise<{ taskId: string }> {
   const force = task.force ?? false
   const choice = force ? 'all' : 'unanalyzed'
   switch (task.type) {
     case 'analyze_book':
-      return await requestBookAnalysis(parts, caller, { bookId: idOf(task, 'bookId'), choice: 'all' })
+      return await requestBookAnalysis(dependencies, caller, { bookId: idOf(task, 'bookId'), choice: 'all' })
     case 'analyze_series':
-      return await requestAnalysesOfSeries(parts, caller, { seriesIds: [idOf(task, 'seriesId')], choice })
+      return await requestAnalysesOfSeries(dependencies, caller, { seriesIds: [idOf(task, 'seriesId')], choice })
     case 'purge_deleted':
-      return await requestPurge(parts, idOf(task, 'libraryId'))
+      return await requestPurge(dependencies, idOf(task, 'libraryId'))
     case 'generate_thumbnail':
-      return await requestThumbnail(parts, caller, { bookId: idOf(task, 'bookId'), force })
+      return await requestThumbnail(dependencies, caller, { bookId: idOf(task, 'bookId'), force })
     case 'generate_series_thumbnail':
-      return await requestThumbnail(parts, caller, { seriesId: idOf(task, 'seriesId'), force })
+      return await requestThumbnail(dependencies, caller, { seriesId: idOf(task, 'seriesId'), force })
     case 'generate_thumbnails':
-      return await requestThumbnails(parts, caller, { of: 'books', ...scopeOf(task), bookIds: task.bookIds, force })
+      return await requestThumbnails(dependencies, caller, { of: 'books', ...scopeOf(task), bookIds: task.bookIds, force })
     case 'generate_series_thumbnails':
-      return await requestThumbnails(parts, caller, { of: 'series', ...scopeOf(task), force })
+      return await requestThumbnails(dependencies, caller, { of: 'series', ...scopeOf(task), force })
     case 'find_duplicates':
-      return await scanDuplicates(parts)
+      return await scanDuplicates(dependencies)
     case 'reprocess_series_title':
-      return firstOf(await reprocessTitle(parts, caller, { seriesId: idOf(task, 'seriesId') }))
+      return firstOf(await reprocessTitle(dependencies, caller, { seriesId: idOf(task, 'seriesId') }))
     case 'reprocess_series_titles':
-      return firstOf(await reprocessTitles(parts, caller, task))
+      return firstOf(await reprocessTitles(dependencies, caller, task))
     case 'renumber_series':
-      return await renumberSeries(parts, caller, idOf(task, 'seriesId'))
+      return await renumberSeries(dependencies, caller, idOf(task, 'seriesId'))
     case 'renumber_series_batch':
-      return await renumberManySeries(parts, caller, task.seriesIds ?? lacking(task, 'seriesIds'))
+      return await renumberManySeries(dependencies, caller, task.seriesIds ?? lacking(task, 'seriesIds'))
     case 'cleanup_orphaned_files':
-      return await requestOrphanCleanup(parts)
+      return await requestOrphanCleanup(dependencies)
     case 'cleanup_pdf_cache':
-      return await requestPageCacheCleanup(parts)
+      return await requestPageCacheCleanup(dependencies)
     case 'scan_library':
       throw new Error('Scans are begun elsewhere')
   }
 }
 
-const scopeOf = ({ seriesId, seriesIds, libraryId }: TaskWish) => ({
+const scopeOf = ({ seriesId, seriesIds, libraryId }: TaskRequest) => ({
   libraryId,
   seriesIds: seriesId ? [seriesId, ...(seriesIds ?? [])] : seriesIds,
 })
 
-const idOf = (task: TaskWish, member: 'libraryId' | 'seriesId' | 'bookId'): string => task[member] ?? lacking(task, member)
+const idOf = (task: TaskRequest, member: 'libraryId' | 'seriesId' | 'bookId'): string => task[member] ?? lacking(task, member)
 
-const lacking = ({ type }: TaskWish, member: string): never =>
-  refuse('invalid_value', `A task of the type ${type} needs ${member}.`, { details: { member: `taskType.${member}` } })
+const lacking = ({ type }: TaskRequest, member: string): never =>
+  refuseValue(`/taskType/${member}`, `A task of the type ${type} needs ${member}.`)
 
 const firstOf = ({ taskIds, message }: { taskIds: readonly string[]; message: string }) => ({
   taskId: taskIds[0] ?? refuse('conflict', message),
@@ -140,14 +164,14 @@ function readSchedule(text: string | null | undefined): Date | null {
   if (text == null) return null
   const at = new Date(text)
   if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + SCHEDULE_DAYS_MAX * DAY_MS) {
-    refuse('invalid_value', `A task can be put off for ${SCHEDULE_DAYS_MAX} days at most.`, { details: { member: 'scheduledFor' } })
+    refuseValue('/scheduledFor', `A task can be scheduled ${SCHEDULE_DAYS_MAX} days ahead at most.`)
   }
   return at.getTime() > Date.now() ? at : null
 }
 
 /** The queue, with what a person wants of all that is added here. */
-const adjusted = (tasks: TaskQueue, wish: { priority?: number; scheduledFor?: Date }): TaskQueue => ({
+const adjusted = (tasks: TaskQueue, request: { priority?: number; scheduledFor?: Date }): TaskQueue => ({
   ...tasks,
-  add: (task) => tasks.add({ ...task, ...wish }),
-  addMany: (many) => tasks.addMany(many.map((task) => ({ ...task, ...wish }))),
+  add: (task) => tasks.add({ ...task, ...request }),
+  addMany: (many) => tasks.addMany(many.map((task) => ({ ...task, ...request }))),
 })

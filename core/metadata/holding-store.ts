@@ -62,7 +62,7 @@ export async function lockRecords(trx: Knex, kind: Kind, ids: readonly string[])
 }
 
 /** What belongs to the records and stands in other tables has changed: clients that keep copies look at the time of the record alone. */
-export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[], fields: readonly string[]): Promise<void> {
+export async function touchRecords(trx: Knex.Transaction, kind: Kind, ids: readonly string[], fields: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
   await announceRecords(trx, kind, ids, fields)

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
 /** What the words are taken from: of everything, or of what stands in one of these. */
@@ -58,7 +58,7 @@ function visibleSeries(
 
 /** The words that are used in what the caller may see, each once, in order. */
 export async function listVocabulary(database: Knex, caller: Caller, kind: VocabularyKind, place: VocabularyPlace = {}): Promise<string[]> {
-  if (kind === 'sharingTag' && caller.role !== 'admin') return []
+  if (kind === 'sharingTag' && !isAdministrator(caller)) return []
   const rows: { word: string }[] = await database
     .with('visible', visibleSeries(database, caller, place))
     .from(database.raw(`(${WORDS[kind]}) AS words`))

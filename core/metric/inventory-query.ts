@@ -56,7 +56,9 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
   const restricted = await hasSharingGrants(database, caller.userId)
   const [rows, users, size] = await Promise.all([
     listed as Promise<LibraryRow[]>,
-    database('users').count({ count: '*' }).first() as unknown as Promise<{ count: string }>,
+    caller.permissions.has('users-read')
+      ? (database('users').count({ count: '*' }).first() as unknown as Promise<{ count: string }>)
+      : null,
     restricted ? null : database.raw('SELECT pg_database_size(current_database())::float8 AS bytes'),
   ])
   const sum = (member: 'books' | 'series' | 'bytes' | 'pages') => rows.reduce((all, row) => all + row[member], 0)
@@ -66,7 +68,7 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
     bookCount: sum('books'),
     pageCount: sum('pages'),
     totalBookSize: sum('bytes'),
-    userCount: Number(users.count),
+    userCount: Number(users?.count ?? 0),
     databaseSize: size?.rows[0]?.bytes ?? 0,
     libraries: rows.map((row) => ({ id: row.id, name: row.name, bookCount: row.books, seriesCount: row.series, totalSize: row.bytes })),
   }

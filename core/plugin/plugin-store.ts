@@ -93,7 +93,7 @@ export async function lockPlugin(trx: Knex, key: string): Promise<{ id: string; 
 }
 
 /** Adds a version, and the plugin where it is its first. Answers the ids of both. */
-export async function addVersion(trx: Knex, version: NewVersion): Promise<{ pluginId: string; versionId: string }> {
+export async function addVersion(trx: Knex.Transaction, version: NewVersion): Promise<{ pluginId: string; versionId: string }> {
   const made = await trx('plugins').insert({ key: version.key }).onConflict('key').ignore().returning('id')
   const plugin = await trx('plugins').where({ key: version.key }).first('id')
   const [added] = await trx('plugin_versions').insert(
@@ -184,17 +184,19 @@ export async function updatePlugin(
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     AS_JSON.includes(name as keyof PluginChange) && value !== null ? JSON.stringify(value) : value,
   ])
-  const [changed] = await database('plugins')
-    .where({ ...only, id })
-    .update({
-      ...Object.fromEntries(columns),
-      ...(matchingMembers && { matching: database.raw('matching || CAST(? AS jsonb)', [JSON.stringify(matchingMembers)]) }),
-      updated_at: database.fn.now(),
-    })
-    .returning(['updated_at'])
   const type = eventOf(change)
-  if (changed && type) await announce(database, [{ event: { type, pluginId: id } }])
-  return changed?.updated_at ?? null
+  return await database.transaction(async (trx) => {
+    const [changed] = await trx('plugins')
+      .where({ ...only, id })
+      .update({
+        ...Object.fromEntries(columns),
+        ...(matchingMembers && { matching: trx.raw('matching || CAST(? AS jsonb)', [JSON.stringify(matchingMembers)]) }),
+        updated_at: trx.fn.now(),
+      })
+      .returning(['updated_at'])
+    if (changed && type) await announce(trx, [{ event: { type, pluginId: id } }])
+    return changed?.updated_at ?? null
+  })
 }
 
 /** What administrators are told of a change; null where a plugin only counts its calls and failures. */
@@ -218,9 +220,11 @@ export async function dropOldVersions(trx: Knex, pluginId: string, kept: number)
 }
 
 export async function deletePlugin(database: Knex, id: string): Promise<boolean> {
-  const isGone = (await database('plugins').where({ id }).delete()) > 0
-  if (isGone) await announce(database, [{ event: { type: 'plugin_deleted', pluginId: id } }])
-  return isGone
+  return await database.transaction(async (trx) => {
+    const isGone = (await trx('plugins').where({ id }).delete()) > 0
+    if (isGone) await announce(trx, [{ event: { type: 'plugin_deleted', pluginId: id } }])
+    return isGone
+  })
 }
 
 export interface Failure {

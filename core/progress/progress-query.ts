@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, shownReader } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookFormat, PageSource } from '#core/book/analysis.ts'
 import { refuse } from '#core/errors.ts'
@@ -29,7 +29,10 @@ export async function getReading(database: Knex, caller: Caller, bookId: string)
     .modify(visibleTo(caller, 'books.series_id'))
     .first('id', 'state', 'page_count', 'file_format', 'page_source')
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-  const progress = await database('read_progress').where({ user_id: caller.userId, book_id: bookId }).first()
+  const progress = await database('read_progress')
+    .whereRaw('user_id = ?', [shownReader(caller)])
+    .where('book_id', bookId)
+    .first()
   return readingOf({ ...book, progress: progress ?? null })
 }
 
@@ -40,7 +43,7 @@ export const PROGRESS_MAX = 5_000
 export async function listProgress(database: Knex, caller: Caller): Promise<{ items: ProgressRow[]; total: number }> {
   const mine = database('read_progress')
     .join('books', 'books.id', 'read_progress.book_id')
-    .where('read_progress.user_id', caller.userId)
+    .whereRaw('read_progress.user_id = ?', [shownReader(caller)])
     .modify(visibleTo(caller, 'books.series_id'))
   const [items, counted] = await Promise.all([
     mine.clone().select('read_progress.*').orderBy('read_progress.updated_at', 'desc').orderBy('read_progress.id').limit(PROGRESS_MAX),
@@ -86,11 +89,11 @@ export async function listBookIds(
 /** Which of these books the caller has begun, and whether each is read to its end. The caller of this has already decided that they are visible. */
 export async function listCompletion(
   database: Knex,
-  caller: Pick<Caller, 'userId'>,
+  caller: Pick<Caller, 'userId' | 'permissions'>,
   bookIds: readonly string[],
 ): Promise<Map<string, boolean>> {
   const rows: { book_id: string; completed: boolean }[] = await database('read_progress')
-    .where('user_id', caller.userId)
+    .whereRaw('user_id = ?', [shownReader(caller)])
     .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
     .select('book_id', 'completed')
   return new Map(rows.map(({ book_id, completed }) => [book_id, completed]))
@@ -102,8 +105,10 @@ const COPIES_MAX = 50
 /** The books that are there and have this file by its partial MD5, with what the caller has read of each; in one order, so that two never wait for each other. */
 export async function listCopies(database: Knex, caller: Caller, readerHash: string): Promise<Reading[]> {
   const rows = await database('books')
-    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [caller.userId])
+    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
     .where('books.reader_hash', readerHash)
+    // All empty files have one hash, that of nothing; they are no copies of one book.
+    .where('books.file_size', '>', 0)
     .whereNull('books.deleted_at')
     .modify(visibleTo(caller, 'books.series_id'))
     .orderBy('books.id')

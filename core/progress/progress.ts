@@ -55,6 +55,18 @@ export interface Extent {
   isText?: boolean
 }
 
+/** A part that was divided out of a page is a hair less or more than the page when it is multiplied. */
+const ROUNDING = 1e-6
+
+/** The page, from 1, in which a part of a book lies; its beginning counts to it. Beyond the last page is the last. */
+export const pageFrom = (part: number, pageCount: number): number =>
+  Math.max(1, Math.min(Math.floor(part * pageCount + ROUNDING) + 1, pageCount))
+
+/** The page, from 1, up to whose end a part of a book was read. */
+export const pageUpTo = (part: number, pageCount: number): number => Math.max(1, Math.ceil(part * pageCount - ROUNDING))
+/** A text is read when this part of it is: notes and advertisements follow, and no reader app shows the very last position. */
+export const TEXT_COMPLETE_FROM = 0.99
+
 export interface Place {
   currentPage: number
   percentage: number | null

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, type PlaceRow, placeOf } from '#core/progress/progress.ts'
+import { type Extent, type Place, type PlaceRow, pageFrom, placeOf, TEXT_COMPLETE_FROM } from '#core/progress/progress.ts'
 import { Timestamp } from '#core/schema.ts'
 
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
@@ -58,9 +58,6 @@ export const Progression = Type.Object(
 )
 export type Progression = Static<typeof Progression>
 
-/** Whoever has read so much of a text has read it: what follows are notes and advertisements, and no reader app shows the very last position. */
-const TEXT_COMPLETE_FROM = 0.99
-
 /**
  * The page on which a locator stands. @throws invalid_value when it names none of the book's places
  * @param known the position where the book's own list tells it, of a locator that tells only how far it is in a part of the book
@@ -72,8 +69,9 @@ export function placeOfLocator(extent: Extent, locator: Locator, known: number |
       details: [{ path: '/locator/locations/position', message: `must be at most ${extent.pageCount}` }],
     })
   // A place inside a chapter, without a place in the book: at least the reader has begun.
-  const counted = totalProgression === undefined ? (known ?? 1) : Math.floor(totalProgression * extent.pageCount) + 1
-  const currentPage = position ?? Math.max(1, Math.min(counted, extent.pageCount))
+  const { pageCount } = extent
+  const counted = totalProgression === undefined ? Math.max(1, Math.min(known ?? 1, pageCount)) : pageFrom(totalProgression, pageCount)
+  const currentPage = position ?? counted
   const end = extent.isText ? TEXT_COMPLETE_FROM : 1
   const reachesEnd = totalProgression === undefined ? undefined : extent.analyzed && totalProgression >= end
   const completed = position === undefined ? (reachesEnd ?? false) : reachesEnd || undefined

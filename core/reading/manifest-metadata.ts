@@ -1,23 +1,11 @@
 import type { FullBook } from '#core/book/full-book-query.ts'
-import type { Author, AuthorRole } from '#core/metadata/field.ts'
+import { CONTRIBUTOR_OF_ROLE } from '#core/metadata/contributor-role.ts'
+import type { Author } from '#core/metadata/field.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
+import { languageTag } from '#core/metadata/language-tag.ts'
+import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 type Contributor = string | { name: string; sortAs?: string; role?: string }
-
-/** The words of Readium for who did what; the rest have contributed, with their MARC relator where there is one. */
-const ROLES: Record<AuthorRole, { member: string; role?: string }> = {
-  author: { member: 'author' },
-  co_author: { member: 'author' },
-  writer: { member: 'author' },
-  editor: { member: 'editor' },
-  translator: { member: 'translator' },
-  illustrator: { member: 'illustrator' },
-  contributor: { member: 'contributor' },
-  penciller: { member: 'penciler' },
-  inker: { member: 'inker' },
-  colorist: { member: 'colorist' },
-  letterer: { member: 'letterer' },
-  cover_artist: { member: 'contributor', role: 'cov' },
-}
 
 /** More than any publication names; a manifest is for reading, not for cataloging. */
 const SUBJECTS_MAX = 200
@@ -36,7 +24,7 @@ export function manifestMetadata(book: FullBook): Record<string, unknown> {
     subtitle: text('subtitle'),
     modified: book.updatedAt,
     published: publishedOf(known),
-    language: languageOf(text('languageIso')),
+    language: languageTag(text('languageIso')),
     ...contributorsOf((known['authors'] as Author[] | null) ?? []),
     publisher: text('publisher'),
     imprint: text('imprint'),
@@ -49,7 +37,7 @@ export function manifestMetadata(book: FullBook): Record<string, unknown> {
 function contributorsOf(authors: readonly Author[]): Record<string, Contributor[]> {
   const members: Record<string, Map<string, Contributor>> = {}
   for (const { name, role, sortName } of authors) {
-    const { member, role: relator } = ROLES[role]
+    const { member, relator } = CONTRIBUTOR_OF_ROLE[role]
     members[member] ??= new Map()
     if (members[member].has(name)) continue
     members[member].set(name, sortName || relator ? present({ name, sortAs: sortName ?? undefined, role: relator }) : name)
@@ -59,31 +47,15 @@ function contributorsOf(authors: readonly Author[]): Record<string, Contributor[
 
 /** An ISBN is the same for every copy; a book without one is known by its record here. */
 function identifierOf(bookId: string, isbns: string | undefined): string {
-  const isbn = isbns
-    ?.split(',')
-    .map((text) => text.replaceAll(/[\s-]/g, ''))
-    .find((text) => /^(\d{13}|\d{9}[\dXx])$/.test(text))
-  return isbn === undefined ? `urn:uuid:${bookId}` : `urn:isbn:${isbn.toUpperCase()}`
+  const [isbn] = readIsbns(isbns ?? '').valid
+  return isbn === undefined ? `urn:uuid:${bookId}` : `urn:isbn:${isbn}`
 }
 
+/** ISO 8601 as a whole date. */
 function publishedOf(known: Record<string, unknown>): string | undefined {
-  const { year, month, day } = known as { year?: number | null; month?: number | null; day?: number | null }
-  // ISO 8601 has four digits.
-  if (!year || year < 0) return undefined
-  const two = (value: number | null | undefined) => String(value ?? 1).padStart(2, '0')
-  const date = `${String(year).padStart(4, '0')}-${two(month)}-${two(month ? day : 1)}`
-  // A thirtieth of February is known of some books.
-  return new Date(`${date}T00:00:00Z`).toJSON()?.startsWith(date) ? date : date.slice(0, 4).concat('-01-01')
-}
-
-/** BCP 47 as its grammar has it; what people wrote may be a name of a language. */
-function languageOf(text: string | undefined): string | undefined {
-  try {
-    const [tag = ''] = Intl.getCanonicalLocales((text ?? '').replaceAll('_', '-'))
-    return /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3}))?$/.test(tag) ? tag : /^[a-z]{2,3}(?=-)/.exec(tag)?.[0]
-  } catch {
-    return undefined
-  }
+  const { year = null, month = null, day = null } = known as Record<string, number | null | undefined>
+  const issued = issuedOf({ year, month, day })
+  return issued === null ? undefined : dayOf(issued)
 }
 
 function numberOf(text: string | undefined): number | undefined {

@@ -4,6 +4,7 @@ import type { BookPage } from '#core/book/book.ts'
 import { getBook } from '#core/book/book-query.ts'
 import { type FullBook, fullBooks } from '#core/book/full-book-query.ts'
 import type { PageReader } from '#core/book/read-page.ts'
+import { refuse } from '#core/errors.ts'
 import { manifestMetadata } from '#core/reading/manifest-metadata.ts'
 import type { Publication, PublicationResource, SpineItem, TocEntry } from '#core/reading/publication.ts'
 import type { Publications } from '#core/reading/publications.ts'
@@ -33,24 +34,33 @@ export interface BookAsk {
 }
 
 const PROFILES = 'https://readium.org/webpub-manifest/profiles'
+/** What a manifest may be asked for as, of the profiles of Readium. */
+export type Profile = 'epub' | 'divina' | 'pdf'
 /** Kinds of pictures that every client shows. */
 const KNOWN_PICTURES = new Set(['jpeg', 'png', 'gif', 'webp'])
 
 /**
  * The web-publication manifest of a book: its chapters where it is a text, its pages where they are pictures (Divina), its file where it is a PDF.
- * @throws not_found, not_analyzed, page_unreadable, conflict, unavailable
+ * @param asked the profile, where the client knows no other; the nearest one unless said
+ * @throws not_found, not_analyzed, page_unreadable, conflict, unavailable; invalid_value for a profile that the book does not fit
  */
 export async function getManifest(
   parts: ReadingParts,
   ask: BookAsk,
   addresses: PublicationAddresses,
+  asked?: Profile,
 ): Promise<{ mediaType: string; manifest: WebPublication }> {
   const { database, publications, pageReader } = parts
   const readable = await publications.getReadable(ask)
+  const hasPages = readable.pageSource !== 'none'
+  const nearest = readable.format === 'pdf' ? 'pdf' : hasPages ? 'divina' : 'epub'
+  const profile = asked ?? nearest
+  if (profile !== nearest && !(profile === 'divina' && readable.format === 'pdf') && !(profile === 'epub' && readable.format === 'epub'))
+    refuse('invalid_value', `This book is a ${readable.format}, which the profile ${profile} does not fit.`)
   const [book] = (await fullBooks(database, ask.caller, [await getBook(database, ask.caller, ask.bookId)])) as [FullBook]
   const metadata = manifestMetadata(book)
-  if (readable.format === 'pdf') return pdfManifest(book, metadata, addresses)
-  if (readable.pageSource !== 'none') return divinaManifest(book, metadata, { addresses, pages: await pageReader.listPages(ask) })
+  if (profile === 'pdf') return pdfManifest(book, metadata, addresses)
+  if (profile === 'divina') return divinaManifest(book, metadata, { addresses, pages: await pageReader.listPages(ask) })
   const { publication } = await publications.get(ask)
   return epubManifest(book, metadata, { addresses, publication })
 }

@@ -1,5 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { readInstant } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 import { type ProgressRow, placeOf } from '#core/progress/progress.ts'
 import { getReading, type Reading } from '#core/progress/progress-query.ts'
@@ -62,11 +63,12 @@ export async function recordProgression(
   const { extent } = reading
   const known = await findPosition(parts, { caller, reading }, progression.locator)
   const { modified, ...told } = progression
+  const at = readInstant(modified) ?? refuseMember('/modified', 'is no time of the years 1 to 9999, such as 2026-01-02T10:00:00Z')
   const row = await saveProgress(parts.database, {
     ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount },
     place: placeOfLocator(extent, progression.locator, known),
     saidPercentage: progression.locator.locations?.totalProgression,
-    progression: { locator: told, at: modified, mustBeLater: options.mustBeLater ?? false },
+    progression: { locator: told, at: at.toISOString(), mustBeLater: options.mustBeLater ?? false },
   })
   return row ?? refuse('conflict', 'Another device was further on at a later time; get the progression from here first.')
 }

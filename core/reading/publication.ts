@@ -66,12 +66,29 @@ export interface EntryRequest extends LibraryFile {
   /** Unpacked. */
   bytes: number
   zip: ZipLocation
-  /** Answers gzip made of the deflated data as it lies there, which is not unpacked a second time. */
+  /** Gzip is made of the deflated data as it lies there, which is not unpacked a second time; where it cannot be, the plain bytes are answered. */
   asGzip: boolean
 }
 
-/** One entry of a zip by one positional read, size and CRC checked. Runs in the server process. */
-export type ReadZipEntry = (request: EntryRequest) => Promise<{ bytes: Uint8Array } | { problem: Problem }>
+/** What a gzip has beside the deflated data: its header and its trailer (RFC 1952). */
+export const GZIP_EXTRA_BYTES = 18
+
+/** An entry whose size and checksum were found right in this version of its file. */
+export interface OpenedEntry {
+  isGzip: boolean
+  /** Of what is sent. */
+  bytes: number
+  /** All of it, where it is short enough to be kept in memory. */
+  whole: Uint8Array | null
+  /**
+   * Its bytes in order, from `start` up to `end`; a gzip only as a whole. Read while they are taken, and no further.
+   * @throws Error when the file has changed meanwhile: what was taken so far is worth nothing then
+   */
+  read(part: { start: number; end: number }): AsyncIterable<Uint8Array>
+}
+
+/** Opens one entry of a zip by its place. Runs in the server process. */
+export type OpenZipEntry = (request: EntryRequest) => Promise<{ entry: OpenedEntry } | { problem: Problem }>
 
 /** As URLs do it: `..` at the top stays at the top, so no path leaves the archive. */
 export function normalizeArchivePath(path: string): string {

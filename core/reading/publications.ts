@@ -1,20 +1,24 @@
 import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
-import type { Problem } from '#core/book/analysis.ts'
+import type { Problem, ZipLocation } from '#core/book/analysis.ts'
 import { openBookLookup } from '#core/book/book-lookup.ts'
 import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/book/file-faults.ts'
 import type { ReadableBook } from '#core/book/page-query.ts'
 import { openSingleFlight } from '#core/book/single-flight.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { openByteBudget } from '#core/foundation/byte-budget.ts'
+import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import {
+  GZIP_EXTRA_BYTES,
   normalizeArchivePath,
+  type OpenedEntry,
+  type OpenZipEntry,
   type Publication,
   type PublicationFile,
   type PublicationOutcome,
   type ReadPublication,
-  type ReadZipEntry,
 } from '#core/reading/publication.ts'
 
 /** An EPUB as its package describes it, with its files by their paths. */
@@ -29,11 +33,32 @@ export interface FoundResource {
   /** Names the content; without quotes. */
   etag: string
   fileHash: string | null
-  /** It lies there deflated, so that gzip costs less than the plain bytes. */
-  isDeflated: boolean
-  /** @throws page_unreadable, not_found (the file has gone), conflict (it is no longer the one that was analyzed), unavailable */
-  read(options: { asGzip: boolean }): Promise<Uint8Array>
+  /** As the archive declares them. */
+  bytes: number
+  /** Of a gzip, which costs less than the plain bytes where it lies there deflated; null elsewhere. */
+  gzipBytes: number | null
+  /**
+   * Its size and checksum are right. Whoever opens it calls `close`, once.
+   * @throws page_unreadable, not_found (the file has gone), conflict (it is no longer the one that was analyzed), unavailable (also when too
+   *   many are being sent)
+   */
+  open(options: { asGzip: boolean }): Promise<OpenedResource>
 }
+
+export interface OpenedResource extends OpenedEntry {
+  close(): void
+}
+
+/** What all answers may hold in memory. */
+export const IN_FLIGHT_LIMITS = {
+  /** A thousand short files on their way to slow clients, or half as many long ones. */
+  bytesMax: 576 * 1024 * 1024,
+  perUserMax: 288 * 1024 * 1024,
+}
+/** Of a file that is read while it is sent: a chunk that is read, one that is unpacked and two that the connection holds. */
+const LONG_IN_FLIGHT_BYTES = 1024 * 1024
+/** A file takes a moment. */
+const RETRY_SECONDS = 2
 
 /** Serves what EPUBs hold to callers who may see them. */
 export interface Publications {
@@ -52,36 +77,38 @@ export interface Publications {
 export interface PublicationParts {
   database: Knex
   readPublication: ReadPublication
-  readZipEntry: ReadZipEntry
+  openZipEntry: OpenZipEntry
   /** How long an answer on who may see a book is believed; a fifth of a second unless said. */
   rightsFreshMs?: number
+  inFlight?: typeof IN_FLIGHT_LIMITS
 }
 
-/** A file or an entry of contents takes about this much memory, with its name and its place. */
-const ENTRY_MEMORY_BYTES = 400
 /** Some 1,600 books of 100 files: more readers at once than one server feeds. */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 /** 128 bits tell contents apart. */
 const ETAG_HASH_DIGITS = 32
 
-type Known = { version: string } & ({ publication: OpenPublication } | { problem: Problem })
+type Known = { publication: OpenPublication } | { problem: Problem }
 
-/** What the packages say is read once for each content of a book, in the pool; after that an entry is one look at a map and one read. */
+/** What the packages say is read once for each version of a file, in the pool; after that an entry is one look at a map and one read. */
 export function openPublications(parts: PublicationParts): Publications {
   const { database } = parts
   const lookup = openBookLookup(database, { freshMs: parts.rightsFreshMs })
   const flights = openSingleFlight()
   const known = new LRUCache<string, Known>({ maxSize: MEMORY_BYTES_MAX, sizeCalculation: memoryOf })
+  const inFlight = parts.inFlight ?? IN_FLIGHT_LIMITS
+  const budget = openByteBudget({ bytesMax: inFlight.bytesMax, perOwnerMax: inFlight.perUserMax })
 
   async function load(book: ReadableBook, signal: AbortSignal | undefined): Promise<Known> {
-    const remembered = known.get(book.id)
-    if (remembered?.version === book.version) return remembered
-    return await flights.join(`${book.id} ${book.version}`, signal, async (running) => {
+    const key = versionOf(book)
+    const remembered = known.get(key)
+    if (remembered) return remembered
+    return await flights.join(key, signal, async (running) => {
       await checkUnchanged(book)
       const outcome: PublicationOutcome = await parts.readPublication({ root: book.libraryPath, path: book.path }, { signal: running })
-      const loaded: Known = { version: book.version, ...('problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }) }
+      const loaded: Known = 'problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }
       // What says something of this machine passes; the rest is found again only where it was read again.
-      if (!('problem' in loaded) || !isPassing(loaded.problem)) known.set(book.id, loaded)
+      if (!('problem' in loaded) || !isPassing(loaded.problem)) known.set(key, loaded)
       return loaded
     })
   }
@@ -95,15 +122,23 @@ export function openPublications(parts: PublicationParts): Publications {
     throw new Error('A refusal came back')
   }
 
-  async function read(book: ReadableBook, file: PublicationFile, asGzip: boolean): Promise<Uint8Array> {
+  async function open(
+    book: ReadableBook,
+    file: PublicationFile & { zip: ZipLocation },
+    { userId, asGzip }: { userId: string; asGzip: boolean },
+  ) {
     const { path: name, bytes, zip } = file
+    const release = budget.take(userId, inFlightBytes({ bytes, zip }))
+    if (!release)
+      refuse('unavailable', 'Too many files of books are being sent at the moment. Try again in a moment.', {
+        retryAfterSeconds: RETRY_SECONDS,
+      })
     try {
-      if (zip === null)
-        refuse('page_unreadable', `"${name}" of "${book.fileName}" is encrypted, or packed in a way that is not known here.`)
-      const outcome = await parts.readZipEntry({ root: book.libraryPath, path: book.path, name, bytes, zip, asGzip })
-      if ('bytes' in outcome) return outcome.bytes
+      const outcome = await parts.openZipEntry({ root: book.libraryPath, path: book.path, name, bytes, zip, asGzip })
+      if ('entry' in outcome) return { ...outcome.entry, close: release }
       return await refuseFile(book, outcome.problem, `"${name}" of "${book.fileName}" cannot be read`)
     } catch (cause) {
+      release()
       if (cause instanceof CarrelError) throw cause
       await checkUnchanged(book)
       refuseForNow(book, cause)
@@ -116,13 +151,17 @@ export function openPublications(parts: PublicationParts): Publications {
       const { book, publication } = await get(ask)
       const file = publication.find(ask.path)
       if (!file) refuse('not_found', `"${book.fileName}" holds no "${ask.path.slice(0, 200)}".`)
+      const { path, zip } = file
+      if (zip === null)
+        refuse('page_unreadable', `"${path}" of "${book.fileName}" is encrypted, or packed in a way that is not known here.`)
       return {
-        path: file.path,
+        path,
         mediaType: file.mediaType,
-        etag: `${(book.fileHash ?? book.id).slice(0, ETAG_HASH_DIGITS)}-${file.zip?.offset ?? 0}`,
+        etag: `${(book.fileHash ?? book.id).slice(0, ETAG_HASH_DIGITS)}-${zip.offset}`,
         fileHash: book.fileHash,
-        isDeflated: file.zip?.method === 8,
-        read: ({ asGzip }) => read(book, file, asGzip),
+        bytes: file.bytes,
+        gzipBytes: zip.method === 8 ? zip.compressedBytes + GZIP_EXTRA_BYTES : null,
+        open: ({ asGzip }) => open(book, { ...file, zip }, { userId: ask.caller.userId, asGzip }),
       }
     },
     getReadable: (ask) => lookup.getAnalysed(ask),
@@ -138,11 +177,21 @@ async function refuseFile(book: ReadableBook, problem: Problem, what: string): P
   refuse('page_unreadable', `${what}: ${problem.message}`, { details: { errorType: problem.type, ...problem.details } })
 }
 
+/** Names one content of one file: a scan that found it changed by its bytes alone gave it another hash. */
+function versionOf(book: ReadableBook): string {
+  return `${book.libraryPath}\0${book.path}\0${book.fileBytes} ${book.mtimeNs} ${book.fileHash}`
+}
+
+/** What is unpacked is in memory beside what it is unpacked from. */
+function inFlightBytes({ bytes, zip }: { bytes: number; zip: ZipLocation }): number {
+  return Math.min(LONG_IN_FLIGHT_BYTES, zip.method === 0 ? bytes : bytes + zip.compressedBytes)
+}
+
 function memoryOf(known: Known): number {
-  if ('problem' in known) return ENTRY_MEMORY_BYTES
-  const { files, spine, resources, toc, landmarks, pageList } = known.publication
-  const count = (entries: typeof toc): number => entries.reduce((sum, entry) => sum + 1 + count(entry.children), 0)
-  return (1 + files.length + spine.length + resources.length + count([...toc, ...landmarks, ...pageList])) * ENTRY_MEMORY_BYTES
+  if ('problem' in known) return memoryBytes([known.problem])
+  const { find: _, ...publication } = known.publication
+  // By their paths a second time, and a third when someone has asked for one in another spelling.
+  return memoryBytes([publication, publication.files.map(({ path }) => path), publication.files.map(({ path }) => path)])
 }
 
 /** By exact path, else ignoring case and Unicode form: books made on Windows and Macs differ in both from what they link. */

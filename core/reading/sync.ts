@@ -1,6 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, type PlaceRow, placeOf } from '#core/progress/progress.ts'
+import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf, TEXT_COMPLETE_FROM } from '#core/progress/progress.ts'
 import { listCopies, type Reading } from '#core/progress/progress-query.ts'
 import { saveProgress } from '#core/progress/progress-store.ts'
 import { findPublication, type PlaceParts } from '#core/reading/places.ts'
@@ -17,8 +17,8 @@ export interface DocumentPlace {
   deviceId: string
 }
 
-/** Where e-readers say so much of a text is read, it is read: its notes and advertisements follow. */
-const COMPLETE_FROM = 0.99
+/** The beginning of a part of an EPUB in the words of CREngine. @param number in the reading order, from 1 */
+const partName = (number: number): string => `/body/DocFragment[${number}].0`
 
 /** CREngine names the parts of an EPUB by their place in the reading order, from 1. */
 const TEXT_PART = /^\/body\/DocFragment(?:\[(\d{1,6})\])?/
@@ -91,14 +91,21 @@ export function placeOfDocument(
   publication: Pick<OpenPublication, 'spine'> | null,
 ): Place {
   const { pageCount, isText } = extent
-  const counted = Math.min(Math.max(1, pageCount), Math.floor(percentage * pageCount) + 1)
   if (!isText) {
-    const page = /^\d{1,9}$/.test(progress) ? Number(progress) : 0
+    const page = pageNamed(progress)
     const isPage = page >= 1 && (pageCount === 0 || page <= pageCount)
-    return placeOf(extent, { currentPage: isPage ? page : Math.max(1, Math.ceil(percentage * pageCount)), progressPercentage: percentage })
+    return placeOf(extent, { currentPage: isPage ? page : pageUpTo(percentage, pageCount), progressPercentage: percentage })
   }
-  const completed = extent.analyzed && percentage >= COMPLETE_FROM ? true : undefined
-  return placeOf(extent, { currentPage: withinPart(counted, progress, publication), progressPercentage: percentage, completed })
+  const completed = extent.analyzed && percentage >= TEXT_COMPLETE_FROM ? true : undefined
+  const currentPage = withinPart(pageFrom(percentage, pageCount), progress, publication)
+  return placeOf(extent, { currentPage, progressPercentage: percentage, completed })
+}
+
+/** The page that an e-reader names: of an EPUB that is made of pictures each is a part. 0 where it names none. */
+function pageNamed(progress: string): number {
+  if (/^\d{1,9}$/.test(progress)) return Number(progress)
+  const part = TEXT_PART.exec(progress)
+  return part ? Number(part[1] ?? 1) : 0
 }
 
 /** The nearest position in the part that is named, where one is. */
@@ -113,9 +120,10 @@ function withinPart(position: number, progress: string, publication: Pick<OpenPu
 }
 
 /** Our place in words that an e-reader goes to: a page, or the beginning of a part of the text. Null where the text cannot be looked into now. */
-async function wordsOf(parts: PlaceParts, caller: Caller, { bookId, extent, progress }: Reading): Promise<string | null> {
+async function wordsOf(parts: PlaceParts, caller: Caller, { bookId, format, extent, progress }: Reading): Promise<string | null> {
   const page = progress?.current_page ?? 1
-  if (!extent.isText) return String(page)
+  // E-readers lay out every EPUB as a text; one that is made of pictures has one in each part.
+  if (!extent.isText) return format === 'epub' ? partName(page) : String(page)
   const publication = await findPublication(parts, { caller, bookId })
-  return publication === null ? null : `/body/DocFragment[${partAt(publication, page).index + 1}].0`
+  return publication === null ? null : partName(partAt(publication, page).index + 1)
 }

@@ -155,7 +155,7 @@ async function namedTransaction<Result>(
   database: Knex,
   caller: Caller,
   { seriesIds, taxonomy }: Change & { taxonomy: Taxonomy },
-  work: (trx: Knex, ids: string[]) => Promise<Result>,
+  work: (trx: Knex.Transaction, ids: string[]) => Promise<Result>,
 ): Promise<Result> {
   return await database.transaction(async (trx) => {
     const locked = await editLocks(trx, { ...seriesOf(caller, { seriesIds }), change: (locks) => new Set([...locks, `${taxonomy}s`]) })

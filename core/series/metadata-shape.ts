@@ -50,10 +50,8 @@ export const AlternateTitle = Noun('AlternateTitle')({
   updatedAt: Timestamp,
 })
 const SourceName = Type.Optional(Type.String({ description: 'Same as source; only with compatibility.legacyNames.' }))
-export const ExternalId = Noun('ExternalId')({
+const identifier = {
   id: Uuid,
-  seriesId: Type.Optional(Uuid),
-  bookId: Type.Optional(Uuid),
   source: Type.String(),
   sourceName: SourceName,
   externalId: Type.String(),
@@ -62,18 +60,20 @@ export const ExternalId = Noun('ExternalId')({
   lastSyncedAt: Nullable(Timestamp),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-})
-export const ExternalLink = Noun('ExternalLink')({
+}
+export const ExternalId = Noun('ExternalId')({ seriesId: Uuid, ...identifier })
+export const BookExternalId = Noun('BookExternalId')({ bookId: Uuid, ...identifier })
+const link = {
   id: Uuid,
-  seriesId: Type.Optional(Uuid),
-  bookId: Type.Optional(Uuid),
   source: Type.String(),
   sourceName: SourceName,
   url: Type.String(),
   externalId: Nullable(Type.String()),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-})
+}
+export const ExternalLink = Noun('ExternalLink')({ seriesId: Uuid, ...link })
+export const BookExternalLink = Noun('BookExternalLink')({ bookId: Uuid, ...link })
 export const ExternalRating = Noun('ExternalRating')({
   id: Uuid,
   seriesId: Uuid,

@@ -34,7 +34,7 @@ const NOTHING = Object.fromEntries(fields.map(({ name }) => [name, null]))
  * Fills in what the files of its books say of each series, and takes back what they do not say any more, where no lock and no stronger source forbids.
  * Idempotent; within the transaction that wrote the books.
  */
-export async function seedSeries(trx: Knex, seriesIds: readonly string[]): Promise<void> {
+export async function seedSeries(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<void> {
   const ids = [...new Set(seriesIds)].sort()
   const holdings = await loadHoldings(trx, 'series', ids)
   const voices = Map.groupBy(await listVoices(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
@@ -124,7 +124,7 @@ function tellNews(said: SeriesHints, before: Seeded, locks: ReadonlySet<string>)
  * their analysis the rest is done with the last of them, since each time costs a look at all that were read. True when something is left to do:
  * then {@link seedSettled} belongs after the transaction.
  */
-export async function hearBook(trx: Knex, seriesId: string): Promise<boolean> {
+export async function hearBook(trx: Knex.Transaction, seriesId: string): Promise<boolean> {
   const { pending, due } = await findSeedState(trx, seriesId)
   if (!pending || !due) await seedSeries(trx, [seriesId])
   if (pending) await markSeedDue(trx, [seriesId], true)

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, isAdministrator, shownReader } from '#core/account/caller.ts'
 import type { Person } from '#core/book/book-detail-query.ts'
 
 /** What a reader app shows of a series beside its record. Books are those that are there. */
@@ -108,7 +108,7 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
        SELECT m.summary, b.number FROM books b JOIN book_metadata m ON m.book_id = b.id
        WHERE ${PRESENT} AND m.summary IS NOT NULL ORDER BY b.number NULLS LAST, b.id LIMIT 1) told ON true
      WHERE s.id = ANY(CAST(:ids AS uuid[]))`,
-    { ids: [...ids], userId: caller.userId, isAdmin: caller.role === 'admin' },
+    { ids: [...ids], userId: shownReader(caller), isAdmin: isAdministrator(caller) },
   )) as { rows: DetailRow[] }
   return new Map(rows.map((row) => [row.id, detailOf(row)]))
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, shownReader } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/shown-path.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { READING_ORDER } from '#core/book/reading-order.ts'
@@ -111,29 +111,29 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
         )
       }
     }
-    if (filter.wanted) query.whereRaw('series.id IN (SELECT w.series_id FROM want_to_read w WHERE w.user_id = ?)', [caller.userId])
+    if (filter.wanted) query.whereRaw('series.id IN (SELECT w.series_id FROM want_to_read w WHERE w.user_id = ?)', [shownReader(caller)])
     if (filter.inProgress) {
       query
         .whereRaw(
           `series.id IN (SELECT books.series_id FROM read_progress p JOIN books ON books.id = p.book_id
              WHERE p.user_id = ? AND books.deleted_at IS NULL)`,
-          [caller.userId],
+          [shownReader(caller)],
         )
         .whereRaw(
           `EXISTS (SELECT 1 ${PRESENT_BOOKS}
              AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ? AND p.completed))`,
-          [caller.userId],
+          [shownReader(caller)],
         )
     }
   }
 }
 
 /** The order of any query of series. */
-export function seriesOrder(caller: Caller, { field, direction }: SeriesSort): { terms: OrderTerm[]; bindings: string[] } {
+export function seriesOrder(caller: Caller, { field, direction }: SeriesSort): { terms: OrderTerm[]; bindings: (string | null)[] } {
   const turn = direction === 'asc' ? 'ASC' : 'DESC'
   const expression = SERIES_ORDER[field]
   const terms = [`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, `series.id ${turn}`]
-  return { terms, bindings: expression.includes('?') ? [caller.userId] : [] }
+  return { terms, bindings: expression.includes('?') ? [field === 'read' ? shownReader(caller) : caller.userId] : [] }
 }
 
 interface SeriesList {
@@ -254,7 +254,7 @@ function selectSeries(database: Knex, caller: Caller): Knex.QueryBuilder {
          max(books.volume) AS max_volume, max(books.chapter) AS max_chapter,
          count(DISTINCT books.volume) AS volumes_owned
        ${PRESENT_BOOKS}) AS owned`,
-      [caller.userId],
+      [shownReader(caller)],
     )
     .leftJoin('series_metadata', 'series_metadata.series_id', 'series.id')
     .joinRaw('LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected')
@@ -280,7 +280,7 @@ function seriesOf(row: SeriesRow, caller: Caller): Series {
     year: row.year,
     path: seesWholePaths(caller) ? seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }) : row.path,
     bookCount: Number(row.book_count),
-    unreadCount: Number(row.unread_count),
+    unreadCount: shownReader(caller) === null ? null : Number(row.unread_count),
     localMaxVolume: row.max_volume,
     localMaxChapter: row.max_chapter === null ? null : Number(row.max_chapter),
     volumesOwned: Number(row.volumes_owned),

@@ -135,7 +135,7 @@ function recordOf(setting: ChosenSetting, row: Row): SettingRecord {
     valueType: VALUE_TYPES[setting.kind],
     isSensitive: false,
     minValue: null,
-    maxValue: setting.lengthMax,
+    maxValue: setting.kind === 'switch' ? null : setting.lengthMax,
     version: row.version,
     updatedAt: row.updated_at.toISOString(),
     updatedBy: row.updated_by,

@@ -17,6 +17,8 @@ export interface ChosenSetting {
   /** `template` values are checked as templates before they are kept; a `switch` is `true` or `false`. */
   kind: 'text' | 'template' | 'switch'
   lengthMax: number
+  /** A text that may say nothing. */
+  mayBeEmpty?: true
   /** What is wrong with a value of the right kind, to stand behind the name of the setting; null when nothing is. */
   check?: (value: string) => string | null
 }
@@ -86,6 +88,17 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     lengthMax: 5,
   },
   {
+    key: 'auth.registration_tags',
+    category: 'auth',
+    about:
+      'Names of sharing tags, separated by commas: who makes an account of their own is allowed these, and sees nothing else. Without any, nobody does so while anybody is allowed or denied a sharing tag.',
+    fallback: '',
+    isPublic: false,
+    kind: 'text',
+    lengthMax: 2_000,
+    mayBeEmpty: true,
+  },
+  {
     key: 'compatibilityApi.enabled',
     category: 'compatibility',
     about: 'Serves the interface of Komga beside our own, for reader apps that know that one.',
@@ -134,7 +147,7 @@ export const SettingRecord = Noun('Setting')({
   valueType: Type.String(),
   isSensitive: Type.Boolean(),
   minValue: Nullable(Type.Integer()),
-  maxValue: Nullable(Type.Integer({ description: 'Of a text, how many characters it may have.' })),
+  maxValue: Nullable(Type.Integer({ description: 'Of a text, how many characters it may have; null for true and false.' })),
   version: Type.Integer({ description: 'Grows with every change.' }),
   updatedAt: Timestamp,
   updatedBy: Nullable(Uuid),

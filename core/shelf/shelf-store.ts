@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { CarrelError, refuse } from '#core/errors.ts'
+import { announce } from '#core/events/event-store.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfEdit, type ShelfKind } from '#core/shelf/shelf.ts'
 import { findShelf } from '#core/shelf/shelf-query.ts'
 import { SHELF_TABLES } from '#core/shelf/shelf-table.ts'
@@ -21,13 +22,22 @@ export async function addShelf(
     .transaction(async (trx) => {
       const [row] = await trx(SHELF_TABLES[kind].shelves).insert({ name, summary, ordered }, 'id')
       await writeMembers(trx, caller, kind, { id: row.id, memberIds: shelf.memberIds })
+      await announceShelf(trx, kind, 'created', { id: row.id })
       return (await findShelf(trx, caller, kind, row.id)) as Shelf
     })
     .catch(refuseTaken)
 }
 
-/** @throws not_found, conflict */
-export async function editShelf(database: Knex, caller: Caller, kind: ShelfKind, shelf: { id: string; edit: ShelfEdit }): Promise<Shelf> {
+/**
+ * Changes a shelf, all of it or nothing. @param shelf.memberIds these and no others, in this order; what stands on it stays unless they are given
+ * @throws not_found, conflict
+ */
+export async function editShelf(
+  database: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  shelf: { id: string; edit: ShelfEdit; memberIds?: readonly string[] },
+): Promise<Shelf> {
   const { name, summary, ordered } = shelf.edit
   const change = {
     ...(name !== undefined && { name }),
@@ -36,11 +46,14 @@ export async function editShelf(database: Knex, caller: Caller, kind: ShelfKind,
   }
   return await database
     .transaction(async (trx) => {
-      await lockShelf(trx, caller, kind, shelf.id)
+      const before = await lockShelf(trx, caller, kind, shelf.id)
       await trx(SHELF_TABLES[kind].shelves)
         .where('id', shelf.id)
         .update({ ...change, updated_at: trx.fn.now() })
-      return (await findShelf(trx, caller, kind, shelf.id)) as Shelf
+      const standing = await listTagSets(trx, kind, shelf.id)
+      if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
+      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: standing })
+      return await showChanged(trx, caller, kind, before)
     })
     .catch(refuseTaken)
 }
@@ -49,6 +62,7 @@ export async function editShelf(database: Knex, caller: Caller, kind: ShelfKind,
 export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<void> {
   await database.transaction(async (trx) => {
     await lockShelf(trx, caller, kind, id)
+    await announceShelf(trx, kind, 'deleted', { id })
     await trx(SHELF_TABLES[kind].shelves).where('id', id).delete()
   })
 }
@@ -57,31 +71,70 @@ export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKin
  * Changes what stands on a shelf. `replace`: these and no others, in this order; `append`: these too, at the end; `remove`: not these.
  * Members that the caller may not see stay, at the end. @throws not_found for the shelf or a member that is unknown or hidden
  */
-export async function editMembers(
-  database: Knex,
-  caller: Caller,
-  kind: ShelfKind,
-  change: { id: string; how: 'replace' | 'append' | 'remove'; memberIds: readonly string[] },
-): Promise<Shelf> {
-  const { members, member, shelf } = SHELF_TABLES[kind]
-  const given = change.memberIds.map((id) => id.toLowerCase())
+export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
   return await database.transaction(async (trx) => {
     const before = await lockShelf(trx, caller, kind, change.id)
-    const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
-    const visible = new Set(await visibleIds(trx, caller, kind, present))
-    const shown = present.filter((id) => visible.has(id))
-    const absent = given.filter((id) => !visible.has(id))
-    if (change.how === 'remove' && absent.length > 0)
-      refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
-    const wanted =
-      change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
-    const hidden = present.filter((id) => !visible.has(id))
-    await trx(members).where(shelf, change.id).delete()
-    await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
+    const standing = await listTagSets(trx, kind, change.id)
+    await changeMembers(trx, caller, kind, change)
     await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
-    // With only hidden members left it is now hidden itself.
-    return (await findShelf(trx, caller, kind, change.id)) ?? { ...before, count: 0 }
+    await announceShelf(trx, kind, 'updated', { id: change.id, before: standing })
+    return await showChanged(trx, caller, kind, before)
   })
+}
+
+interface MemberChange {
+  id: string
+  how: 'replace' | 'append' | 'remove'
+  memberIds: readonly string[]
+}
+
+async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<void> {
+  const { members, member, shelf } = SHELF_TABLES[kind]
+  const given = change.memberIds.map((id) => id.toLowerCase())
+  const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
+  const visible = new Set(await visibleIds(trx, caller, kind, present))
+  const shown = present.filter((id) => visible.has(id))
+  const absent = given.filter((id) => !visible.has(id))
+  if (change.how === 'remove' && absent.length > 0) refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
+  const wanted =
+    change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
+  const hidden = present.filter((id) => !visible.has(id))
+  await trx(members).where(shelf, change.id).delete()
+  await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
+}
+
+/** With only hidden members left a shelf is now hidden itself: it is shown as it was. */
+async function showChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
+  return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
+}
+
+/** @param of.before sets of tags of what stood on it: who saw it then, and does not now, has to know as well */
+async function announceShelf(
+  trx: Knex.Transaction,
+  kind: ShelfKind,
+  how: 'created' | 'updated' | 'deleted',
+  of: { id: string; before?: readonly (readonly string[])[] },
+): Promise<void> {
+  const now = await listTagSets(trx, kind, of.id)
+  const { before = now } = of
+  // An empty one is everybody's.
+  const tagSets = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
+  const event =
+    kind === 'collection'
+      ? { type: `collection_${how}` as const, collectionId: of.id }
+      : { type: `read_list_${how}` as const, readListId: of.id }
+  await announce(trx, [{ event, tagSets: [...new Map(tagSets.map((set) => [set.join(), set])).values()] }])
+}
+
+/** The different sets of sharing tags that the series carry of which something stands on a shelf. */
+async function listTagSets(trx: Knex.Transaction, kind: ShelfKind, id: string): Promise<string[][]> {
+  const { members, shelf, member, things, seriesOf } = SHELF_TABLES[kind]
+  const { rows } = await trx.raw(
+    `SELECT DISTINCT array(SELECT CAST(t.sharing_tag_id AS text) FROM series_sharing_tags t WHERE t.series_id = ${seriesOf} ORDER BY 1) AS tags
+     FROM ${members} m JOIN ${things} ON ${things}.id = m.${member} WHERE m.${shelf} = ?`,
+    [id],
+  )
+  return (rows as { tags: string[] }[]).map(({ tags }) => tags)
 }
 
 /** Locks first and looks after: what another has just changed is seen. */

@@ -2,12 +2,14 @@ import type { Knex } from 'knex'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/log.ts'
 import type { TaskType } from '#core/task/task.ts'
-import { listTaskNews } from '#core/task/task-event-query.ts'
+import { countQueue, listTaskNews } from '#core/task/task-event-query.ts'
 
 /** As often as progress is written. */
 const COLLECT_MS = 300
 /** Analyses that a second tells of: by the hundred they are told by their books, and their failures by the errors of those. */
 const ANALYSES_MAX = 20
+/** Counting a queue of a hundred thousand takes a twentieth of a second. */
+const COUNT_MS = 2_000
 
 /** Tells those who follow how tasks get on, some at a time: of a task that has changed twice, how it stands then. */
 export interface TaskAnnouncer {
@@ -21,8 +23,26 @@ export function openTaskAnnouncer({ database, announcer, log }: { database: Knex
   let tasks = new Set<string>()
   let analyses = new Set<string>()
   let timer: NodeJS.Timeout | undefined
+  let counting: NodeJS.Timeout | undefined
+  let flushing: Promise<void> = Promise.resolve()
 
-  async function flush(): Promise<void> {
+  /** One after the other: what was read first must not be told last. */
+  function flush(): Promise<void> {
+    flushing = flushing.then(flushOnce)
+    return flushing
+  }
+
+  async function count(): Promise<void> {
+    clearTimeout(counting)
+    counting = undefined
+    try {
+      announcer.soon([await countQueue(database)])
+    } catch (error) {
+      log.debug({ err: error }, 'How many tasks there are could not be announced')
+    }
+  }
+
+  async function flushOnce(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
     const ids = [...tasks, ...[...analyses].slice(-ANALYSES_MAX)]
@@ -42,7 +62,11 @@ export function openTaskAnnouncer({ database, announcer, log }: { database: Knex
       const among = type === 'analyze_book' ? analyses : tasks
       for (const id of taskIds) among.add(id)
       timer ??= setTimeout(flush, COLLECT_MS)
+      counting ??= setTimeout(count, COUNT_MS)
     },
-    flush,
+    async flush() {
+      await flush()
+      if (counting !== undefined) await count()
+    },
   }
 }

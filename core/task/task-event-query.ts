@@ -38,6 +38,22 @@ export async function listTaskNews(database: Knex, taskIds: readonly string[]): 
   return (rows as TaskRow[]).map(newsOf)
 }
 
+/** How many tasks wait or run, of all nodes. */
+export async function countQueue(database: Knex): Promise<NewAnnouncement> {
+  const { rows } = await database.raw(
+    `SELECT name, count(*)::int AS count FROM ${QUEUE_SCHEMA}.job WHERE state IN ('created', 'retry', 'active') AND name NOT LIKE '\\_\\_pgboss%'
+     GROUP BY name ORDER BY name`,
+  )
+  const counts = rows as { name: string; count: number }[]
+  return {
+    event: {
+      type: 'queue_updated',
+      count: counts.reduce((sum, { count }) => sum + count, 0),
+      countByType: Object.fromEntries(counts.map(({ name, count }) => [name, count])),
+    },
+  }
+}
+
 function newsOf(row: TaskRow): NewAnnouncement {
   const { libraryId, seriesId, bookId, userId } = row.data ?? {}
   const isOver = row.state === 'completed' || row.state === 'failed' || row.state === 'cancelled'

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { shownMessage } from '#core/account/shown-path.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
@@ -157,9 +157,10 @@ function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
 }
 
 /** Adds "the task is not of another reader": what is recommended to somebody or exported by somebody is theirs. Administrators see that it runs. */
-function showsNothingPrivate({ userId, role }: Caller): (jobs: Knex.QueryBuilder) => void {
+function showsNothingPrivate(caller: Caller): (jobs: Knex.QueryBuilder) => void {
+  const { userId } = caller
   return (jobs) => {
-    if (role !== 'admin') jobs.whereRaw(`coalesce(job.data ->> 'userId', ?) = ?`, [userId, userId])
+    if (!isAdministrator(caller)) jobs.whereRaw(`coalesce(job.data ->> 'userId', ?) = ?`, [userId, userId])
   }
 }
 

@@ -293,7 +293,9 @@ export async function openTaskQueue(options: {
 
     async addMany(tasks) {
       let added = 0
-      for (const [type, ofType] of Map.groupBy(tasks, (task) => task.type)) {
+      // In one order: two statements that add the same keys in different orders would wait for each other for good.
+      const inOrder = tasks.toSorted((a, b) => (a.dedupeKey < b.dedupeKey ? -1 : 1))
+      for (const [type, ofType] of Map.groupBy(inOrder, (task) => task.type)) {
         for (let at = 0; at < ofType.length; at += ADD_CHUNK) {
           const chunk = ofType.slice(at, at + ADD_CHUNK)
           const retrying = await listRetrying(

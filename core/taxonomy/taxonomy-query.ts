@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Bearer, Taxonomy } from '#core/taxonomy/taxonomy-store.ts'
 
@@ -41,7 +41,7 @@ export async function listNames(
 ): Promise<{ items: Named[]; total: number }> {
   const { taxonomy } = list
   const matching = database(`${taxonomy}s AS n`)
-  if (caller.role !== 'admin') {
+  if (!isAdministrator(caller)) {
     // A name that only hidden things carry would tell of them.
     matching.where((either) =>
       either

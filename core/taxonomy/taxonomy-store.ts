@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
+import { announceBooks, announceSeries } from '#core/events/event-store.ts'
 import { GIVERS, type Giver } from '#core/metadata/field.ts'
 import { cleanName, NAMES_MAX, nameKey } from '#core/taxonomy/name.ts'
 
@@ -219,7 +220,17 @@ export async function replaceNames(
 
 /** Takes one genre or tag away everywhere. False when there is none. */
 export async function deleteName(database: Knex, taxonomy: Taxonomy, id: string): Promise<boolean> {
-  return (await database(`${taxonomy}s`).where({ id }).delete()) > 0
+  return await database.transaction(async (trx) => {
+    // Locked first: nothing takes it meanwhile.
+    const name = await trx(`${taxonomy}s`).where({ id }).forUpdate().first('id')
+    if (!name) return false
+    const carriedBy = async (bearer: Bearer): Promise<string[]> =>
+      await trx(`${bearer}_${taxonomy}s`).where(`${taxonomy}_id`, id).pluck(`${bearer}_id`)
+    await announceSeries(trx, await carriedBy('series'), [`${taxonomy}s`])
+    await announceBooks(trx, await carriedBy('book'), [`${taxonomy}s`])
+    await trx(`${taxonomy}s`).where({ id }).delete()
+    return true
+  })
 }
 
 /** Deletes what nothing carries any more; answers the names. */

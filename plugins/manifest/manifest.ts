@@ -1,15 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Compile } from 'typebox/compile'
-import { refuse } from '#core/errors.ts'
-import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
 import { OneOf } from '#core/schema.ts'
-import { isTooWide } from '#plugins/egress/rules.ts'
-import { describeFault, oneOf } from '#plugins/manifest/manifest-fault.ts'
 import type { Shape } from '#plugins/manifest/manifest-form.ts'
-import { standsElsewhere } from '#plugins/manifest/manifest-members.ts'
-import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
-import { configSchemaFault } from '#plugins/manifest/plugin-config.ts'
 
 /** Which part of the interface for plugins this server offers. */
 export const PLUGIN_API = '1.0'
@@ -20,7 +12,7 @@ const NUMBER = '(0|[1-9]\\d{0,5})'
 const PRE_RELEASE = '(0|[1-9]\\d{0,15}|\\d*[A-Za-z-][0-9A-Za-z-]*)'
 const VERSION = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRE_RELEASE}(\\.${PRE_RELEASE})*)?$`
 /** A host of the public internet by its name: numbers are refused, and so is what has no dot. */
-const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$'
+export const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$'
 /**
  * One line that people read before they agree: no control characters, nothing that turns its direction, and something to see. The length is counted
  * here, in code points, for `maxLength` counts what stands as one character, and that may be thousands put on top of each other.
@@ -39,7 +31,7 @@ const HEADER = '^[A-Za-z][A-Za-z0-9-]{0,63}$'
 /** Of a parameter of an address or of a member of a body: what needs no escaping in either. */
 const FIELD = '^[A-Za-z_][A-Za-z0-9_.-]{0,63}$'
 /** Headers that say where a request goes and how it is framed; no service wants credentials there, and a manifest could bend requests by them. */
-const FORBIDDEN_HEADER =
+export const FORBIDDEN_HEADER =
   /^(host|connection|keep-alive|transfer-encoding|content-.*|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*)$/i
 const PRINTABLE = '^[ -~]+$'
 const OAUTH_SCOPE = '^[!#-\\[\\]-~]{1,200}$'
@@ -58,10 +50,10 @@ export const CAPABILITY_METHODS = {
 } as const
 export type Capability = keyof typeof CAPABILITY_METHODS
 /** Capabilities that will come; nobody may use their names for something else until then. */
-const RESERVED_CAPABILITIES = ['sync', 'releases', 'notifications']
+export const RESERVED_CAPABILITIES = ['sync', 'releases', 'notifications']
 
 /** What the patterns say, for people. */
-const PATTERNS: Record<string, string> = {
+export const PATTERNS: Record<string, string> = {
   [PLUGIN_ID]: 'must be lower-case ASCII words with dots or hyphens between them, such as org.example.anilist',
   [VERSION]: 'must be a semantic version such as 1.4.0 or 1.4.0-beta.1',
   [HOST]: 'must be the name of a host in lower case, with a dot in it and without scheme, port or path; *. may stand in front',
@@ -246,140 +238,10 @@ export const Manifest = Type.Object({
 })
 export type Manifest = Static<typeof Manifest>
 
-const check = Compile(Manifest)
 /** The same for those who read it as JSON Schema. */
 export const MANIFEST_SHAPE = Manifest as Shape
 /** What a manifest may weigh: one with long lists has 10 KB. */
 export const MANIFEST_BYTES_MAX = 64 * 1024
-
-const KNOWN_PERMISSIONS = ['network', 'networkFromConfig', 'storage', 'library']
-/** Capabilities without code behind them. */
-const DECLARED_ONLY = ['webLinks']
-const CAPABILITIES = [...Object.keys(CAPABILITY_METHODS), ...DECLARED_ONLY]
-
-/** @throws invalid_value with the path of the member that is wrong */
-export function readManifest(bytes: Uint8Array): Manifest {
-  const wrong = (path: string, message: string): never =>
-    refuse('invalid_value', `manifest.json${path === '' ? '' : ` at ${path}`}: ${message}.`, {
-      details: [{ path: `/manifest${path}`, message }],
-    })
-  if (bytes.length > MANIFEST_BYTES_MAX) wrong('', `it has ${bytes.length} bytes; ${MANIFEST_BYTES_MAX} are allowed`)
-  const value = readPlainJson(bytes, (message) => wrong('', message))
-  if (!check.Check(value)) {
-    const [first] = check.Errors(value)
-    if (first === undefined) return wrong('', 'it is no manifest')
-    const pattern = (first.params as { pattern?: unknown } | undefined)?.pattern
-    const said = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    return wrong(first.instancePath, said ?? describeFault(value, first, { schema: MANIFEST_SHAPE, patterns: PATTERNS }))
-  }
-  const { engine, capabilities, permissions = {} } = value
-  // What a server does not know it cannot ask consent for, nor keep within bounds; so newer plugins wait for a newer server.
-  if (Number(engine.pluginApi.split('.')[1]) > Number(PLUGIN_API.split('.')[1]))
-    wrong('/engine/pluginApi', `this server offers ${PLUGIN_API}; the plugin needs a newer one`)
-  const reserved = RESERVED_CAPABILITIES.find((name) => Object.hasOwn(capabilities, name))
-  if (reserved !== undefined)
-    wrong(`/capabilities/${reserved}`, `this name is kept for a later version of the interface; ${oneOf(reserved, CAPABILITIES)}`)
-  const capability = Object.keys(capabilities).find((name) => !Object.hasOwn(CAPABILITY_METHODS, name) && !DECLARED_ONLY.includes(name))
-  if (capability !== undefined)
-    wrong(
-      `/capabilities/${shown(capability)}`,
-      `this server does not know that capability (a newer one may); ${oneOf(capability, CAPABILITIES)}${elsewhere(capability, '/capabilities')}`,
-    )
-  if (Object.keys(capabilities).length === 0) wrong('/capabilities', `a plugin has at least one of ${CAPABILITIES.join(', ')}`)
-  for (const [name, { idSource }] of Object.entries(capabilities as Record<string, { idSource?: string }>)) {
-    if (idSource === COMIC_INFO_KEY || (idSource === OWN_SOURCE && name !== 'recommendations'))
-      wrong(
-        `/capabilities/${name}/idSource`,
-        idSource === COMIC_INFO_KEY
-          ? `${idSource} is what files of comics identify books by; name your service`
-          : `${idSource} stands for this library, which only recommendations can be of; name your service`,
-      )
-  }
-  const permission = Object.keys(permissions).find((name) => !KNOWN_PERMISSIONS.includes(name))
-  if (permission !== undefined)
-    wrong(
-      `/permissions/${shown(permission)}`,
-      `this server does not know that permission (a newer one may); ${oneOf(permission, KNOWN_PERMISSIONS)}${elsewhere(permission, '/permissions')}`,
-    )
-  const hosts = (permissions.network ?? []).map(({ host }) => host)
-  const wide = hosts.findIndex(isTooWide)
-  if (wide !== -1)
-    wrong(
-      `/permissions/network/${wide}/host`,
-      `${hosts[wide]} covers names of people who have nothing to do with each other; name the hosts`,
-    )
-  const twice = hosts.findIndex((host, index) => hosts.indexOf(host) < index)
-  if (twice !== -1) wrong(`/permissions/network/${twice}/host`, `${hosts[twice]} stands there twice; give all its methods in one place`)
-  checkCredentials(value, wrong)
-  for (const name of ['config', 'userConfig'] as const) {
-    const fault = value[name] === undefined ? null : configSchemaFault(value[name])
-    if (fault !== null) wrong(`/${name}${fault.path}`, fault.message)
-  }
-  const limited = Object.keys(value.http?.rateLimit ?? {}).find((host) => !hosts.includes(host))
-  if (limited !== undefined)
-    wrong(`/http/rateLimit/${shown(limited)}`, `it is no host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
-  const members = value.config?.['properties']
-  const known = members !== null && typeof members === 'object' ? Object.keys(members) : []
-  const missing = (permissions.networkFromConfig ?? []).findIndex((key) => !known.includes(key))
-  if (missing !== -1) {
-    const key = permissions.networkFromConfig?.[missing] as string
-    wrong(
-      `/permissions/networkFromConfig/${missing}`,
-      `${key} is no member of /config/properties; ${nameOf(key, known, 'member there, which administrators enter the address as')}`,
-    )
-  }
-  return value
-}
-
-/** Where credentials go and come from: nowhere that the administrator is not told of. */
-function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wrong: (path: string, message: string) => never): void {
-  if (auth === undefined) return
-  const { bind, oauth2, type, scope } = auth
-  if (bind !== undefined) {
-    const { host, hostFrom, header, query, body, usernameField, format = '{token}' } = bind
-    if ((host === undefined) === (hostFrom === undefined))
-      wrong('/auth/bind', 'either host or hostFrom must say where the credentials go, and not both')
-    const hosts = (permissions.network ?? []).map((one) => one.host)
-    if (host !== undefined && !hosts.includes(host))
-      wrong('/auth/bind/host', `credentials go only to a host of /permissions/network; ${nameOf(host, hosts, 'host there')}`)
-    if (host?.startsWith('*.')) wrong('/auth/bind/host', 'credentials go to one host, which is named in full')
-    if (hostFrom !== undefined && !(permissions.networkFromConfig ?? []).includes(hostFrom))
-      wrong('/auth/bind/hostFrom', 'credentials go only to the address of a member of /permissions/networkFromConfig')
-    // Tokens come from an address that the manifest names: what they are for is named by the manifest too.
-    if (hostFrom !== undefined && type === 'oauth2') wrong('/auth/bind/hostFrom', 'tokens of oauth2 go to a host that the manifest names')
-    if ([header, query, body].filter((name) => name !== undefined).length !== 1)
-      wrong('/auth/bind', 'one of header, query and body must say where in a request the credentials stand')
-    // By its standard it is a header; services that take both by themselves take them as two fields.
-    if (header === undefined && usernameField === undefined && type === 'basic')
-      wrong('/auth/bind', 'credentials of the type basic go into a header, or with usernameField into two fields')
-    if (usernameField !== undefined && (type !== 'basic' || header !== undefined))
-      wrong('/auth/bind/usernameField', 'it stands beside query or body, and for the type basic alone')
-    if (usernameField !== undefined && usernameField === (query ?? body))
-      wrong('/auth/bind/usernameField', 'user name and password stand in two fields')
-    if (header !== undefined && FORBIDDEN_HEADER.test(header)) wrong('/auth/bind/header', `credentials cannot go into ${header}`)
-    if (format.split('{token}').length !== 2)
-      wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')
-  }
-  if (type !== 'none' && bind === undefined)
-    wrong('/auth', 'bind must say where the credentials go: to a host or hostFrom, as header, query or body')
-  if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it stands there if the type is oauth2, and only then')
-  if (scope === 'user' && !Object.hasOwn(capabilities, 'recommendations'))
-    wrong('/auth/scope', 'only recommendations run for a reader; metadata is looked up with credentials of the server')
-  const given = oauth2 === undefined ? [] : [oauth2.authorizeUrl, oauth2.tokenUrl]
-  // Numbers in place of names are for the egress to refuse where the server asks; here a browser would.
-  for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${shown(url)} has no host by its name`)
-}
-
-/** Which of these it must be, or that there are none yet. */
-const nameOf = (value: string, names: readonly string[], what: string): string =>
-  names.length === 0 ? `name a ${what} first, for there is none` : oneOf(value, names)
-
-/** Where a member of this name stands, as the end of a sentence. */
-const elsewhere = (name: string, place: string): string =>
-  standsElsewhere(MANIFEST_SHAPE, name, place).replace(/^ T/, '; t').replace(/\.$/, '')
-
-const hostPattern = new RegExp(HOST)
-const isHostName = (host: string) => hostPattern.test(host) && !host.startsWith('*.')
 
 /** Paths of the functions that a plugin must define, as its manifest says. */
 export const methodsOf = ({ capabilities }: Manifest): string[] =>

@@ -1,7 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { CarrelError } from '#core/errors.ts'
-import { type Manifest, readManifest } from '#plugins/manifest/manifest.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
+import { readManifest } from '#plugins/manifest/read-manifest.ts'
 import { ToolProblem } from './command.ts'
 import { typedCreate } from './typed.ts'
 

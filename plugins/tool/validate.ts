@@ -67,7 +67,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
     project = await readProject(folder)
   } catch (error) {
     if (!(error instanceof CarrelError)) throw error
-    return { findings: [{ level: 'error', check: 'manifest', message: error.message }], project: null, bundle: null }
+    return { findings: manifestFindings(error), project: null, bundle: null }
   }
   findings.push(...checkManifest(project))
   let bundle: Bundle
@@ -91,6 +91,16 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
     }
   }
   return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle }
+}
+
+/** A finding for each fault of a manifest that a server would refuse. */
+function manifestFindings({ message, details }: CarrelError): Finding[] {
+  const faults = Array.isArray(details) ? (details as { path: string; message: string }[]) : []
+  if (faults.length < 2) return [{ level: 'error', check: 'manifest', message }]
+  return faults.map((fault) => {
+    const place = fault.path.replace(/^\/manifest/, '')
+    return { level: 'error', check: 'manifest', message: `manifest.json${place === '' ? '' : ` at ${place}`}: ${fault.message}.` }
+  })
 }
 
 /** Members that servers of today pass over; those of a newer interface, or slips of the pen. */

@@ -84,6 +84,16 @@ t.test('commands without a server, and a server that finds its port taken', asyn
   const other = net.createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as net.AddressInfo
+  // A first start says so before it makes a database.
+  const fresh = path.join(room, 'fresh')
+  const firsts = [
+    { flags: ['--port', String(port)], output: new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is taken`) },
+    { flags: ['--port', '0', '--library', path.join(room, 'typo')], output: /typo" is not there/ },
+  ]
+  for (const { flags, output } of firsts) {
+    t.match(await runCommand(['--data-dir', fresh, ...flags]), { code: 1, output })
+    t.notOk((await readdir(fresh)).includes('postgres'), 'no database was made')
+  }
   t.match(await runCommand(['--data-dir', data, '--port', String(port)]), {
     code: 1,
     output: new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is taken`),

@@ -14,8 +14,21 @@ export interface InterfaceReference {
   answers: ReadonlyMap<string, string>
   /** The status of that answer. */
   statuses: ReadonlyMap<string, string>
+  /** Every operation as the reference has it. */
+  operations: readonly ReferenceOperation[]
+  /** Its shapes by name, as JSON Schema. */
+  shapes: Readonly<Record<string, SchemaObject>>
   /** The complaints about a value that ought to have a type, none when it has it. */
   check(type: string, value: unknown): string[]
+}
+
+export interface ReferenceOperation {
+  /** As {@link nameOfRoute} says. */
+  name: string
+  /** Query parameters with their types. */
+  query: ReadonlyMap<string, SchemaObject>
+  /** Type of the JSON body; null where it takes none. */
+  body: SchemaObject | null
 }
 
 let reference: InterfaceReference | undefined
@@ -31,12 +44,18 @@ export const nameOfRoute = (method: string, path: string) => `${method} ${path.r
 export function readReference(text: string): InterfaceReference {
   const answers = new Map<string, string>()
   const statuses = new Map<string, string>()
+  const operations: ReferenceOperation[] = []
   const $defs: Record<string, SchemaObject> = {}
   for (const line of text.split('\n')) {
     const [, method, path, ...cells] = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'))
     if (method && path?.startsWith('/')) {
       const [, status, good] = /(?:^|, )(2\d\d) ?([^,]*)/.exec(cells[2] ?? '') ?? []
       if (status !== undefined) statuses.set(nameOfRoute(method, path), status)
+      operations.push({
+        name: nameOfRoute(method, path),
+        query: new Map([...(cells[0] ?? '').matchAll(/(\w+)\??: ([^;]+)/g)].map(([, name = '', type = '']) => [name, readType(type)])),
+        body: !cells[1] || cells[1].includes('multipart') ? null : readType(cells[1]),
+      })
       // Bytes are no shapes.
       if (good !== undefined) answers.set(nameOfRoute(method, path), good.includes('/') ? '' : good)
     }
@@ -52,6 +71,8 @@ export function readReference(text: string): InterfaceReference {
   return {
     answers,
     statuses,
+    operations,
+    shapes: $defs,
     check(type, value) {
       const validate = checks.get(type) ?? ajv.compile(readType(type))
       checks.set(type, validate)
@@ -67,6 +88,9 @@ const RENAMED: Record<string, readonly [from: string, to: string]> = {
   BookExternalLinkDto: ['sourceName', 'source'],
   ExternalLinkDto: ['sourceName', 'source'],
   ExternalRatingDto: ['sourceName', 'source'],
+  CreateBookExternalLinkRequest: ['sourceName', 'source'],
+  CreateExternalLinkRequest: ['sourceName', 'source'],
+  CreateExternalRatingRequest: ['sourceName', 'source'],
 }
 
 const WORDS: Record<string, SchemaObject> = {

@@ -108,3 +108,33 @@ export const READ_LIST: Decoder = {
   ...{ id: 'text', name: 'text', summary: 'text', ordered: 'flag', bookIds: 'texts', createdDate: 'moment', lastModifiedDate: 'moment' },
   filtered: 'flag',
 }
+
+export const PUBLICATION: Decoder = {
+  ...{ context: 'text', links: [{ href: 'text', type: 'text' }], readingOrder: [{ href: 'text', type: 'text' }] },
+  metadata: { title: 'text', identifier: 'text', modified: 'text', belongsTo: { series: [{ name: 'text' }] } },
+}
+
+const LOCATOR: Decoder = { href: 'text', type: 'text', locations: { totalProgression: 'number' } }
+export const POSITIONS: Decoder = { total: 'whole', positions: [{ ...LOCATOR, locations: { position: 'whole', progression: 'number' } }] }
+export const PROGRESSION: Decoder = { modified: 'moment', device: { id: 'text', name: 'text' }, locator: LOCATOR }
+
+export const ACTIVITY: Decoder = {
+  ...{
+    userId: 'text?',
+    email: 'text?',
+    ip: 'text?',
+    userAgent: 'text?',
+    success: 'flag',
+    error: 'text?',
+    dateTime: 'moment',
+    source: 'text?',
+  },
+}
+
+const SETTING: Decoder = { configurationSource: 'any?', databaseSource: 'any?', effectiveValue: 'any?' }
+export const SETTINGS: Decoder = {
+  ...{ deleteEmptyCollections: 'flag', deleteEmptyReadLists: 'flag', rememberMeDurationDays: 'whole', thumbnailSize: 'text' },
+  ...{ taskPoolSize: 'whole', serverPort: SETTING, serverContextPath: SETTING, koboProxy: 'flag' },
+}
+
+export const AUTHOR: Decoder = { name: 'text', role: 'text' }

@@ -4,7 +4,6 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import { RelaxNGValidator, XmlDocument, type XmlElement, XmlLibError } from 'libxml2-wasm'
 import { xmlRegisterFsInputProviders } from 'libxml2-wasm/lib/nodejs.mjs'
-import { get } from '#test/support/server.ts'
 
 const contract = fileURLToPath(new URL('../contract/opds/', import.meta.url))
 
@@ -75,73 +74,4 @@ export function opds2Complaints(value: unknown, document: Opds2Document): string
   })
 }
 
-export interface WalkedDocument {
-  path: string
-  mediaType: string
-  text: string
-  complaints: string[]
-}
-
-/** How a document of each media type is checked, and where it leads. */
-function examine(bytes: Buffer, mediaType: string): { complaints: string[]; links: string[] } {
-  if (mediaType.startsWith('application/atom+xml')) {
-    const links = withXml(bytes, (root) =>
-      root
-        .find('//a:link', ATOM)
-        .filter((link) => /^application\/atom\+xml/.test(attribute(link, 'type')))
-        .map((link) => attribute(link, 'href')),
-    )
-    return { complaints: [...atomComplaints(bytes), ...kindComplaints(bytes, mediaType)], links }
-  }
-  const value = JSON.parse(bytes.toString())
-  const document = mediaType === 'application/opds+json' ? 'feed' : 'publication'
-  return { complaints: opds2Complaints(value, document), links: feedLinks(value) }
-}
-
-/** Addresses of feeds and publications, wherever they stand. */
-function feedLinks(node: unknown): string[] {
-  if (Array.isArray(node)) return node.flatMap(feedLinks)
-  if (typeof node !== 'object' || node === null) return []
-  const { href, type, templated } = node as { href?: unknown; type?: unknown; templated?: unknown }
-  const isFeed = typeof href === 'string' && !templated && String(type).startsWith('application/opds')
-  return [...(isFeed ? [href] : []), ...Object.values(node).flatMap(feedLinks)]
-}
-
 export const attribute = (node: object, name: string, prefix?: string): string => (node as XmlElement).attr(name, prefix)?.value ?? ''
-
-/** Feeds of navigation have no books, those of books lead nowhere else (OPDS 1.2, section 2). */
-function kindComplaints(bytes: Buffer, mediaType: string): string[] {
-  const kind = /kind=(\w+)/.exec(mediaType)?.[1]
-  if (kind === undefined) return []
-  return withXml(bytes, (root) => {
-    const rels = (entries: string) => root.find(`${entries}/a:link`, ATOM).map((link) => attribute(link, 'rel'))
-    const hasBooks = rels('/a:feed/a:entry').some((rel) => rel.startsWith('http://opds-spec.org/acquisition'))
-    const leads = rels('/a:feed/a:entry').includes('subsection')
-    const facets = rels('/a:feed').includes('http://opds-spec.org/facet')
-    if (kind === 'navigation') return hasBooks || facets ? ['a navigation feed holds books, or facets'] : []
-    return leads ? ['an acquisition feed leads to other feeds'] : []
-  })
-}
-
-/** Follows every link of a catalog to its other feeds and entries, each once, and checks all of them. @param most how many documents */
-export async function walkCatalog(url: string, start: string, headers: Record<string, string>, most = 400): Promise<WalkedDocument[]> {
-  const waiting = [start]
-  const seen = new Set(waiting)
-  const walked: WalkedDocument[] = []
-  for (let path = waiting.shift(); path !== undefined && walked.length < most; path = waiting.shift()) {
-    const { status, headers: answered, bytes } = await get(url + path, { headers })
-    const mediaType = String(answered['content-type'])
-    if (status !== 200) {
-      walked.push({ path, mediaType, text: bytes.toString(), complaints: [`answered ${status}: ${bytes.toString().slice(0, 300)}`] })
-      continue
-    }
-    const { complaints, links } = examine(bytes, mediaType)
-    walked.push({ path, mediaType, text: bytes.toString(), complaints })
-    for (const link of links) {
-      if (link.includes('{') || seen.has(link)) continue
-      seen.add(link)
-      waiting.push(link)
-    }
-  }
-  return walked
-}

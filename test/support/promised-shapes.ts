@@ -22,7 +22,7 @@ const CONTRACT_OF_ROUTE: Record<string, string> = {
 }
 
 /** Where the reference names one shape for every list, and the list is of something else. */
-const LISTS_OF_SERIES = new Set(['GET /api/v1/series', 'POST /api/v1/series/list', 'GET /api/v1/libraries/{}/series'])
+export const LISTS_OF_SERIES = new Set(['GET /api/v1/series', 'POST /api/v1/series/list', 'GET /api/v1/libraries/{}/series'])
 
 /** Routes whose answers differ from the reference, with why that is so. */
 const OTHERWISE: Record<string, string> = {
@@ -41,7 +41,7 @@ const OTHERWISE: Record<string, string> = {
 /** Routes that neither the reference nor the contract knows: only our own schema says what they answer. */
 const OWN: RegExp[] = [
   // The interface of Komga.
-  / \/\{\}\/api\//,
+  / \/\{\}\/(api|actuator)\//,
   /^POST \/api\/v1\/auth\/refresh$/,
   /^PUT \/api\/v1\/user\/password$/,
   /^GET \/api\/v1\/setup\/settings$/,
@@ -66,6 +66,7 @@ const OWN: RegExp[] = [
   / \/api\/v1\/metrics\/server$/,
   / \/api\/openapi\.json$/,
   / \/api\/docs(\/|$)/,
+  /^GET \/$/,
 ]
 
 /** What somebody else than we has promised of the answer of a route. */

@@ -7,7 +7,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/services.ts'
 import { recordPageProblem } from '#core/book/book-error-store.ts'
 import { openPageReader } from '#core/book/read-page.ts'
-import { silentLog } from '#core/log.ts'
+import { type Log, silentLog } from '#core/log.ts'
 import { openPublications } from '#core/reading/publications.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { addAnalysedFile } from '#test/support/paged-books.ts'
@@ -15,7 +15,11 @@ import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 /** A server with real threads that reads books which the real analysis has looked into. */
-export async function openReadingServer(t: Test, routes: readonly Route<Services>[]) {
+export async function openReadingServer(
+  t: Test,
+  routes: readonly Route<Services>[],
+  options: { inFlight?: { bytesMax: number; perUserMax: number }; log?: Log } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-reading-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const pool = findPool()
@@ -23,6 +27,7 @@ export async function openReadingServer(t: Test, routes: readonly Route<Services
   const server = await openTestServer(t, {
     routes,
     settings: { dataFolder: folder },
+    ...(options.log && { log: options.log }),
     services: ({ database }) => ({
       publications: openPublications({
         database,
@@ -30,11 +35,12 @@ export async function openReadingServer(t: Test, routes: readonly Route<Services
           counts.publications++
           return pool.readPublication(request, options)
         },
-        readZipEntry: (request) => {
+        openZipEntry: (request) => {
           counts.entries++
-          return pool.readZipEntry(request)
+          return pool.openZipEntry(request)
         },
         rightsFreshMs: 0,
+        ...(options.inFlight && { inFlight: options.inFlight }),
       }),
     }),
   })

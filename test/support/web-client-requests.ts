@@ -113,7 +113,10 @@ export const FORMS: Replay[] = [
     doing: 'opens a book',
     method: 'GET',
     path: '/books/{bookId}',
-    needs: { book: { id: String }, metadata: { id: String, bookId: String, writers: [], number: null } },
+    needs: {
+      book: { id: String },
+      metadata: { id: String, bookId: String, series: 'Berserk', pageCount: Number, writers: [], number: null },
+    },
   },
   { doing: 'numbers it between two others', method: 'PATCH', path: '/books/{bookId}', body: { number: 2.5 }, needs: { number: 2.5 } },
   { doing: 'sees the number', method: 'GET', path: '/books/{bookId}', needs: { metadata: { number: '2.5' } } },
@@ -181,6 +184,21 @@ export const FORMS: Replay[] = [
     needs: { label: 'Native' },
   },
   {
+    doing: 'finds the series of a library by genre',
+    ...{ method: 'GET', path: '/libraries/{libraryId}/series', query: { genres: 'Action', libraryId: '{libraryId}', sort: 'name,asc' } },
+    needs: { total: 1, data: [{ title: 'Berserk' }] },
+  },
+  {
+    doing: 'finds none of another genre',
+    ...{ method: 'GET', path: '/libraries/{libraryId}/series', query: { genres: 'Action,Romance', tags: '' } },
+    needs: { total: 0 },
+  },
+  {
+    doing: 'opens the start page of a library',
+    ...{ method: 'GET', path: '/libraries/{libraryId}/series/recently-added', query: { libraryId: '{libraryId}', limit: '10' } },
+    needs: [{ title: 'Berserk' }],
+  },
+  {
     doing: 'resets the series',
     method: 'DELETE',
     path: '/series/{seriesId}/metadata',
@@ -214,8 +232,21 @@ export const PLUGINS: Replay[] = [
       command: '',
       args: [],
       env: [],
+      libraryIds: null,
+      useExistingExternalId: null,
     },
-    needs: { internalConfig: { searchResultsLimit: 7 }, leftAlone: ['permissions', 'scopes'], command: '' },
+    needs: {
+      libraryIds: [],
+      useExistingExternalId: true,
+      internalConfig: { searchResultsLimit: 7 },
+      leftAlone: ['permissions', 'scopes'],
+      command: '',
+    },
+  },
+  {
+    doing: 'tests it',
+    ...{ method: 'POST', path: '/admin/plugins/{pluginId}/test' },
+    needs: { success: true, message: String, manifest: { name: String, version: String, requiredCredentials: [] } },
   },
   {
     doing: 'makes one by its command',
@@ -260,7 +291,7 @@ export const PLUGINS: Replay[] = [
     method: 'GET',
     path: '/plugins/actions',
     query: { scope: 'series:detail' },
-    needs: { actions: [{ pluginId: String, actionType: 'metadata_search' }] },
+    needs: { actions: [{ pluginId: String, actionType: 'metadata_search', capabilities: { metadataProvider: ['series'] } }] },
   },
   { doing: 'opens a menu that there is not', method: 'GET', path: '/plugins/actions', query: { scope: 'kitchen' }, status: 400 },
 ]
@@ -316,62 +347,5 @@ export const LIBRARIES: Replay[] = [
       body: { name: 'Nightly', cronSchedule: '0 3 * * *', enabled: false, config: JOB },
     },
     needs: { config: { bookFieldGroups: ['descriptive'], bookExtraFields: ['subjects'], maxConcurrency: 4 } },
-  },
-]
-
-export const PICTURES: Replay[] = [
-  {
-    doing: 'opens a shelf of books without covers',
-    method: 'GET',
-    path: '/books/{bookId}/thumbnail',
-    headers: { accept: 'image/*' },
-    needs: { type: 'image/jpeg', cache: /max-age=60/ },
-  },
-  {
-    doing: 'and of series',
-    method: 'GET',
-    path: '/series/{bareSeriesId}/thumbnail',
-    headers: { accept: 'image/*' },
-    needs: { type: 'image/jpeg', cache: /max-age=60/ },
-  },
-  { doing: 'asks for real covers alone', method: 'GET', path: '/books/{bookId}/thumbnail', query: { placeholder: 'false' }, status: 404 },
-  { doing: 'and of what is not there', method: 'GET', path: '/books/00000000-0000-4000-8000-000000000000/thumbnail', status: 404 },
-]
-
-export const PERSONAL: Replay[] = [
-  {
-    doing: 'saves a preference',
-    method: 'PUT',
-    path: '/user/preferences/ui.theme',
-    body: { value: 'dark' },
-    needs: { key: 'ui.theme', value: 'dark', valueType: 'string', updatedAt: String },
-  },
-  {
-    doing: 'saves several',
-    method: 'PUT',
-    path: '/user/preferences',
-    body: { preferences: { 'reader.fit': 'width', 'reader.pages': 2 } },
-    needs: { updated: 2, preferences: [{ key: 'reader.fit' }, { valueType: 'integer' }] },
-  },
-  {
-    doing: 'reads them at the start',
-    method: 'GET',
-    path: '/user/preferences',
-    needs: { preferences: [{ key: 'reader.fit' }, {}, { key: 'ui.theme' }] },
-  },
-  { doing: 'forgets one', method: 'DELETE', path: '/user/preferences/ui.theme', needs: { deleted: true, message: String } },
-  { doing: 'chooses the folder of a library', method: 'GET', path: '/filesystem/drives', needs: Array },
-  {
-    doing: 'opens the page of the first start',
-    method: 'GET',
-    path: '/setup/status',
-    needs: { registrationEnabled: false, setupRequired: false, hasUsers: true },
-  },
-  {
-    doing: 'skips the settings',
-    method: 'PATCH',
-    path: '/setup/settings',
-    body: { settings: {}, skipConfiguration: true },
-    needs: { settingsConfigured: 0, message: String },
   },
 ]

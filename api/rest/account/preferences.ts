@@ -8,7 +8,9 @@ import { refuse } from '#core/errors.ts'
 import { FreeJson } from '#core/schema.ts'
 
 const tag = 'preferences'
-const allow = { who: 'user' } as const
+// Of all permissions these are the ones for what is a user's own rather than the library's: how somebody reads is kept like what they have read.
+const read = { who: 'progress-read' } as const
+const write = { who: 'progress-write' } as const
 const Key = Type.Object({ key: PreferenceKey })
 const preferences = Type.Array(Preference)
 /** A value may be written with more white space than it is kept with. */
@@ -20,16 +22,16 @@ export const preferenceRoutes = [
     path: '/api/v1/user/preferences',
     summary: 'What clients keep for me, by key',
     tag,
-    allow,
+    allow: read,
     reply: Type.Object({ preferences }),
     run: async (call) => ({ preferences: await listPreferences(call.services.database, signedInCaller(call).userId) }),
   }),
   endpoint({
     method: 'PUT',
     path: '/api/v1/user/preferences',
-    summary: `Keep several values, all or none: 64 KB each, ${PREFERENCES_MAX} of a user; others stay`,
+    summary: `Keep several values, all or none: 64 KB each, ${PREFERENCES_MAX} and 1 MB of a user; others stay`,
     tag,
-    allow,
+    allow: write,
     body: Type.Object({ preferences: Type.Record(Type.String(), FreeJson, { maxProperties: PREFERENCES_MAX }) }),
     reply: Type.Object({ preferences, updated: Type.Integer({ minimum: 0 }) }),
     run: async (call, { body }) => {
@@ -43,7 +45,7 @@ export const preferenceRoutes = [
     path: '/api/v1/user/preferences/:key',
     summary: 'One value that a client keeps for me',
     tag,
-    allow,
+    allow: read,
     params: Key,
     reply: Preference,
     run: (call, { params }) => getPreference(call.services.database, signedInCaller(call).userId, params.key),
@@ -53,7 +55,7 @@ export const preferenceRoutes = [
     path: '/api/v1/user/preferences/:key',
     summary: 'Keep a value of at most 64 KB under a key',
     tag,
-    allow,
+    allow: write,
     params: Key,
     body: Type.Object({ value: FreeJson }),
     bodyBytesMax: BODY_BYTES_MAX,
@@ -73,7 +75,7 @@ export const preferenceRoutes = [
     path: '/api/v1/user/preferences/:key',
     summary: 'Forget the value under a key',
     tag,
-    allow,
+    allow: write,
     params: Key,
     reply: Type.Object({ deleted: Type.Boolean(), message: Type.String() }),
     run: async (call, { params }) => {

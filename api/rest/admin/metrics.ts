@@ -22,7 +22,7 @@ const Inventory = Type.Object(
     bookCount: Count,
     pageCount: Count,
     totalBookSize: Type.Integer({ minimum: 0, description: 'Bytes of the files.' }),
-    userCount: Count,
+    userCount: Type.Integer({ minimum: 0, description: '0 for callers without the permission users-read.' }),
     databaseSize: Type.Integer({ minimum: 0, description: 'Bytes; 0 for callers who do not see every series.' }),
     libraries: Type.Array(Type.Object({ id: Uuid, name: Type.String(), bookCount: Count, seriesCount: Count, totalSize: Count })),
   },

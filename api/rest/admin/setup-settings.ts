@@ -1,8 +1,7 @@
 import Type from 'typebox'
 import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
-import { changeChosen } from '#api/routes/settings.ts'
-import { UNTRIMMED } from '#core/schema.ts'
+import { changeChosen, SettingValue } from '#api/routes/settings.ts'
 import { CHOSEN_SETTINGS, VALUE_LENGTH_MAX } from '#core/setting/chosen-setting.ts'
 import { listSettings } from '#core/setting/chosen-setting-store.ts'
 
@@ -32,7 +31,7 @@ export const setupSettingRoutes = [
     tag,
     allow,
     body: Type.Object({
-      settings: Type.Record(Type.String(), Type.String({ ...UNTRIMMED, maxLength: VALUE_LENGTH_MAX }), { maxProperties: SETTINGS_MAX }),
+      settings: Type.Record(Type.String(), SettingValue, { maxProperties: SETTINGS_MAX }),
       skipConfiguration: Type.Boolean({ description: 'True leaves everything as it is, whatever else is sent.' }),
     }),
     bodyBytesMax: BODY_BYTES_MAX,
@@ -41,7 +40,7 @@ export const setupSettingRoutes = [
       const { services, address } = call
       const { userId } = signedInCaller(call)
       if (body.skipConfiguration) return { message: 'The settings stay as they are.', settingsConfigured: 0 }
-      const changes = Object.entries(body.settings).map(([key, value]) => ({ key, value, path: `/settings/${key}` }))
+      const changes = Object.entries(body.settings).map(([key, value]) => ({ key, value: String(value), path: `/settings/${key}` }))
       const { length } = await changeChosen(
         { ...{ database: services.database, templates: services.templates }, userId, address },
         changes,

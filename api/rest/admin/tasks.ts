@@ -14,7 +14,15 @@ const Deleted = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
 const kinds = Object.entries(STARTABLE).map(([type, { takes, needs }]) => `${type} (${takes}; ${needs})`)
 const tag = 'tasks'
 
-const TaskWish = Type.Object(
+/** Members of types that cannot be started by their type: they are taken so that the refusal names the type and not a member. */
+const OTHER_MEMBERS = Object.fromEntries(
+  ['source', 'sourceId', 'sourceScope', 'jobId', 'pluginId', 'userId', 'exportId', 'externalId', 'reason', 'thumbnailPath'].map((name) => [
+    name,
+    Type.Optional(Nullable(Type.String({ maxLength: 1_000, description: 'Of types that cannot be started here.' }))),
+  ]),
+)
+
+const TaskRequest = Type.Object(
   {
     type: Type.String({ maxLength: 100, description: `With what it takes, and the permission that it needs: ${kinds.join(', ')}.` }),
     libraryId: Type.Optional(Nullable(Uuid)),
@@ -24,8 +32,9 @@ const TaskWish = Type.Object(
     seriesIds: Type.Optional(Nullable(Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX }))),
     force: Type.Optional(Nullable(Type.Boolean())),
     mode: Type.Optional(Nullable(OneOf(['normal', 'deep']))),
+    ...OTHER_MEMBERS,
   },
-  { title: 'TaskWish' },
+  { title: 'TaskRequest' },
 )
 
 export const taskAdminRoutes = [
@@ -37,13 +46,13 @@ export const taskAdminRoutes = [
     allow: { who: 'tasks-write' },
     status: 202,
     body: Type.Object({
-      taskType: TaskWish,
+      taskType: TaskRequest,
       priority: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: PRIORITY_MAX, description: 'Higher ones come first.' }))),
       scheduledFor: Type.Optional(Nullable(Timestamp, { description: 'Not before; 30 days from now at most. Scans begin at once.' })),
     }),
     reply: Type.Object({ taskId: Uuid }),
-    run: async (call, { body: { taskType, ...wish } }) => {
-      const { taskId } = await startTask(call.services, signedInCaller(call), { task: taskType, ...wish })
+    run: async (call, { body: { taskType, ...when } }) => {
+      const { taskId } = await startTask(call.services, signedInCaller(call), { task: taskType, ...when })
       return { taskId }
     },
   }),

@@ -43,9 +43,9 @@ export const upkeepRoutes = [
     ),
     run: async (call, { query }) => {
       const { thumbnails, covers, bytes, files } = await countOrphans(orphansOf(call.services), call.signal)
-      const told = files.map((file) => ({ path: file.path, fileType: file.kind, entityId: file.ownerId, sizeBytes: file.bytes }))
+      const listed = files.map((file) => ({ path: file.path, fileType: file.kind, entityId: file.ownerId, sizeBytes: file.bytes }))
       const counts = { orphanedThumbnails: thumbnails, orphanedCovers: covers, totalSizeBytes: bytes }
-      return { ...counts, ...(query.includeFiles && { files: told }) }
+      return { ...counts, ...(query.includeFiles && { files: listed }) }
     },
   }),
   endpoint({

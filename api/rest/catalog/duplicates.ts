@@ -5,7 +5,7 @@ import { listDuplicates } from '#core/duplicate/duplicate-query.ts'
 import { dismissDuplicates, scanDuplicates } from '#core/duplicate/duplicates.ts'
 import { Timestamp, Uuid } from '#core/schema.ts'
 
-/** A few hundred kilobytes; whoever has more looks at the next ones when these are done. */
+/** A few hundred kilobytes; further groups are listed when these are dismissed or deleted. */
 const GROUPS_MAX = 1_000
 const Count = Type.Integer({ minimum: 0 })
 const tag = 'duplicates'

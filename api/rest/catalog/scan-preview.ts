@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { signedInCaller } from '#api/routes/auth.ts'
 import { endpoint } from '#api/routes/route.ts'
 import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/library/library.ts'
 import { previewScan } from '#core/library/preview-scan.ts'
@@ -8,7 +9,7 @@ export const scanPreviewRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/preview-scan',
-    summary: 'What a scan of a folder would find, before a library is made of it',
+    summary: 'What a scan of a folder would find, before a library is made of it; two at a time',
     tag: 'libraries',
     allow: { who: 'libraries-write' },
     body: Type.Object({
@@ -37,7 +38,11 @@ export const scanPreviewRoutes = [
       }),
     }),
     run: async (call, { body }) => {
-      const { series, totalFiles, isTruncated } = await previewScan(call.services, body.path, call.signal)
+      const { series, totalFiles, isTruncated } = await previewScan(
+        call.services,
+        { userId: signedInCaller(call).userId, folder: body.path },
+        call.signal,
+      )
       return { detectedSeries: series, totalFiles, truncated: isTruncated }
     },
   }),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
 import { stream } from '#api/routes/route.ts'
+import { seriesArchive } from '#api/views/series-archive.ts'
 import { Uuid } from '#core/schema.ts'
 
 export const seriesDownloadRoutes = [
@@ -11,12 +11,6 @@ export const seriesDownloadRoutes = [
     allow: { who: 'books-read', cookie: true },
     params: Type.Object({ seriesId: Uuid }),
     mediaTypes: ['application/zip'],
-    run: async (call, { params }) => {
-      const { archiveName, files, done } = await call.services.seriesDownloads.open(signedInCaller(call), params.seriesId)
-      // Also when it was sent, or never begun.
-      if (call.signal.aborted) done()
-      else call.signal.addEventListener('abort', done, { once: true })
-      return { kind: 'archive', attachmentName: archiveName, cacheControl: 'private, no-store', files }
-    },
+    run: (call, { params }) => seriesArchive(call, params.seriesId),
   }),
 ]

@@ -193,12 +193,15 @@ t.test('streams end when their user may do something else, and are few enough', 
   const { url, adminToken, start } = server
   await start()
   const { id, token } = await addReader(server, 'ben')
+  const other = await openNode(t, server)
   const own = await followEvents(url, token)
+  const elsewhere = await followEvents(other, token)
   const admins = await followEvents(url, adminToken)
   await ask(url, adminToken, 'PATCH', `/api/v1/users/${id}`, { isActive: false })
-  await until(() => own.isOver())
-  t.match(own.events, [{ type: 'reload' }], 'told to look again')
-  await t.rejects(followEvents(url, token), /401/, 'and not let in any more')
+  await until(() => own.isOver() && elsewhere.isOver())
+  for (const { events } of [own, elsewhere]) t.match(events, [{ type: 'reload' }], 'told to look again')
+  for (const node of [url, other])
+    await t.rejects(followEvents(node, token), /401/, 'and not let in any more, by no node that remembered them')
   t.same([admins.isOver(), admins.events], [false, []], 'others stay, and are told nothing')
 
   t.match(await followEvents(url, adminToken, { after: 'never-was-here' }).then((reader) => reader.find(isOf('reload'))), {

@@ -1,20 +1,22 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { drained } from '#api/http/drained.ts'
-import { type EventsReply, formatEvent, type ServerEvent, sendEvents } from '#api/http/event-stream.ts'
+import { type EventsReply, eventsOf, formatEvent, type ServerEvent, sendEvents } from '#api/http/event-stream.ts'
 import { stream } from '#api/routes/route.ts'
 import { refuse } from '#core/errors.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
 
+type Follow = Parameters<typeof eventsOf>[0]
+
 /** Numbers as events, a few and then whenever `more` says, until nobody listens. */
 function openNumbers(options: { from?: number; length?: number } = {}) {
   const state = { asked: [] as (string | null)[], given: 0, open: 0, ended: 0 }
-  const follow: EventsReply['follow'] = ({ lastEventId, signal }) => {
+  const follow: Follow = ({ lastEventId, signal }) => {
     state.asked.push(lastEventId)
     if (lastEventId === 'refuse') refuse('unavailable', 'Too many listen.')
     return (async function* (): AsyncGenerator<ServerEvent> {
@@ -37,14 +39,14 @@ function openNumbers(options: { from?: number; length?: number } = {}) {
   return { state, follow }
 }
 
-const routeOf = (follow: EventsReply['follow']) =>
+const routeOf = (follow: Follow) =>
   stream({
     path: '/events',
     summary: 'numbers',
     tag: 'test',
     allow: { who: 'public' },
     mediaTypes: ['text/event-stream'],
-    run: async () => ({ kind: 'events', follow }),
+    run: async () => eventsOf(follow),
   })
 
 /** Reads a stream until a text has come. */
@@ -132,11 +134,11 @@ t.test('a closing server does not wait for listeners', async (t) => {
 })
 
 /** A server of nothing but the sender, with times that a test can wait for. */
-async function openSender(t: Test, follow: EventsReply['follow'], times: { beatMs?: number; lifeMsMax?: number }) {
+async function openSender(t: Test, reply: EventsReply, times: Parameters<typeof sendEvents>[3]) {
   const closing = new AbortController()
   const failures: unknown[] = []
   const server = http.createServer((_, response) => {
-    sendEvents(response, { kind: 'events', follow }, closing.signal, times).catch((error: unknown) => {
+    sendEvents(response, reply, closing.signal, times).catch((error: unknown) => {
       failures.push(error)
       response.destroy()
     })
@@ -151,19 +153,54 @@ async function openSender(t: Test, follow: EventsReply['follow'], times: { beatM
 
 t.test('a silent stream says that it is there, and does not live for ever', async (t) => {
   const { state, follow } = openNumbers({ length: 0 })
-  const { url } = await openSender(t, follow, { beatMs: 20, lifeMsMax: 500 })
+  const { url } = await openSender(t, eventsOf(follow), { beatMs: 20, lifeMsMax: 500 })
   const text = await (await fetch(url)).text()
   t.match(text, /^retry: 3000\n\n(:\n\n){3,30}$/)
   t.same([state.open, state.ended], [0, 1])
 })
 
+t.test('whoever takes nothing is dropped, and nothing waits for them in memory', async (t) => {
+  const { state, follow } = openNumbers({ length: 1_000_000 })
+  const { url } = await openSender(t, eventsOf(follow), { stalledMs: 300 })
+  const request = http.get(url)
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  response.pause()
+  const errors: unknown[] = []
+  for (const one of [request, response]) one.on('error', (error) => errors.push(error))
+  await until(t, () => state.ended === 1, 'the source is told')
+  const { given } = state
+  t.ok(given < 500_000, `${given} events were made and no more`)
+  response.resume()
+  await until(t, () => errors.length > 0, 'the client is told that something is missing')
+  t.equal(state.given, given)
+})
+
+t.test('the same bytes go to clients with chunks and without', async (t) => {
+  const { follow } = openNumbers()
+  const { url } = await openSender(t, eventsOf(follow), { lifeMsMax: 200, beatMs: 50 })
+  const whole = await (await fetch(url)).text()
+  const old = await new Promise<string>((resolve) => {
+    let text = ''
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
+    socket.setEncoding('utf8').on('data', (part) => {
+      text += part
+    })
+    socket.once('close', () => resolve(text))
+    socket.write('GET / HTTP/1.0\r\n\r\n')
+  })
+  const eventsIn = (text: string) => text.match(/^id: .*\ndata: .*$/gm)
+  t.equal(eventsIn(whole)?.length, 3)
+  t.same(eventsIn(old), eventsIn(whole))
+  t.notMatch(old, /chunked/)
+})
+
 t.test('a source that fails ends the stream without its end', async (t) => {
   const { url, failures, closing } = await openSender(
     t,
-    async function* () {
+    eventsOf(async function* () {
       yield { id: '1', data: 1 }
       throw new Error('broken')
-    },
+    }),
     {},
   )
   await t.rejects((await fetch(url)).text(), 'hanging up says that something is missing')

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
+import { eventsOf } from '#api/http/event-stream.ts'
 import { endpoint, stream } from '#api/routes/route.ts'
 import type { Services } from '#api/services.ts'
 import { silentLog } from '#core/log.ts'
@@ -116,7 +117,7 @@ const WAYS: Record<string, Route<Services>> = {
     mediaTypes: ['text/event-stream'],
     run: async (_call, input) => ({
       kind: 'events',
-      follow: () => {
+      open: () => {
         throw thrown(input.params)
       },
     }),
@@ -171,13 +172,11 @@ t.test('after the headers only hanging up says that it failed', async (t) => {
     ...shape,
     path: '/begun/:index',
     mediaTypes: ['text/event-stream'],
-    run: async (_call, input) => ({
-      kind: 'events',
-      async *follow() {
+    run: async (_call, input) =>
+      eventsOf(async function* () {
         yield { id: '1', data: 'one' }
         throw thrown(input.params)
-      },
-    }),
+      }),
   })
   const { url } = await openTestServer(t, { routes: [begun], admin: false, log: silentLog })
   for (const [index, [said]] of THROWN.entries()) {

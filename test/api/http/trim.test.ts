@@ -1,7 +1,7 @@
 import t from 'tap'
 import Type from 'typebox'
-import { trimTexts } from '#api/http/trim.ts'
-import { FreeJson, FreeObject, Nullable, OneOf, Secret, UNTRIMMED } from '#core/schema.ts'
+import { readId, trimTexts } from '#api/http/trim.ts'
+import { FreeJson, FreeObject, Nullable, OneOf, Secret, UNTRIMMED, Uuid } from '#core/schema.ts'
 
 t.test('texts lose the white space at their ends, wherever they stand', async (t) => {
   const schema = Type.Object({
@@ -44,4 +44,23 @@ t.test('but not secrets, words of a list, what says so, and what no schema descr
   const before = structuredClone(body)
   trimTexts(schema as never, body)
   t.same(body, before)
+})
+
+t.test('identifiers become those that are kept, wherever a schema says that one stands', (t) => {
+  const ID = '0198A0B1-0000-7000-8000-00000000ABCD'
+  const own = ID.toLowerCase()
+  const schema = Type.Object({
+    id: Uuid,
+    maybe: Nullable(Uuid),
+    ids: Type.Array(Uuid),
+    nested: Type.Object({ id: Type.Optional(Uuid) }),
+    name: Type.String(),
+    any: FreeJson,
+  })
+  const body = { id: ` ${ID} `, maybe: ID, ids: [ID, own], nested: { id: ID }, name: ID, any: { id: ID } }
+  trimTexts(schema as never, body)
+  t.same(body, { id: own, maybe: own, ids: [own, own], nested: { id: own }, name: ID, any: { id: ID } })
+  t.equal(readId(Uuid as never, 'NOT ONE'), 'NOT ONE', 'what is none is told as it came')
+  t.equal(readId(Type.String() as never, ID), ID)
+  t.end()
 })

@@ -5,9 +5,13 @@ import { koreaderRoutes } from '#api/koreader/routes.ts'
 import { progressRoutes } from '#api/routes/progress.ts'
 import { readingRoutes } from '#api/routes/reading.ts'
 import { changeSettings } from '#core/setting/chosen-setting-store.ts'
+import { openProtocols } from '#test/support/composed-server.ts'
+import { buildComicEpub } from '#test/support/epub-builder.ts'
 import { shareSeries } from '#test/support/library-rows.ts'
 import { noisePicture } from '#test/support/paged-books.ts'
+import { buildPdf } from '#test/support/pdf-builder.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
+import { openTestServer } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 t.setTimeout(240_000)
@@ -165,6 +169,103 @@ t.test('copies are one book; hidden and deleted ones are none', async (t) => {
   t.same(normal(await plugin('PUT', '/syncs/progress', told(document, 1, 0.4))), normal(unknown))
 })
 
+t.test('pages and parts lead to each other, in comics, PDFs, and EPUBs made of pictures', async (t) => {
+  const { plugin, own, open, addFile } = await openShelf(t)
+  await open('true')
+  const pictures = await Promise.all(Array.from({ length: 10 }, () => noisePicture({ width: 40, height: 60 })))
+  const files: [name: string, bytes: Uint8Array, words: (page: number) => string][] = [
+    ['Comic.cbz', buildZip(pictures.map((data, index) => ({ name: `${index + 1}.jpg`, data }))), String],
+    ['Paper.pdf', buildPdf({ pages: Array.from({ length: 10 }, (_, index) => ({ text: String(index) })) }), String],
+    [
+      'Pictures.epub',
+      buildComicEpub(pictures.map((bytes, index) => ({ name: `${index + 1}.jpg`, bytes }))),
+      (page) => `/body/DocFragment[${page}].0`,
+    ],
+  ]
+  for (const [name, bytes, words] of files) {
+    const book = await addFile(name, bytes)
+    const document = documentOf(book.path)
+    t.equal(book.pageCount, 10, name)
+    const there = async () => (await plugin('GET', `/syncs/progress/${document}`)).json
+    for (let page = 1; page <= 10; page++) {
+      await plugin('PUT', '/syncs/progress', told(document, words(page), page / 10))
+      t.match((await own('GET', `${book.id}/progress`)).json, { currentPage: page, completed: page === 10 }, `${name}: ${page} told there`)
+      t.match((await own('GET', `${book.id}/progression`)).json, { locator: { locations: { position: page } } })
+      await own('PUT', `${book.id}/progress`, { currentPage: 11 - page })
+      const place = await there()
+      checkPlace(t, place)
+      t.match(place, { progress: words(11 - page), percentage: (11 - page) / 10, device: 'Carrel' }, `${name}: ${11 - page} told here`)
+    }
+    await plugin('PUT', '/syncs/progress', told(document, 'no such words', 0.7))
+    t.match((await own('GET', `${book.id}/progress`)).json, { currentPage: 7 }, `${name}: from the percentage`)
+    const locator = { href: 'x', type: 'image/jpeg', locations: { totalProgression: 0.29 } }
+    const device = { id: 'urn:web', name: 'Web' }
+    t.equal((await own('PUT', `${book.id}/progression`, { modified: new Date().toISOString(), device, locator })).status, 204)
+    t.match(await there(), { progress: words(3), percentage: 0.29, device: 'Web' }, `${name}: a progression`)
+    await own('POST', `${book.id}/read`)
+    t.match(await there(), { progress: words(10), percentage: 1 }, `${name}: marked as read`)
+    await own('POST', `${book.id}/unread`)
+    t.same(await there(), {}, `${name}: forgotten`)
+  }
+})
+
+t.test('of copies the newest place counts, by whichever way and of whichever copy it was told', async (t) => {
+  const { plugin, own, open, addFile, database } = await openShelf(t)
+  await open('true')
+  const picture = await noisePicture({ width: 60, height: 90 })
+  const pages = ['1.jpg', '2.jpg', '3.jpg', '4.jpg'].map((name) => ({ name, data: picture }))
+  const first = await addFile('One.cbz', buildZip(pages))
+  const second = await addFile('Two.cbz', buildZip(pages))
+  const document = documentOf(first.path)
+  await own('PUT', `${first.id}/progress`, { currentPage: 1 })
+  await own('PUT', `${second.id}/progress`, { currentPage: 3 })
+  t.match((await plugin('GET', `/syncs/progress/${document}`)).json, { progress: '3', percentage: 0.75 }, 'one file, twice')
+  await own('PUT', `${first.id}/progress`, { currentPage: 2 })
+  t.match((await plugin('GET', `/syncs/progress/${document}`)).json, { progress: '2', percentage: 0.5 })
+  await plugin('PUT', '/syncs/progress', told(document, '4', 1))
+  for (const { id } of [first, second]) t.match((await own('GET', `${id}/progress`)).json, { currentPage: 4, completed: true })
+  await database('books').where({ id: second.id }).update({ deleted_at: new Date() })
+  await plugin('PUT', '/syncs/progress', told(document, '1', 0.25))
+  t.match((await own('GET', `${first.id}/progress`)).json, { currentPage: 1 })
+  t.match((await own('GET', `${second.id}/progress`)).json, { currentPage: 4 }, 'one that has gone is no copy')
+  const { rows } = await database.raw(`SELECT 1 FROM pg_indexes WHERE tablename = 'books' AND indexdef LIKE '%(reader_hash)%'`)
+  t.equal(rows.length, 1, 'files are found by an index')
+})
+
+t.test('hashes of nothing are the names of no book', async (t) => {
+  const { plugin, open, addFile, database } = await openShelf(t)
+  await open('true')
+  const picture = await noisePicture({ width: 60, height: 90 })
+  const books = await Promise.all(['One', 'Two'].map((name) => addFile(`${name}.cbz`, buildZip([{ name: '1.jpg', data: picture }]))))
+  const ids = books.map(({ id }) => id)
+  const ofNothing = createHash('md5').digest('hex')
+  await database('books').whereIn('id', ids).update({ reader_hash: ofNothing, file_size: 0, state: 'failed' })
+  const isUnknown = { status: 404, json: { code: 2004, message: String } }
+  for (const document of [ofNothing, '0'.repeat(32), 'null', 'undefined', 'none', '%20']) {
+    t.match(await plugin('GET', `/syncs/progress/${document}`), isUnknown, document)
+    t.match(await plugin('PUT', '/syncs/progress', told(decodeURIComponent(document), '1', 1)), { json: { code: Number } }, document)
+  }
+  await database('books').whereIn('id', ids).update({ reader_hash: null })
+  for (const document of ['null', 'NULL', '\\N'])
+    t.match(await plugin('PUT', '/syncs/progress', told(document, '1', 1)), isUnknown, document)
+  t.equal((await database('read_progress')).length, 0, 'nothing was written anywhere')
+})
+
+t.test('a key may do no more than it was allowed, and nothing once it was revoked', async (t) => {
+  const { plugin, open, server, addFile } = await openShelf(t)
+  await open('true')
+  const picture = await noisePicture({ width: 60, height: 90 })
+  const document = documentOf((await addFile('One.cbz', buildZip([{ name: '1.jpg', data: picture }]))).path)
+  const caller = (await server.accounts.callers.ofToken(server.adminToken, 'token')) as Parameters<typeof server.accounts.createApiKey>[1]
+  const { key: narrow } = await server.accounts.createApiKey({ name: 'Other things', permissions: ['libraries-read'] }, caller)
+  t.match(await plugin('GET', '/users/auth', undefined, narrow), { status: 403, json: { code: 2005, message: String } })
+  t.match(await plugin('PUT', '/syncs/progress', told(document, '1', 1), narrow), { status: 403, json: { code: 2005 } })
+  const { key, id } = await server.accounts.createApiKey({ name: 'E-reader' }, caller)
+  t.equal((await plugin('PUT', '/syncs/progress', told(document, '1', 1), key)).status, 200)
+  await server.accounts.removeApiKey(id, caller)
+  t.match(await plugin('GET', '/users/auth', undefined, key), { status: 401, json: { code: 2001 } })
+})
+
 t.test('what cannot be', async (t) => {
   const { plugin, open } = await openShelf(t)
   await open('true')
@@ -187,4 +288,30 @@ t.test('what cannot be', async (t) => {
     t.ok([400, 404].includes(status) && typeof json['message'] === 'string', name)
   }
   t.ok([400, 404].includes((await plugin('GET', '/syncs/progress/')).status))
+})
+
+t.test('whoever guesses API keys is slowed down, and whoever has a good one is not', async (t) => {
+  const server = await openTestServer(t, {
+    settings: { rateLimit: { enabled: true, anonymous: { perSecond: 0.01, burst: 10 }, authenticated: { perSecond: 50, burst: 200 } } },
+  })
+  const caller = await server.accounts.callers.ofToken(server.adminToken, 'token')
+  const { key } = await server.accounts.createApiKey({ name: 'KOReader' }, caller as NonNullable<typeof caller>)
+  await openProtocols(server.database)
+  const ask = (user: string) => server.request('GET', '/koreader/users/auth', { headers: { 'x-auth-user': user, 'x-auth-key': 'x' } })
+  t.equal((await ask(key)).status, 200)
+  const wrong = (index: number) => `${key.slice(0, -4)}${index.toString(16).padStart(4, '0')}`
+  const guesses: number[] = []
+  for (let index = 0; index < 40; index++)
+    guesses.push((await ask(`carrel_${index.toString(16).padStart(16, '0')}_${'0'.repeat(64)}`)).status)
+  t.equal(guesses[0], 401)
+  t.equal(guesses.at(-1), 429, 'a stranger')
+  t.ok(guesses.filter((status) => status === 401).length <= 20)
+  t.equal((await ask(key)).status, 200, 'the e-reader behind the same address goes on')
+  const near: number[] = []
+  for (let index = 0; index < 40; index++) near.push((await ask(wrong(index))).status)
+  t.notOk(near.includes(200), 'one that begins like a good one')
+  t.ok(
+    near.slice(20).every((status) => status === 429),
+    String(near),
+  )
 })

@@ -6,6 +6,30 @@ import { get } from '#test/support/server.ts'
 
 const paths = DOCS_FILES.map(({ name }) => (name === '' ? '/api/docs' : `/api/docs/${name}`))
 
+t.test('a page at the address of the server says where its interfaces are', async (t) => {
+  const { url, adminToken } = await openComposedServer(t)
+  const put = (key: string, value: unknown) =>
+    fetch(`${url}/api/v1/admin/settings/${key}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ value }),
+    })
+  const page = async () => {
+    const { status, headers, bytes } = await get(`${url}/`)
+    t.match([status, headers['content-type'], headers['content-security-policy']], [200, /^text\/html/, /^default-src 'none'/])
+    return String(bytes)
+  }
+  const before = await page()
+  for (const address of ['opds/v1/catalog', 'opds/v2', 'api/openapi.json', 'health']) t.match(before, `href="${address}"`)
+  t.notMatch(before, 'href="api/docs"')
+  t.equal((await put('apiDocs.enabled', true)).status, 200)
+  t.equal((await put('application.name', '<b>Mine</b> & "yours"')).status, 200)
+  const after = await page()
+  t.match(after, 'href="api/docs"')
+  t.match(after, '<h1>&lt;b&gt;Mine&lt;/b&gt; &amp; &quot;yours&quot;</h1>')
+  for (const [, address = ''] of after.matchAll(/href="([^"]+)"/g)) t.not((await fetch(`${url}/${address}`)).status, 404, address)
+})
+
 t.test('the documentation is there while the setting says so', async (t) => {
   const { url, adminToken } = await openComposedServer(t)
   const setting = async (value: string) => {

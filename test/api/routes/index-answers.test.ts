@@ -32,6 +32,12 @@ import { GIF } from '#test/support/shelves.ts'
  * fails, until the tables here say what it needs.
  */
 
+const placeNow = () => ({
+  modified: new Date().toISOString(),
+  device: { id: 'shelf', name: 'Shelf' },
+  locator: { href: 'pages/1', type: 'image/gif', locations: { position: 1 } },
+})
+
 /** What a route needs in its body beyond what its schema tells. */
 const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/auth/login': () => ({ username: ADMIN.username, password: ADMIN.password }),
@@ -49,11 +55,9 @@ const BODIES: Record<string, (names: Known) => object> = {
   'POST /api/v1/plugins/:pluginId/execute': () => ({
     action: { metadata: { action: 'search', contentType: 'series', params: { query: 'Saga' } } },
   }),
-  'PUT /api/v1/books/:bookId/progression': () => ({
-    modified: new Date().toISOString(),
-    device: { id: 'shelf', name: 'Shelf' },
-    locator: { href: 'pages/1', type: 'image/gif', locations: { position: 1 } },
-  }),
+  'PUT /api/v1/books/:bookId/progression': placeNow,
+  'PUT /:prefix/api/v1/books/:bookId/progression': placeNow,
+  'PUT /opds/v2/books/:bookId/progression': placeNow,
   // What was added before stays.
   'POST /api/v1/series/:seriesId/genres': () => ({ name: 'Fantasy' }),
   'PUT /api/v1/series/:seriesId/genres': () => ({ genres: ['Fantasy'] }),
@@ -90,18 +94,26 @@ const READER_MANIFEST = {
 
 /** What cannot succeed here, and how it is refused. */
 const REFUSED: Record<string, number> = {
-  // A comic has no files of its own.
+  // A comic has no files of its own, and is neither an EPUB nor a PDF.
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 422,
+  'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
+  'GET /:prefix/api/v1/books/:bookId/manifest/epub': 400,
+  'GET /:prefix/api/v1/books/:bookId/manifest/pdf': 400,
+  'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
   // Accounts are not made by e-readers.
   'POST /koreader/users/create': 403,
   // Nobody has begun to sign in anywhere: a page says so.
   'GET /api/v1/user/plugins/oauth/callback': 400,
-  // It leads elsewhere.
   'GET /opds': 302,
   // It is the first of its series, and alone on its read list.
   'GET /:prefix/api/v1/books/:bookId/previous': 404,
   'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/next': 404,
   'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/previous': 404,
+  'PATCH /:prefix/api/v1/settings': 400,
+  'POST /:prefix/api/v1/collections/:collectionId/thumbnails': 400,
+  'POST /:prefix/api/v1/readlists/:readListId/thumbnails': 400,
+  'PATCH /:prefix/api/v1/users/me/password': 403,
+  'GET /:prefix/api/v1/users/:userId/authentication-activity/latest': 404,
   // Nobody has switched it on.
   'POST /api/v1/auth/register': 403,
   // The right one would end the session that walks.
@@ -111,11 +123,15 @@ const REFUSED: Record<string, number> = {
   'GET /api/v1/user/plugins/:pluginId/sync/status': 404,
   // Of two of the books there are no files; series-download.test.ts looks at one that is whole.
   'GET /api/v1/series/:seriesId/download': 409,
+  'GET /:prefix/api/v1/series/:seriesId/file': 409,
 }
 
 /** What the id in an answer, or of what stands in it, is the id of. */
 const MAKES: Record<string, string> = {
+  'POST /:prefix/api/v1/users': 'appUserId',
   'POST /:prefix/api/v1/users/me/api-keys': 'appKeyId',
+  'POST /:prefix/api/v1/books/:bookId/thumbnails': 'appBookCoverId',
+  'POST /:prefix/api/v1/series/:seriesId/thumbnails': 'appSeriesCoverId',
   'POST /:prefix/api/v1/collections': 'appCollectionId',
   'POST /:prefix/api/v1/readlists': 'appReadListId',
   'POST /api/v1/users': 'userId',
@@ -146,9 +162,11 @@ function meant(path: string, names: Known): Known {
   return {
     ...names,
     // Page streaming counts from 0.
-    ...(path.startsWith('/opds/') && { pageNumber: 0 }),
+    ...(path.startsWith('/opds/books/') && { pageNumber: 0 }),
     ...(path.startsWith('/:prefix/') && { apiKeyId: of('appKeyId'), collectionId: of('appCollectionId'), readListId: of('appReadListId') }),
     ...(/\/covers\//.test(path) && { coverId: of(path.includes('/books/') ? 'bookCoverId' : 'seriesCoverId') }),
+    ...(/^\/:prefix\/.*:userId/.test(path) && { userId: of('appUserId') }),
+    ...(/\/thumbnails\//.test(path) && { coverId: of(path.includes('/books/') ? 'appBookCoverId' : 'appSeriesCoverId') }),
     ...(/external-ids/.test(path) && { externalIdId: of(path.includes('/books/') ? 'bookExternalIdId' : 'seriesExternalIdId') }),
     ...(/applications/.test(path) && { applicationId: of(path.includes('/books/') ? 'bookApplicationId' : 'seriesApplicationId') }),
     ...(/analyze-unanalyzed$/.test(path) && { bookId: of('newBookId') }),
@@ -370,7 +388,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
     const label = `${route.method} ${route.path}`
     const body = BODIES[label]?.(names)
     const headers = { authorization: `Bearer ${token}`, ...request.headers }
-    if (request.body instanceof FormData && route.path.endsWith('/cover'))
+    if (request.body instanceof FormData && /\/(cover|thumbnails)$/.test(route.path))
       request.body.set('file', new Blob([Uint8Array.from(GIF)]), 'x.gif')
     if (request.body instanceof FormData && route.path.endsWith('/plugins'))
       request.body.set('file', new Blob([Uint8Array.from(pluginOf(KNOWING, { id: 'org.example.other' }))]), 'x.plugin')

@@ -1,17 +1,8 @@
 import t, { type Test } from 'tap'
+import { addBook } from '#test/support/library-rows.ts'
 import { openMatchingServer } from '#test/support/matching-server.ts'
-import {
-  FORMS,
-  JOB,
-  LIBRARIES,
-  LINK,
-  LINKS_AND_RATINGS,
-  LISTS,
-  PERSONAL,
-  PICTURES,
-  PLUGINS,
-  type Replay,
-} from '#test/support/web-client-requests.ts'
+import { PERSONAL, PICTURES, READING } from '#test/support/web-client-reader-requests.ts'
+import { FORMS, JOB, LIBRARIES, LINK, LINKS_AND_RATINGS, LISTS, PLUGINS, type Replay } from '#test/support/web-client-requests.ts'
 
 type Json = Record<string, unknown>
 
@@ -51,7 +42,7 @@ async function openClient(t: Test) {
 }
 
 t.test('what an existing web client sends is taken, and what it needs is answered', async (t) => {
-  const { names, replay, add, request, libraryId, adminToken } = await openClient(t)
+  const { names, replay, add, request, database, libraryId, adminToken } = await openClient(t)
   await t.test('links, ratings and identifiers under the names it knows', (t) => replay(t, LINKS_AND_RATINGS))
   await t.test('lists', (t) => replay(t, LISTS))
   await t.test('forms', (t) => replay(t, FORMS))
@@ -75,6 +66,14 @@ t.test('what an existing web client sends is taken, and what it needs is answere
   names['bareSeriesId'] = (await add('Without a cover')).seriesId
   names['bookId'] = (await add('Another')).bookId
   await t.test('pictures', (t) => replay(t, PICTURES))
+  names['pagedBookId'] = await addBook(database, {
+    library_id: libraryId,
+    series_id: names['seriesId'] ?? '',
+    title: 'Paged',
+    page_count: 5,
+    page_source: 'zip',
+  })
+  await t.test('where one reads', (t) => replay(t, READING))
   await t.test('what is personal', (t) => replay(t, PERSONAL))
 })
 

@@ -20,6 +20,7 @@ t.test('every route but the public ones asks who is there, and for its permissio
     { name: 'nothing', permissions: [] },
     (await server.accounts.callers.ofToken(reader.token, 'token'))!,
   )
+  const admin = (await server.accounts.callers.ofToken(server.adminToken, 'token'))!
   const open: string[] = []
   for (const { method, path, allow } of routes) {
     const isKomga = path.startsWith('/:prefix/')
@@ -40,10 +41,18 @@ t.test('every route but the public ones asks who is there, and for its permissio
       { status: 403, json: isKomga ? { status: 403, error: 'Forbidden' } : isKoreader ? { code: 2005 } : { error: 'forbidden', details } },
       `${name} with a key that may nothing`,
     )
+    if (allow.also) {
+      const narrow = await server.accounts.createApiKey({ name: name.slice(0, 200), permissions: [allow.who] }, admin)
+      t.match(await server.request(method, address, { token: narrow.key }), { status: 403 }, `${name} with ${allow.who} alone`)
+      await server.accounts.removeApiKey(narrow.id, admin)
+    }
     if (!mine.has(allow.who)) t.equal((await server.request(method, address, { token: reader.token })).status, 403, `${name} as a reader`)
   }
   t.same(open.sort(), [
+    'GET /',
     'GET /:prefix/api/v1/claim',
+    'GET /:prefix/api/v1/client-settings/global/list',
+    'GET /:prefix/api/v1/oauth2/providers',
     'GET /api/docs',
     'GET /api/docs/start.js',
     'GET /api/docs/swagger-ui-bundle.js',

@@ -97,7 +97,7 @@ t.test('no library is made of the data folder or a folder of the system, nor mov
   const made = await request<{ id: string }>('POST', '/api/v1/libraries', { token, body: { name: 'Books', path: books } })
   t.equal(made.status, 201)
   for (const path of bad) {
-    const said = { error: 'invalid_value', details: { member: 'path' } }
+    const said = { error: 'invalid_value', details: [{ path: '/path' }] }
     const making = await request('POST', '/api/v1/libraries', { token, body: { name: 'Bad', path, scanImmediately: true } })
     t.match({ status: making.status, json: making.json }, { status: 422, json: said }, `POST ${path}`)
     const moving = await request('PATCH', `/api/v1/libraries/${made.json.id}`, { token, body: { path } })

@@ -154,6 +154,60 @@ t.test('a page and a progression tell of one place', async (t) => {
   )
 })
 
+t.test('of a book whose pages are not counted the last report stands alone', async (t) => {
+  const { ask, pending, database } = await openShelf(t)
+  for (const format of ['epub', 'cbz', 'pdf'] as const) {
+    await database('books').where({ id: pending }).update({ file_format: format, page_source: 'none' })
+    const path = `books/${pending}`
+    const at = (modified: string, locations: object) => ({
+      ...{ modified, device: { id: 'urn:uuid:1', name: 'Thorium' } },
+      locator: { href: 'chapter.xhtml', type: 'application/xhtml+xml', locations },
+    })
+    const shown = async () => (await ask('GET', `${path}/progression`)).json
+    t.equal((await ask('GET', `${path}/progression`)).status, 204, `${format}: not begun`)
+    t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:00Z', { totalProgression: 0.2 }))).status, 204)
+    await ask('PUT', `${path}/progress`, { currentPage: 1, progressPercentage: 0.2 })
+    t.match(await shown(), { device: { name: 'Thorium' }, locator: { href: 'chapter.xhtml' } }, 'the same place, told twice')
+    await ask('PUT', `${path}/progress`, { currentPage: 1, progressPercentage: 0.9 })
+    t.match(await shown(), { device: { name: 'Carrel' }, locator: { locations: { totalProgression: 0.9 } } }, 'further on')
+    t.match((await ask('GET', `${path}/progress`)).json, { progressPercentage: 0.9, completed: false })
+    t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T09:59:59Z', { totalProgression: 0.1 }))).status, 409, 'an older one')
+    t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:00Z', { totalProgression: 0.1 }))).status, 204, 'the same time')
+    t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:01Z', { totalProgression: 0.3 }))).status, 204)
+    await ask('PUT', `${path}/progress`, { currentPage: 1 })
+    t.match(await shown(), { device: { name: 'Carrel' }, locator: { locations: { position: 1 } } }, 'a page says nothing of a part')
+    t.match((await ask('GET', `${path}/progress`)).json, { progressPercentage: null })
+    t.equal((await ask('PUT', `${path}/progression`, at('2026-01-02T10:00:02Z', { position: 700 }))).status, 204)
+    await ask('PUT', `${path}/progress`, { currentPage: 700 })
+    t.match(await shown(), { device: { name: 'Thorium' }, locator: { locations: { position: 700 } } }, 'the same page')
+    await ask('PUT', `${path}/progress`, { currentPage: 701 })
+    t.match(await shown(), { device: { name: 'Carrel' }, locator: { locations: { position: 701 } } })
+    await ask('DELETE', `${path}/progress`)
+  }
+})
+
+t.test('times of progressions as clients write them', async (t) => {
+  const { ask, books } = await openShelf(t)
+  const path = `books/${books[0]}/progression`
+  const put = async (modified: string) => {
+    const locator = { href: 'pages/2', type: 'image/jpeg', locations: { position: 2 } }
+    return await ask('PUT', path, { modified, device: { id: '1', name: 'x' }, locator })
+  }
+  for (const [modified, utc] of [
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
+    ['2026-01-02T23:59:00+23:59', '2026-01-02T00:00:00.000Z'],
+    ['2026-01-03T10:00:00+14:00', '2026-01-02T20:00:00.000Z'],
+    ['2026-01-03T10:00:00-00:00', '2026-01-03T10:00:00.000Z'],
+    ['2026-01-03T16:00:00.25+0530', '2026-01-03T10:30:00.250Z'],
+  ] as const) {
+    t.equal((await put(modified)).status, 204, modified)
+    t.equal((await ask('GET', path)).json['modified'], utc, modified)
+  }
+  for (const modified of ['0000-06-01T00:00:00Z', '10000-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00', '2026-02-30T10:00:00Z', 'today'])
+    t.match(await put(modified), { status: 422, json: { details: [{ path: '/modified', message: /years 1 to 9999/ }] } }, modified)
+})
+
 t.test('two devices at once, and nothing is lost or doubled', async (t) => {
   const { ask, books, run, database, userId } = await openShelf(t)
   const answers = await Promise.all([

@@ -264,7 +264,7 @@ t.test('what stands beside a series', async (t) => {
   const at = `series/${seriesId}`
   const title = await ask('POST', `${at}/alternate-titles`, { label: 'ja', title: 'ウォッチメン' })
   t.match([title.status, title.json], [201, { seriesId, label: 'ja', title: 'ウォッチメン' }])
-  t.match((await ask('PATCH', `${at}/alternate-titles/${title.json.id}`, { label: 'Japanese' })).json, {
+  t.match((await ask('PATCH', `${at}/alternate-titles/${title.json.id}`, { label: 'Japanese', title: null })).json, {
     label: 'Japanese',
     title: 'ウォッチメン',
   })

@@ -47,6 +47,17 @@ t.test('settings are read, changed, told of, and given back', async (t) => {
   })
   t.equal((await admin('PUT', '/admin/settings/application.name', { value: '  ' })).status, 422)
   t.equal((await admin('PUT', '/admin/settings/application.name', { value: 'x'.repeat(101) })).status, 422)
+  t.equal((await admin('PUT', '/admin/settings/application.name', { value: ['x'] })).status, 400)
+  t.match(await admin('PUT', '/admin/settings/application.name', { value: 7 }), { status: 200, json: { value: '7' } })
+  t.match(await admin('PUT', '/admin/settings/application.name', { value: 'Carrel' }), { status: 200 })
+  const on = { value: 'true', valueType: 'boolean', maxValue: null }
+  t.match(await admin('PUT', '/admin/settings/apiDocs.enabled', { value: true }), { status: 200, json: on }, 'JSON of the type')
+  t.match(
+    await admin('PUT', '/admin/settings/apiDocs.enabled', { value: ' false ' }),
+    { status: 200, json: { value: 'false' } },
+    'or a text',
+  )
+  t.equal((await admin('PUT', '/admin/settings/apiDocs.enabled', { value: 1 })).status, 422)
   t.equal((await admin('PUT', '/admin/settings/no.such', { value: 'x' })).status, 404)
   t.match(
     await admin('POST', '/admin/settings/bulk', {

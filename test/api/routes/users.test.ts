@@ -218,3 +218,13 @@ t.test('what somebody sees is not for those to change who may do less', async (t
   t.equal((await server.request('DELETE', `${path(reader.id)}/${tag.id}`, { token: deputy.token })).status, 204)
   t.equal((await server.request('PUT', path(UNKNOWN), { token: deputy.token, body })).status, 404)
 })
+
+t.test('an identifier in capital letters is the same identifier', async (t) => {
+  const server = await openTestServer(t)
+  const path = `/api/v1/users/${server.adminId.toUpperCase()}`
+  const ask = (method: string, body?: object) => server.request(method, path, { token: server.adminToken, ...(body && { body }) })
+  t.match(await ask('PATCH', { isActive: false }), { status: 409 }, 'the last administrator stays')
+  t.match(await ask('PATCH', { role: 'reader' }), { status: 409 })
+  t.match(await ask('DELETE'), { status: 409 })
+  t.match(await ask('GET'), { status: 200, json: { id: server.adminId } })
+})

@@ -16,12 +16,12 @@ t.test('an account that is gone or closed is shown nothing, not everything', asy
   await database('users').where('id', closed.userId).update({ is_active: false })
   await database('users').where('id', gone.userId).delete()
   const callers = [reader, closed, gone]
-  const shown = await openEventAudience(database)(
+  const { show } = await openEventAudience(database).judge(
     [announcement],
     callers.map(({ userId }) => userId),
   )
   t.same(
-    callers.map((caller) => shown(caller, announcement) !== null),
+    callers.map((caller) => show(caller, announcement) !== null),
     [true, false, false],
   )
 })

@@ -23,7 +23,7 @@ const news = fc.array(
     const { bookId, seriesId, libraryId } = placeOf(book)
     const place = { bookId, seriesId, libraryId, timestamp }
     if (kind === 0) return announced({ type: 'series_updated', seriesId, libraryId, fields: ['title'], timestamp })
-    if (kind === 1) return announced({ type: 'cover_updated', entityType: 'book', entityId: bookId, libraryId, timestamp }, { seriesId })
+    if (kind === 1) return announced({ type: 'cover_updated', entityType: 'book', entityId: bookId, libraryId, seriesId, timestamp })
     if (kind === 2) return announced({ type: 'progress_updated', ...place }, { userId: idOf('user', book % 3) })
     if (kind === 3) return announced({ type: 'series_deleted', seriesId, libraryId, timestamp }, { tagIds: [idOf('tag', book)] })
     if (kind === 4)

@@ -2,37 +2,58 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
+import type { Caller } from '#core/account/caller.ts'
 import { openEventAudience } from '#core/account/event-audience-query.ts'
 import { openAnnouncer } from '#core/events/announcer.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
-import { announce } from '#core/events/event-store.ts'
-import { type Events, type Followed, openEvents } from '#core/events/follow.ts'
+import { announce, announceAccess } from '#core/events/event-store.ts'
+import { type Delivery, type Events, type Followed, openEvents } from '#core/events/follow.ts'
 import { silentLog } from '#core/log.ts'
+import { deleteName } from '#core/taxonomy/taxonomy-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/house.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 t.setTimeout(120_000)
 
-async function openFollowed(t: Test) {
+async function openFollowed(t: Test, onAccessChange = () => {}) {
   const { database } = await openTestDatabase(t, { poolMax: 5 })
-  const events = openEvents({ database, log: silentLog, audience: openEventAudience(database) })
+  const events = openEvents({ database, log: silentLog, audience: openEventAudience(database), onAccessChange })
   t.teardown(() => events.close())
   return { database, events }
 }
 
-/** Takes events until told otherwise. */
-async function take(events: Events, database: Knex, { after = null }: { after?: string | null } = {}) {
-  const leave = new AbortController()
+/** Takes all that it is given; with `atOnce` only so many deliveries until it is resumed. */
+async function take(
+  events: Events,
+  database: Knex,
+  { after = null, follower, atOnce = Infinity }: { after?: string | null; follower?: Caller; atOnce?: number } = {},
+) {
   const taken: Followed[] = []
-  const followed = events.follow(await addCaller(database), { after, signal: leave.signal })
-  const reading = (async () => {
-    for await (const one of followed) taken.push(one)
-  })()
+  const deliveries: Delivery[] = []
+  const state = { isOver: false, room: atOnce }
+  const stream = events.follow(follower ?? (await addCaller(database)), { after })
+  stream.start({
+    take(delivery) {
+      deliveries.push(delivery)
+      taken.push(...delivery)
+      state.room -= 1
+      return state.room > 0
+    },
+    end() {
+      state.isOver = true
+    },
+  })
   await until(() => taken.length > 0)
   const typesOf = () => taken.flatMap(({ event }) => (event ? [event.type] : []))
-  return { taken, typesOf, leave: () => leave.abort(), reading }
+  const resume = () => {
+    state.room = atOnce
+    stream.resume()
+  }
+  return { taken, deliveries, typesOf, isOver: () => state.isOver, resume, leave: () => stream.end() }
 }
+
+const tell = (database: Knex, news: readonly NewAnnouncement[]) => database.transaction((trx) => announce(trx, news))
 
 t.test('a commit is told, and nothing that was rolled back', async (t) => {
   const { database, events } = await openFollowed(t)
@@ -52,7 +73,6 @@ t.test('a commit is told, and nothing that was rolled back', async (t) => {
   t.match(follower.taken.at(-1), { event: { type: 'library_updated', libraryId: kept } })
   t.equal(JSON.stringify(follower.taken).includes(lost), false)
   follower.leave()
-  await follower.reading
 })
 
 t.test('texts of control characters fit into a notification', async (t) => {
@@ -60,65 +80,179 @@ t.test('texts of control characters fit into a notification', async (t) => {
   const follower = await take(events, database)
   const errors = Array.from({ length: 20 }, () => '\u0001'.repeat(1_000))
   const scan = { libraryId: randomUUID(), taskId: randomUUID(), mode: 'normal', status: 'running', errors } as const
-  await announce(database, [{ event: { type: 'scan_updated', ...scan } as unknown as NewAnnouncement['event'] }])
-  await announce(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
+  await tell(database, [{ event: { type: 'scan_updated', ...scan } as unknown as NewAnnouncement['event'] }])
+  await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
   await until(() => follower.typesOf().includes('library_updated'))
   follower.leave()
-  await follower.reading
 })
 
-t.test('a node that could not hear says so to all, and forgets', async (t) => {
-  const { database, events } = await openFollowed(t)
+t.test('streams of a node that could not hear end, and what was seen before is not known any more', async (t) => {
+  let changes = 0
+  const { database, events } = await openFollowed(t, () => {
+    changes += 1
+  })
   const follower = await take(events, database)
-  await announce(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
+  await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
   await until(() => follower.typesOf().length > 0)
   const seen = follower.taken.at(-1)?.id as string
   await database.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN carrel_event'`)
-  await until(() => follower.typesOf().includes('reload'))
+  await until(() => follower.isOver())
+  t.same(follower.typesOf(), ['library_updated', 'reload'], 'it is told to read again, and has to show who it is')
+  t.equal(changes, 1, 'who may do what is read again too')
   const late = await take(events, database, { after: seen })
-  t.same(late.typesOf(), ['reload'], 'also to who comes back with what it saw before')
-  const resumed = await take(events, database, { after: late.taken[0]?.id as string })
-  await announce(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
-  for (const one of [follower, late, resumed]) await until(() => one.typesOf().at(-1) === 'library_updated')
-  t.same(resumed.typesOf(), ['library_updated'], 'and from there on nothing is missed')
-  for (const one of [follower, late, resumed]) {
-    one.leave()
-    await one.reading
-  }
+  t.same([late.typesOf(), late.isOver()], [['reload'], false], 'who comes back with what it saw before reads again, and stays')
+  const resumed = await take(events, database, { after: follower.taken.at(-1)?.id as string })
+  await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
+  for (const one of [late, resumed]) await until(() => one.typesOf().at(-1) === 'library_updated')
+  t.same(resumed.typesOf(), ['library_updated'], 'from there on nothing is missed')
+  for (const one of [late, resumed]) one.leave()
 })
 
 t.test('who takes nothing is kept nothing for, and is told later what it comes to', async (t) => {
   const { database, events } = await openFollowed(t)
   const libraryId = await addLibrary(database)
-  const leave = new AbortController()
-  const slow = events.follow(await addCaller(database), { after: null, signal: leave.signal })[Symbol.asyncIterator]()
-  t.match(await slow.next(), { value: { event: null } })
-  const first = slow.next()
-  await announce(database, [{ event: { type: 'library_updated', libraryId } }])
-  t.match(await first, { value: { event: { type: 'library_updated' } } })
+  const slow = await take(events, database, { atOnce: 1 })
   const other = await take(events, database)
+  await tell(database, [{ event: { type: 'library_updated', libraryId } }])
+  slow.resume()
+  await until(() => slow.typesOf().length === 1)
   for (let commit = 0; commit < 30; commit += 1) {
     const seriesId = randomUUID()
     const books = Array.from({ length: 20 }, () => ({
       event: { type: 'book_created', bookId: randomUUID(), seriesId, libraryId } as const,
     }))
-    await announce(database, books)
+    await tell(database, books)
   }
-  await announce(database, [{ event: { type: 'library_updated', libraryId } }])
-  await until(() => other.typesOf().includes('library_updated'))
+  await tell(database, [{ event: { type: 'library_updated', libraryId } }])
+  await until(() => other.typesOf().filter((type) => type === 'library_updated').length === 2)
   // What was folded ends with the place behind it.
   await sleep(200)
-  const told: Followed[] = []
+  t.equal(slow.typesOf().length, 1)
   const last = other.taken.at(-1)?.id
-  while (told.at(-1)?.id !== last) told.push((await slow.next()).value as Followed)
-  t.ok(told.length <= 34, `six hundred books are told by ${told.length} events`)
-  t.ok(told.every(({ event }) => event === null || event.type === 'series_updated' || event.type === 'library_updated'))
-  const again = await take(events, database, { after: told[0]?.id as string })
+  slow.resume()
+  await until(() => slow.taken.at(-1)?.id === last)
+  t.ok(slow.taken.length <= 36, `six hundred books are told by ${slow.taken.length} events`)
+  t.ok(slow.typesOf().every((type) => type === 'series_updated' || type === 'library_updated'))
+  const again = await take(events, database, { after: slow.taken[1]?.id as string })
   await until(() => again.taken.at(-1)?.id === last)
-  leave.abort()
+  for (const one of [slow, other, again]) one.leave()
+})
+
+t.test('a stream that fell behind what is remembered ends', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const slow = await take(events, database, { atOnce: 1 })
+  const other = await take(events, database)
+  // More than is kept, in notifications that are full.
+  for (let commit = 0; commit < 120; commit += 1)
+    await tell(
+      database,
+      Array.from({ length: 100 }, () => ({ event: { type: 'library_deleted', libraryId: randomUUID() } as const })),
+    )
+  await until(() => other.taken.length > 1_000)
+  slow.resume()
+  await until(() => slow.isOver())
+  t.same(slow.typesOf(), ['reload'])
+  t.equal(other.isOver(), false, 'who took what it was given stays')
   other.leave()
-  again.leave()
-  t.same(await slow.next(), { done: true, value: undefined })
+})
+
+t.test('when the rights of a user change, all streams of theirs end at once, and of nobody else', async (t) => {
+  const changed: string[] = []
+  const { database, events } = await openFollowed(t, () => changed.push('changed'))
+  const follower = await addCaller(database)
+  const [own, slow, other] = [
+    await take(events, database, { follower }),
+    await take(events, database, { follower, atOnce: 1 }),
+    await take(events, database),
+  ]
+  await database.transaction((trx) => announceAccess(trx, [follower.userId]))
+  await until(() => own.isOver() && slow.isOver())
+  t.same([own.typesOf(), slow.typesOf(), other.typesOf(), other.isOver()], [['reload'], ['reload'], [], false])
+  t.same(changed, ['changed'], 'who was remembered is forgotten')
+  const back = await take(events, database, { follower, after: own.taken.at(-1)?.id as string })
+  await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
+  await until(() => back.typesOf().length > 0)
+  t.same([back.typesOf(), back.isOver()], [['library_updated'], false], 'who comes back is told what comes after it')
+  for (const one of [back, other]) one.leave()
+})
+
+t.test('streams that are there before the node hears are told all from their first block on', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const libraryIds = Array.from({ length: 40 }, () => randomUUID())
+  const readers: Promise<Awaited<ReturnType<typeof take>>>[] = []
+  for (const [index, libraryId] of libraryIds.entries()) {
+    if (index < 20) readers.push(take(events, database))
+    await tell(database, [{ event: { type: 'library_updated', libraryId } }])
+  }
+  for (const reader of await Promise.all(readers)) {
+    const told = () => reader.taken.flatMap(({ event }) => (event?.type === 'library_updated' ? [event.libraryId] : []))
+    await until(() => told().at(-1) === libraryIds.at(-1))
+    t.same(told(), libraryIds.slice(-told().length), 'without a gap')
+    reader.leave()
+  }
+  const early = await take(events, database, { after: 'of-another-server' })
+  t.same(early.typesOf(), ['reload'])
+  early.leave()
+})
+
+t.test('what somebody may not see neither delays nor folds what they may, and is judged and written once for all alike', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const libraryId = await addLibrary(database)
+  const [open, hidden] = [
+    await addSeries(database, { library_id: libraryId, title: 'Open' }),
+    await addSeries(database, { library_id: libraryId, title: 'Hidden' }),
+  ]
+  const [tag] = await database('sharing_tags').insert({ name: 'kept away' }, 'id')
+  await database('series_sharing_tags').insert({ series_id: hidden, sharing_tag_id: tag.id })
+  const bound = [await addCaller(database), await addCaller(database)]
+  for (const { userId } of bound)
+    await database('user_sharing_grants').insert({ user_id: userId, sharing_tag_id: tag.id, access_mode: 'deny' })
+  const free = await take(events, database)
+  const restricted = [await take(events, database, { follower: bound[0]! }), await take(events, database, { follower: bound[1]! })]
+  const shownBook = randomUUID()
+  const bookOf = (seriesId: string, bookId = randomUUID()) => ({ event: { type: 'book_created', bookId, seriesId, libraryId } as const })
+  // Many notifications of one commit: all are there when the first is delivered.
+  await database.transaction(async (trx) => {
+    for (let part = 0; part < 5; part += 1)
+      await announce(
+        trx,
+        Array.from({ length: 90 }, () => bookOf(hidden)),
+      )
+    await announce(trx, [bookOf(open, shownBook)])
+  })
+  await until(() => restricted.every(({ typesOf }) => typesOf().length > 0) && free.typesOf().includes('series_updated'))
+  for (const { taken, typesOf } of restricted) {
+    t.same(typesOf(), ['book_created'], 'told as it is, though four hundred hidden ones came with it')
+    t.match(taken.at(-1), { event: { bookId: shownBook } })
+    t.equal(JSON.stringify(taken).includes(hidden), false)
+  }
+  t.equal(restricted[0]?.deliveries.at(-1), restricted[1]?.deliveries.at(-1), 'of the same grants: the very same')
+  for (const one of [free, ...restricted]) one.leave()
+})
+
+t.test('streams are counted, of a user and in all, and forgotten when they end', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const follower = await addCaller(database)
+  const own = Array.from({ length: 100 }, () => events.follow(follower, { after: null }))
+  t.throws(() => events.follow(follower, { after: null }), { code: 'rate_limit_exceeded', message: /100 streams/ })
+  own[0]?.end()
+  own[0]?.end()
+  own[0] = events.follow(follower, { after: null })
+  t.throws(() => events.follow(follower, { after: null }), { code: 'rate_limit_exceeded' }, 'that one ended twice makes room for one')
+  for (const stream of own) stream.end()
+  // Followers are not looked up before something is told.
+  const many = Array.from({ length: 10_000 }, (_, index) => events.follow({ ...follower, userId: `user ${index % 200}` }, { after: null }))
+  t.throws(() => events.follow(follower, { after: null }), { code: 'unavailable', message: /as many streams/ })
+  for (const stream of many) stream.end()
+  events.follow(follower, { after: null }).end()
+})
+
+t.test('a closed node has no streams', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const follower = await take(events, database)
+  await events.close()
+  t.equal(follower.isOver(), true)
+  t.throws(() => events.follow({ userId: 'x', permissions: new Set() }, { after: null }), { code: 'unavailable' })
 })
 
 t.test('what happens often is announced together, and after the last of it', async (t) => {
@@ -137,5 +271,53 @@ t.test('what happens often is announced together, and after the last of it', asy
   await until(() => follower.typesOf().length === 2)
   t.same(follower.typesOf(), ['book_updated', 'book_updated'])
   follower.leave()
-  await follower.reading
+})
+
+t.test('what waits is announced in its order, also while what came before is still being announced', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const follower = await take(events, database)
+  // The first announcement waits until later ones have long been due.
+  let held = true
+  const slow = {
+    transaction: async (work: (trx: Knex.Transaction) => Promise<unknown>) => {
+      const isFirst = held
+      held = false
+      if (isFirst) await sleep(600)
+      return await database.transaction(work)
+    },
+  } as unknown as Knex
+  const announcer = openAnnouncer({ database: slow, log: silentLog })
+  const libraryIds = Array.from({ length: 3 }, () => randomUUID())
+  for (const libraryId of libraryIds) {
+    announcer.soon([{ event: { type: 'library_updated', libraryId } }])
+    await sleep(250)
+  }
+  await announcer.close()
+  await until(() => follower.typesOf().length === 3)
+  t.same(
+    follower.taken.flatMap(({ event }) => (event?.type === 'library_updated' ? [event.libraryId] : [])),
+    libraryIds,
+  )
+  follower.leave()
+})
+
+t.test('the series and books that lose a genre or tag which is removed everywhere are told', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const library_id = await addLibrary(database)
+  const seriesId = await addSeries(database, { library_id, title: 'One' })
+  const bookId = await addBook(database, { library_id, series_id: seriesId, title: 'One' })
+  const follower = await take(events, database)
+  const [genre] = await database('genres').insert({ name: 'Drama', name_key: 'drama' }, 'id')
+  const [tag] = await database('tags').insert({ name: 'Old', name_key: 'old' }, 'id')
+  await database('series_genres').insert({ series_id: seriesId, genre_id: genre.id, given_by: 'user' })
+  await database('book_tags').insert({ book_id: bookId, tag_id: tag.id, given_by: 'user' })
+  t.equal(await deleteName(database, 'genre', genre.id), true)
+  t.equal(await deleteName(database, 'tag', tag.id), true)
+  t.equal(await deleteName(database, 'tag', tag.id), false)
+  await until(() => follower.typesOf().length === 2)
+  t.match(follower.taken.map(({ event }) => event).filter(Boolean), [
+    { type: 'series_updated', seriesId, fields: ['genres'] },
+    { type: 'book_updated', bookId, fields: ['tags'] },
+  ])
+  follower.leave()
 })

@@ -49,7 +49,7 @@ t.test('libraries are refused there when they are made and changed, and at every
   const house = await openHouse(t, { files: ['Saga/1.cbz'] })
   mkdirSync(join(house.dataFolder, 'postgres'), { recursive: true })
   const parts = { database: house.database, scans: house.scans, rules: findRules(), settings: { dataFolder: house.dataFolder } }
-  const refusal = { code: 'invalid_value', message: /data folder/, details: { member: 'path' } }
+  const refusal = { code: 'invalid_value', message: /data folder/, details: [{ path: '/path' }] }
   await t.rejects(addLibrary(parts, { folder: join(house.dataFolder, 'postgres') }), refusal)
   await t.rejects(editLibrary(parts, house.libraryId, { path: house.dataFolder }), refusal)
   await t.rejects(editLibrary(parts, house.libraryId, { path: '/proc/self' }), { code: 'invalid_value', message: /\/proc/ })

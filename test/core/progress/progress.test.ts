@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { placeOf } from '#core/progress/progress.ts'
+import { pageFrom, pageUpTo, placeOf } from '#core/progress/progress.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 t.test('where a reader is', async (t) => {
@@ -11,6 +11,18 @@ t.test('where a reader is', async (t) => {
   t.same(placeOf(book, { currentPage: 2, completed: true }), { currentPage: 2, percentage: 1, completed: true })
   t.same(placeOf(book, { currentPage: 2, progressPercentage: 0.25 }), { currentPage: 2, percentage: 0.25, completed: false })
   t.same(placeOf({ analyzed: true, pageCount: 0 }, { currentPage: 1 }), { currentPage: 1, percentage: null, completed: false })
+})
+
+t.test('pages and parts of a book lead to each other', async (t) => {
+  for (let pageCount = 1; pageCount <= 400; pageCount++) {
+    for (let page = 1; page <= pageCount; page++) {
+      // As positions of web publications begin, and as e-readers say that they are on a page.
+      if (pageFrom((page - 1) / pageCount, pageCount) !== page) t.fail(`the beginning of ${page} of ${pageCount}`)
+      if (pageUpTo(page / pageCount, pageCount) !== page) t.fail(`the end of ${page} of ${pageCount}`)
+    }
+  }
+  t.same([pageFrom(0, 0), pageFrom(1, 0), pageUpTo(0, 0), pageUpTo(1, 0)], [1, 1, 1, 1], 'pages that are not counted')
+  t.same([pageFrom(1, 7), pageUpTo(0, 7)], [7, 1])
 })
 
 t.test('a book that was not analysed is never completed by arithmetic', async () => {

@@ -14,6 +14,13 @@ t.test('pages', async (t) => {
   t.match(placeOfDocument({ analyzed: false, pageCount: 0 }, { progress: '3', percentage: 1 }, null), { currentPage: 3, completed: false })
 })
 
+t.test('an EPUB that is made of pictures is laid out as a text by e-readers', async (t) => {
+  t.match(placeOfDocument(comic, { progress: '/body/DocFragment[7].0', percentage: 0.3 }, null), { currentPage: 7, percentage: 0.3 })
+  t.match(placeOfDocument(comic, { progress: '/body/DocFragment/body/img', percentage: 0 }, null), { currentPage: 1 })
+  t.match(placeOfDocument(comic, { progress: '/body/DocFragment[20].0', percentage: 0.99 }, null), { currentPage: 20, completed: true })
+  t.match(placeOfDocument(comic, { progress: '/body/DocFragment[21].0', percentage: 0.5 }, null), { currentPage: 10 }, 'no part of it')
+})
+
 t.test('texts', async (t) => {
   const at = (progress: string, percentage: number) => placeOfDocument(text, { progress, percentage }, publication)
   t.match(at('/body/DocFragment[2]/body/p[3]/text().0', 0.3), { currentPage: 31, percentage: 0.3, completed: false })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readManifest } from '#plugins/manifest/manifest.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/manifest/permissions.ts'
+import { readManifest } from '#plugins/manifest/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 /** A value in the name of a test, whose reader takes some characters for the end of a line. */

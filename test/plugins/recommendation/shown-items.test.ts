@@ -1,7 +1,8 @@
 import t from 'tap'
 import { externalKey } from '#core/recommendation/external-series-query.ts'
 import { readResult } from '#plugins/host/results.ts'
-import { OWN_SOURCE, readManifest } from '#plugins/manifest/manifest.ts'
+import { OWN_SOURCE } from '#plugins/manifest/manifest.ts'
+import { readManifest } from '#plugins/manifest/read-manifest.ts'
 import {
   externalSeriesOf,
   type Item,

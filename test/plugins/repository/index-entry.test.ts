@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CarrelError } from '#core/errors.ts'
-import { readManifest } from '#plugins/manifest/manifest.ts'
+import { readManifest } from '#plugins/manifest/read-manifest.ts'
 import { checkEntry, hindranceOf, newestFirst, pluginEntry, summaryOf, versionEntry } from '#plugins/repository/index-entry.ts'
 import { signIndex } from '#plugins/repository/index-file.ts'
 import { indexOf, newKey } from '#test/support/plugin-repository.ts'

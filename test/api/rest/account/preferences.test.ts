@@ -73,3 +73,16 @@ t.test('values, keys and their number have limits', async (t) => {
     t.equal((await server.request('PUT', '/api/v1/user/preferences', { token, body })).status, 400, JSON.stringify(body))
   t.equal((await server.request('PUT', '/api/v1/user/preferences/a', { token, body: {} })).status, 400, 'null is a value, nothing is none')
 })
+
+t.test('all of a user together have a limit, which is what clients read when they start', async (t) => {
+  const server = await openTestServer(t)
+  const rita = await server.signUp({ username: 'rita' })
+  const put = (key: string, value: unknown, token = rita.token) =>
+    server.request<{ message: string }>('PUT', `/api/v1/user/preferences/${key}`, { token, body: { value } })
+  const large = 'x'.repeat(PREFERENCE_BYTES_MAX - 2)
+  for (let index = 0; index < 16; index++) t.equal((await put(`key${index}`, large)).status, 200)
+  t.match(await put('more', 1), { status: 422, json: { message: /1048576 bytes.*delete some/s } })
+  t.equal((await put('key0', 1)).status, 200, 'less in place of more')
+  t.equal((await put('more', 1)).status, 200)
+  t.equal((await put('theirs', large, server.adminToken)).status, 200, 'of each user')
+})

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { SignedIn } from '#core/account/sign-in.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 const NEW = { username: 'Rita', email: 'rita@example.org', password: 'password of rita' }
@@ -49,4 +50,60 @@ t.test('nobody registers before Carrel is set up, and no address without end', a
   for (let index = 1; index <= 21; index++) statuses.push((await register(index)).status)
   t.same(statuses.slice(0, 20), Array(20).fill(201))
   t.equal(statuses[20], 429)
+})
+
+t.test('where sharing tags rule who sees what, new accounts are allowed the tags that are named, or none are made', async (t) => {
+  const server = await openTestServer(t, { services: () => ({ templates: {} as never }) })
+  const { database } = server
+  const choose = (key: string, value: string) =>
+    server.request('PUT', `/api/v1/admin/settings/auth.registration_${key}`, { token: server.adminToken, body: { value } })
+  const isOpen = async () =>
+    (await server.request<{ registrationEnabled: boolean }>('GET', '/api/v1/setup/status')).json.registrationEnabled
+  let count = 0
+  const register = () => {
+    const name = `reader-${++count}`
+    return server.request<SignedIn>('POST', '/api/v1/auth/register', {
+      body: { username: name, email: `${name}@example.org`, password: NEW.password },
+    })
+  }
+  await choose('enabled', 'true')
+  t.equal((await register()).status, 201)
+
+  const library_id = await addLibrary(database)
+  const [open, hidden] = [
+    await addSeries(database, { library_id, title: 'Open' }),
+    await addSeries(database, { library_id, title: 'Hidden' }),
+  ]
+  for (const series_id of [open, hidden]) await addBook(database, { library_id, series_id, title: 'One' })
+  const [kids] = await database('sharing_tags').insert({ name: 'Kids' }, 'id')
+  await database('series_sharing_tags').insert({ series_id: open, sharing_tag_id: kids.id })
+  const rita = await server.signUp({ username: 'rita' })
+  await database('user_sharing_grants').insert({ user_id: rita.id, sharing_tag_id: kids.id, access_mode: 'allow' })
+
+  t.match(
+    [await isOpen(), await register()],
+    [false, { status: 403, json: { error: 'forbidden', message: /sharing tags rule.*auth\.registration_tags/s } }],
+    'an account that sees everything would undo what is kept from others',
+  )
+  t.match(await choose('tags', 'kids, nowhere'), { status: 422, json: { message: /"nowhere"/ } })
+  t.equal((await choose('tags', ' kIDS ,')).status, 200)
+  t.equal(await isOpen(), true)
+  const made = await register()
+  t.equal(made.status, 201)
+  const titles = async () =>
+    (await server.request<{ data: { title: string }[] }>('GET', '/api/v1/series', { token: made.json.accessToken })).json.data.map(
+      ({ title }) => title,
+    )
+  t.same(await titles(), ['Open'])
+  await database('sharing_tags').where('id', kids.id).update({ name: 'Children' })
+  t.match(
+    [await isOpen(), await register()],
+    [false, { status: 403, json: { message: /names a sharing tag that there is not/ } }],
+    'a name that leads nowhere allows nothing',
+  )
+  t.equal((await choose('tags', '')).status, 200)
+  t.equal(await isOpen(), false)
+  await database('user_sharing_grants').delete()
+  t.equal(await isOpen(), true)
+  t.equal((await register()).status, 201)
 })

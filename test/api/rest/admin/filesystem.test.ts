@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -83,6 +84,39 @@ t.test('administrators look through the folders that are named for that, and no 
   for (const path of ['books', './x', '', `${books}\0`]) t.equal((await browse(path)).status, 400, JSON.stringify(path))
   const { token } = await server.signUp({ username: 'mia', role: 'maintainer' })
   t.equal((await browse(books, token)).status, 403)
+})
+
+t.test('a folder that becomes a link to elsewhere while it is read shows nothing from there', async (t) => {
+  const { folder, browse } = await openFolders(t)
+  const [place, spare, link] = ['moving', 'spare', 'bait'].map((name) => join(folder, 'books', name)) as [string, string, string]
+  mkdirSync(join(place, 'fine'), { recursive: true })
+  symlinkSync(join(folder, 'secret'), link)
+  let isOver = false
+  const swapping = (async () => {
+    while (!isOver) {
+      for (const [from, to] of [
+        [place, spare],
+        [link, place],
+        [place, link],
+        [spare, place],
+      ] as const)
+        await rename(from, to)
+    }
+  })()
+  const statuses = new Map<number, number>()
+  for (let round = 0; round < 300; round++) {
+    const { status, json, text } = await browse(round % 2 === 0 ? place : join(place, 'inner'))
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    if (/"name":"(key|inner)"/.test(text)) t.fail(`told of the other folder: ${text}`)
+    if (status === 200) t.match(json.currentPath, place)
+  }
+  isOver = true
+  await swapping
+  t.same(
+    [...statuses.keys()].filter((status) => ![200, 404].includes(status)),
+    [],
+    'there or not, nothing else',
+  )
 })
 
 t.test('unless folders are named, those of the libraries are among them', async (t) => {

@@ -24,7 +24,7 @@ t.test('inventory and how tasks went', { timeout: 240_000 }, async (t) => {
   })
   t.ok((await ask<{ databaseSize: number }>('GET', 'metrics/inventory')).json.databaseSize > 1_000_000)
   t.match((await ask('GET', 'metrics/inventory', undefined, walker.accessToken)).json, {
-    ...{ seriesCount: 1, bookCount: 2, pageCount: 5, databaseSize: 0, libraries: [{ bookCount: 2 }] },
+    ...{ seriesCount: 1, bookCount: 2, pageCount: 5, databaseSize: 0, userCount: 0, libraries: [{ bookCount: 2 }] },
   })
 
   const report = async (token?: string) => (await ask<Report>('GET', 'metrics/tasks', undefined, token)).json

@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { describeRoutes } from '#api/openapi.ts'
+import { routes } from '#api/routes/index.ts'
+import { NOT_STARTABLE, STARTABLE } from '#core/maintenance/start-task.ts'
 import type { TaskRecord } from '#core/task/task-query.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/house.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
+
+t.test('what cannot be started by its type is refused with an operation that there is', async (t) => {
+  const known = new Set(Object.keys(describeRoutes(routes).paths))
+  for (const [type, reason] of Object.entries(NOT_STARTABLE)) {
+    t.notOk(Object.hasOwn(STARTABLE, type), type)
+    for (const [address] of reason.matchAll(/\/api\/v1\/[\w/{}-]+/g)) t.ok(known.has(address), address)
+  }
+})
 
 t.setTimeout(240_000)
 t.test('tasks are begun by their type, forgotten, taken back and cancelled', { timeout: 240_000 }, async (t) => {
@@ -41,7 +52,9 @@ t.test('tasks are begun by their type, forgotten, taken back and cancelled', { t
 
   await t.test('what cannot be', async (t) => {
     t.match(await begin({ type: 'export_series' }), { status: 422, json: { message: /analyze_book/ } })
-    t.match(await begin({ type: 'constructor' }), { status: 422 })
+    t.match(await begin({ type: 'export_series', exportId: 'e', userId: 'u' }), { status: 422, json: { message: /POST .*exports.series/ } })
+    t.match(await begin({ type: 'poll_release_source', sourceId: 's' }), { status: 422, json: { message: /Release tracking is not part/ } })
+    t.match(await begin({ type: 'constructor' }), { status: 422, json: { message: /no such type/ } })
     t.match(await begin({ type: 'analyze_book' }), { status: 422, json: { message: /needs bookId/ } })
     t.match(await begin({ type: 'analyze_book', bookId: randomUUID() }), { status: 404 })
     t.match(await begin({ type: 'scan_library', libraryId }, { scheduledFor: '2999-01-01T00:00:00Z' }), { status: 422 })

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import type { Caller } from '#core/account/caller.ts'
+import { listDuplicateIds } from '#core/duplicate/duplicates.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/house.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
@@ -33,6 +36,14 @@ t.test('books that hold the same file', { timeout: 240_000 }, async (t) => {
   t.match(found, { totalGroups: 2, totalDuplicateBooks: 5, duplicates: [{ duplicateCount: 3 }, { duplicateCount: 2 }] })
   t.same(found.duplicates[1]?.bookIds.toSorted(), ['One/2.cbz', 'Two/2.cbz'].map((path) => books.get(path)?.id).toSorted())
   t.match((await ask<Duplicates>('GET', 'duplicates?limit=1&offset=1')).json, { totalGroups: 2, duplicates: [{ duplicateCount: 2 }] })
+
+  await t.test('as books by themselves, in pages', async (t) => {
+    const everybody = { userId: randomUUID() } as Caller
+    const all = found.duplicates.flatMap(({ bookIds }) => bookIds)
+    t.same(await listDuplicateIds(database, everybody, { offset: 0, limit: 20 }), { ids: all, total: 5 })
+    t.same(await listDuplicateIds(database, everybody, { offset: 2, limit: 2 }), { ids: all.slice(2, 4), total: 5 })
+    t.same(await listDuplicateIds(database, everybody, { offset: 2_000_000, limit: 1_000 }), { ids: [], total: 5 })
+  })
 
   await t.test('one at a time', async (t) => {
     await database('pgboss.job').insert({ name: 'find_duplicates', state: 'active', started_on: new Date() })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,10 +58,10 @@ t.test('a series as one zip', { timeout: 240_000 }, async (t) => {
   t.equal((await fetch(url + path(seriesId))).status, 401)
   t.equal((await fetch(url + path(seriesId), { headers: { cookie: `auth_token=${adminToken}` } })).status, 200, 'a link in a page')
 
+  const [tag] = await database('sharing_tags').insert({ name: 'kept' }, 'id')
+  const reader = await addWalker({ database, services }, { role: 'reader', mode: 'deny', tagId: tag.id })
   await t.test('who may not see it finds nothing', async (t) => {
-    const [tag] = await database('sharing_tags').insert({ name: 'kept' }, 'id')
     await database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tag.id })
-    const reader = await addWalker({ database, services }, { role: 'reader', mode: 'deny', tagId: tag.id })
     t.equal((await server.ask('GET', `series/${seriesId}/download`, undefined, reader.accessToken)).status, 404)
   })
 
@@ -79,10 +79,28 @@ t.test('a series as one zip', { timeout: 240_000 }, async (t) => {
     request.destroy()
     t.match(await server.ask('GET', `series/${largeId}/download`), { status: 409, json: { message: /"v2.cbz" is no longer where it was/ } })
     writeFileSync(join(server.root, 'Large/v2.cbz'), 'back')
+    t.match(await server.ask('GET', `series/${largeId}/download`), {
+      status: 409,
+      json: { message: /"v2.cbz" has changed since it was scanned/ },
+    })
+    await server.scan()
     const cut = await begin(url + path(largeId), headers)
     truncateSync(join(server.root, 'Large/v1.cbz'), 1_000_000)
     await t.rejects(readAll(cut.response), /aborted|hang up|reset/i)
     t.equal(readFileSync(join(server.root, 'Large/v2.cbz'), 'utf8'), 'back')
+  })
+
+  await t.test('so does one that is written to at the same length, and a right that is taken away', async (t) => {
+    server.put('Large/v1.cbz', large)
+    await server.scan()
+    const written = await begin(url + path(largeId), headers)
+    utimesSync(join(server.root, 'Large/v2.cbz'), 1, 1)
+    await t.rejects(readAll(written.response), /aborted|hang up|reset/i)
+    await server.scan()
+    const taken = await begin(url + path(largeId), { authorization: `Bearer ${reader.accessToken}` })
+    t.equal(taken.response.statusCode, 200)
+    await database('series_sharing_tags').insert({ series_id: largeId, sharing_tag_id: tag.id })
+    await t.rejects(readAll(taken.response), /aborted|hang up|reset/i)
   })
 })
 

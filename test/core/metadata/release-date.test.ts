@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { dayOf, issuedOf } from '#api/opds/issued.ts'
+import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 t.test('a date is as exact as it is known', async (t) => {
   t.equal(issuedOf({ year: 2019, month: 7, day: 24 }), '2019-07-24')

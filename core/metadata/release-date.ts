@@ -1,5 +1,11 @@
+interface KnownDate {
+  year: number | null
+  month: number | null
+  day: number | null
+}
+
 /** When a book came out, as exact as it is known: `2019`, `2019-07` or `2019-07-24`; null without a year that dates have. */
-export function issuedOf({ year, month, day }: { year: number | null; month: number | null; day: number | null }): string | null {
+export function issuedOf({ year, month, day }: KnownDate): string | null {
   if (year === null || year < 1 || year > 9999) return null
   const start = String(year).padStart(4, '0')
   if (month === null || month < 1 || month > 12) return start

@@ -1,0 +1,75 @@
+import type { Call } from '#api/http/endpoint.ts'
+import { type Blocks, blocksOf, type EventClient, type EventSource, type EventsReply } from '#api/http/event-stream.ts'
+import type { Services } from '#api/services.ts'
+import { refuse } from '#core/errors.ts'
+import type { EventType } from '#core/events/event.ts'
+import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/follow.ts'
+
+/**
+ * How events go over the wire in one form. What several streams are told at once is written out once: what is for one user alone, and may name
+ * them, is told to their streams only.
+ */
+export class EventForm {
+  readonly #format: (followed: Followed, userId: string) => string
+  readonly #written = new WeakMap<Delivery, Blocks>()
+
+  constructor(format: (followed: Followed, userId: string) => string) {
+    this.#format = format
+  }
+
+  blocksOf(delivery: Delivery, userId: string): Blocks {
+    let blocks = this.#written.get(delivery)
+    if (blocks === undefined) {
+      blocks = blocksOf(delivery.map((followed) => this.#format(followed, userId)).join(''))
+      this.#written.set(delivery, blocks)
+    }
+    return blocks
+  }
+}
+
+/** The stream of one caller. @param more.types leaves out the others, `reload` excepted */
+export function eventsFor(
+  { services, caller }: Call<Services>,
+  { form, types }: { form: EventForm; types?: ReadonlySet<EventType> },
+): EventsReply {
+  const follower = caller ?? refuse('unauthorized')
+  return {
+    kind: 'events',
+    open: (after) => new EventFeed(services.events.follow(follower, { after, ...(types && { types }) }), form, follower.userId),
+  }
+}
+
+/** Between a stream and its client. */
+class EventFeed implements EventSource, Sink {
+  readonly #stream: FollowedStream
+  readonly #form: EventForm
+  readonly #userId: string
+  #client: EventClient | null = null
+
+  constructor(stream: FollowedStream, form: EventForm, userId: string) {
+    this.#stream = stream
+    this.#form = form
+    this.#userId = userId
+  }
+
+  start(client: EventClient): void {
+    this.#client = client
+    this.#stream.start(this)
+  }
+
+  resume(): void {
+    this.#stream.resume()
+  }
+
+  close(): void {
+    this.#stream.end()
+  }
+
+  take(delivery: Delivery): boolean {
+    return this.#client?.write(this.#form.blocksOf(delivery, this.#userId)) ?? false
+  }
+
+  end(): void {
+    this.#client?.end()
+  }
+}

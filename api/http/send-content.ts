@@ -1,0 +1,119 @@
+import type { ServerResponse } from 'node:http'
+import { appendVary, sendNothing, takesGzip } from '#api/http/answer.ts'
+import { BrokenTransfer } from '#api/http/broken-transfer.ts'
+import { allowsRange, checkConditions, readRange } from '#api/http/conditional.ts'
+import { drained } from '#api/http/drained.ts'
+import { CarrelError } from '#core/errors.ts'
+
+/** Bytes whose length is known before they are read, and that may be had as gzip too. */
+export interface ContentReply {
+  kind: 'content'
+  mediaType: string
+  /** Strong ETag without quotes. */
+  etag: string
+  cacheControl: string
+  headers: Record<string, string>
+  /** As declared: what HEAD answers without reading anything. */
+  bytes: number
+  /** The same of a gzip; null where there is none. */
+  gzipBytes: number | null
+  /** Is not called when the client's copy is still good. */
+  open(options: { asGzip: boolean }): Promise<OpenedContent>
+}
+
+export interface OpenedContent {
+  /** False where none could be made. */
+  isGzip: boolean
+  bytes: number
+  /** All of it, where it is in memory. */
+  whole: Uint8Array | null
+  /** From `start` up to `end`; a gzip only as a whole. */
+  read(part: { start: number; end: number }): AsyncIterable<Uint8Array>
+  close(): void
+}
+
+/**
+ * Sends it whole, as gzip where the client takes that, or a part of it. Returns when everything is on its way, or the client has gone.
+ * @throws precondition_failed, range_not_satisfiable, what `open` throws, BrokenTransfer
+ */
+export async function sendContent(response: ServerResponse, reply: ContentReply): Promise<void> {
+  const { headers, method } = response.req
+  // Only GET has ranges (RFC 9110, 14.2).
+  const wantsPart = method === 'GET' && headers.range !== undefined
+  const asGzip = reply.gzipBytes !== null && !wantsPart && takesGzip(headers['accept-encoding'])
+  const condition = checkConditions(headers, { etag: etagOf(reply, asGzip) })
+  if (condition === 'failed') throw new CarrelError('precondition_failed')
+  if (condition === 'unmodified' || method === 'HEAD') {
+    setHeaders(response, reply, asGzip)
+    if (condition === 'unmodified') return sendNothing(response, 304)
+    response.setHeader('Content-Length', asGzip ? (reply.gzipBytes as number) : reply.bytes)
+    response.writeHead(200)
+    response.end()
+    return
+  }
+  // No header is set before it is open: a refusal must not carry the ETag and the lifetime of a picture.
+  const content = await reply.open({ asGzip })
+  try {
+    if (!response.destroyed) await sendOpened(response, { reply, content, wantsPart })
+  } finally {
+    content.close()
+  }
+}
+
+// A strong ETag names these very bytes (RFC 9110, 8.8.3).
+const etagOf = ({ etag }: ContentReply, isGzip: boolean) => (isGzip ? `${etag}-gzip` : etag)
+
+function setHeaders(response: ServerResponse, reply: ContentReply, isGzip: boolean): void {
+  if (reply.gzipBytes !== null) appendVary(response, 'Accept-Encoding')
+  response.setHeader('Cache-Control', reply.cacheControl)
+  response.setHeader('ETag', `"${etagOf(reply, isGzip)}"`)
+  response.setHeader('Accept-Ranges', 'bytes')
+  for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value)
+  response.setHeader('Content-Type', reply.mediaType)
+  if (isGzip) response.setHeader('Content-Encoding', 'gzip')
+}
+
+async function sendOpened(
+  response: ServerResponse,
+  { reply, content, wantsPart }: { reply: ContentReply; content: OpenedContent; wantsPart: boolean },
+): Promise<void> {
+  const { headers } = response.req
+  const part = wantsPart && allowsRange(headers, { etag: reply.etag }) ? readRange(headers.range, content.bytes) : null
+  setHeaders(response, reply, content.isGzip)
+  if (part === 'unsatisfiable') {
+    response.setHeader('Content-Range', `bytes */${content.bytes}`)
+    throw new CarrelError('range_not_satisfiable', `This has ${content.bytes} bytes; the range lies outside.`)
+  }
+  if (part) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${content.bytes}`)
+  const start = part?.start ?? 0
+  const end = part ? part.end + 1 : content.bytes
+  response.setHeader('Content-Length', end - start)
+  response.writeHead(part ? 206 : 200)
+  if (content.whole) {
+    response.end(part ? content.whole.subarray(start, end) : content.whole)
+    await sent(response)
+    return
+  }
+  await sendParts(response, content.read({ start, end }))
+  response.end()
+}
+
+async function sendParts(response: ServerResponse, parts: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const chunk of parts) {
+      if (response.destroyed) return
+      if (!response.write(chunk)) await drained(response)
+    }
+  } catch (cause) {
+    throw new BrokenTransfer('What was being sent could not be read to its end.', { cause })
+  }
+}
+
+/** What is in memory stays there until the client has taken it. */
+function sent(response: ServerResponse): Promise<void> | undefined {
+  if (response.writableFinished || response.destroyed) return
+  return new Promise((resolve) => {
+    response.once('finish', resolve)
+    response.once('close', resolve)
+  })
+}

@@ -1,0 +1,151 @@
+import Type from 'typebox'
+import { type Call, LISTED_AT_ONCE } from '#api/komga/lists.ts'
+import { komgaEndpoint } from '#api/komga/route.ts'
+import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, type UserChange, usernameOf } from '#api/komga/user-change.ts'
+import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { addSharingTag, listGrants, listSharingTags, removeGrant, setGrant } from '#core/account/sharing-store.ts'
+import { Password } from '#core/account/user.ts'
+import { refuse } from '#core/errors.ts'
+import { Uuid } from '#core/schema.ts'
+import { nameKey, readNames } from '#core/taxonomy/name.ts'
+
+/** This list knows no pages. A household or a club has fewer. */
+const USERS_MAX = 1_000
+/** More than a server has. */
+const LABELS_MAX = 10_000
+const params = Type.Object({ userId: Uuid })
+
+async function shownUser(call: Call, userId: string): Promise<KomgaUser> {
+  const user = await call.services.accounts.getUser(userId)
+  return komgaUser(user, rolesOf(user), user.sharingTags)
+}
+
+/** Who sees which series is for administrators to say. @throws forbidden */
+async function setLabels(call: Call, userId: string, { labelsAllow, labelsExclude }: UserChange): Promise<void> {
+  if (!labelsAllow && !labelsExclude) return
+  const caller = signedInCaller(call)
+  if (!caller.permissions.has('system-admin')) refuse('forbidden', 'Sharing labels rule who sees what; only administrators change them.')
+  const modes = [
+    { accessMode: 'deny', given: labelsExclude, path: '/labelsExclude' },
+    { accessMode: 'allow', given: labelsAllow, path: '/labelsAllow' },
+  ] as const
+  // All at once: with half of them somebody would see what they should not.
+  await call.services.database.transaction(async (trx) => {
+    const { items } = await listSharingTags(trx, caller, { offset: 0, limit: LABELS_MAX })
+    const known = new Map(items.map(({ id, name }) => [nameKey(name), id]))
+    const idOf = async (name: string) => known.get(nameKey(name)) ?? (await addSharingTag(trx, caller, { name })).id
+    for (const { accessMode, given, path } of modes) {
+      if (!given) continue
+      const wanted = new Set<string>()
+      for (const name of readNames(given, path)) wanted.add(await idOf(name))
+      for (const grant of await listGrants(trx, userId))
+        if (grant.accessMode === accessMode && !wanted.has(grant.sharingTagId)) await removeGrant(trx, caller, userId, grant.sharingTagId)
+      for (const sharingTagId of wanted) await setGrant(trx, caller, userId, { sharingTagId, accessMode })
+    }
+  })
+}
+
+/** The password that came with this very request; null where it came without. */
+function passwordShown(call: Call & { header(name: string): string | null }): string | null {
+  const [scheme = '', credentials = ''] = (call.header('authorization') ?? '').split(' ')
+  if (scheme.toLowerCase() !== 'basic') return null
+  const text = Buffer.from(credentials, 'base64').toString()
+  return text.slice(text.indexOf(':') + 1)
+}
+
+const PasswordBody = Type.Object({ password: Password }, { additionalProperties: true, maxProperties: 100 })
+
+export const komgaAdminUserRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/users',
+    summary: 'All users',
+    who: 'users-read',
+    reply: Type.Array(KomgaUser),
+    run: async (call) => {
+      const { users } = await call.services.accounts.listUsers({ filter: {}, offset: 0, limit: USERS_MAX })
+      const shown: KomgaUser[] = []
+      for (let at = 0; at < users.length; at += LISTED_AT_ONCE)
+        shown.push(...(await Promise.all(users.slice(at, at + LISTED_AT_ONCE).map(({ id }) => shownUser(call, id)))))
+      return shown
+    },
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/users',
+    summary: 'Make a user; what stands before the @ of the address is the name',
+    who: 'users-write',
+    status: 201,
+    body: NewKomgaUser,
+    reply: KomgaUser,
+    run: async (call, { body: { email, password, ...edit } }) => {
+      const { accounts } = call.services
+      const change = readUserEdit(edit, NEW_USER)
+      const wanted = { username: usernameOf(email), email, password, ...(change.role && { role: change.role }) }
+      const { id } = await accounts.createUser(wanted, signedInCaller(call))
+      try {
+        await setLabels(call, id, change)
+      } catch (error) {
+        // Without its labels the account would see what it should not.
+        await accounts.removeUser(id, signedInCaller(call))
+        throw error
+      }
+      return await shownUser(call, id)
+    },
+  }),
+  komgaEndpoint({
+    method: 'PATCH',
+    path: '/api/v1/users/:userId',
+    summary: 'Change what a user may do',
+    who: 'users-write',
+    params,
+    status: 204,
+    body: KomgaUserEdit,
+    run: async (call, { params, body }) => {
+      const change = readUserEdit(body, await shownUser(call, params.userId))
+      await setLabels(call, params.userId, change)
+      if (change.role) await call.services.accounts.editUser(params.userId, { role: change.role }, signedInCaller(call))
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'DELETE',
+    path: '/api/v1/users/:userId',
+    summary: 'Delete a user with everything that is theirs',
+    who: 'users-delete',
+    params,
+    status: 204,
+    run: async (call, { params }) => {
+      await call.services.accounts.removeUser(params.userId, signedInCaller(call))
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'PATCH',
+    path: '/api/v1/users/me/password',
+    summary: 'Change my password; the one that I have comes with the request by HTTP Basic',
+    who: 'user',
+    status: 204,
+    body: PasswordBody,
+    run: async (call, { body }) => {
+      const currentPassword = passwordShown(call) ?? refuse('forbidden', 'Send the password that you have with the request, by HTTP Basic.')
+      const change = { currentPassword, newPassword: body.password }
+      await call.services.accounts.changePassword(signedInCaller(call), change, { address: call.address, device: null })
+      return undefined
+    },
+  }),
+  komgaEndpoint({
+    method: 'PATCH',
+    path: '/api/v1/users/:userId/password',
+    summary: 'Give a user another password, which ends their sessions',
+    who: 'users-write',
+    params,
+    status: 204,
+    body: PasswordBody,
+    run: async (call, { params, body }) => {
+      await call.services.accounts.editUser(params.userId, { password: body.password }, signedInCaller(call))
+      return undefined
+    },
+  }),
+]

@@ -1,0 +1,191 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
+import { komgaEndpoint } from '#api/komga/route.ts'
+import { secondsOf } from '#api/komga/values.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { NAME, VERSION } from '#api/version.ts'
+import type { UserDetail } from '#core/account/user.ts'
+import { refuse } from '#core/errors.ts'
+import { browseFolder, listRootFolders } from '#core/library/browse-folders.ts'
+import { FreeJson, FreeObject, Nullable, UNTRIMMED, Uuid } from '#core/schema.ts'
+
+const Text = Type.String()
+const Activity = Type.Object(
+  {
+    ...{ userId: Text, email: Text, apiKeyId: Type.Null(), apiKeyComment: Type.Null(), ip: Type.Null(), userAgent: Type.Null() },
+    ...{ success: Type.Boolean(), error: Type.Null(), dateTime: Text, source: Text },
+  },
+  { title: 'KomgaAuthenticationActivity' },
+)
+type Activity = Static<typeof Activity>
+
+/** Of sign-ins only the last is kept, and nothing of those that failed. */
+const activityOf = ({ id, email, lastLoginAt }: Pick<UserDetail, 'id' | 'email' | 'lastLoginAt'>): Activity[] => {
+  if (lastLoginAt === null) return []
+  const unknown = { apiKeyId: null, apiKeyComment: null, ip: null, userAgent: null, error: null }
+  return [{ userId: id, email, ...unknown, success: true, dateTime: secondsOf(lastLoginAt), source: 'Password' }]
+}
+
+const Setting = <const T extends Parameters<typeof Nullable>[0]>(value: T) =>
+  Type.Object({ configurationSource: Nullable(value), databaseSource: Nullable(value), effectiveValue: Nullable(value) })
+const Settings = Type.Object(
+  {
+    deleteEmptyCollections: Type.Boolean(),
+    deleteEmptyReadLists: Type.Boolean(),
+    rememberMeDurationDays: Type.Integer(),
+    thumbnailSize: Text,
+    taskPoolSize: Type.Integer(),
+    serverPort: Setting(Type.Integer()),
+    serverContextPath: Setting(Text),
+    koboProxy: Type.Boolean(),
+    koboPort: Type.Null(),
+    kepubifyPath: Setting(Text),
+  },
+  { title: 'KomgaSettings' },
+)
+
+const Directory = Type.Object({ type: Text, name: Text, path: Text })
+/** Apps send an empty path to begin with. */
+const PathBody = Type.Object(
+  { path: Type.Optional(Nullable(Type.String({ ...UNTRIMMED, maxLength: 4_096 }))), showFiles: Type.Optional(Nullable(Type.Boolean())) },
+  { additionalProperties: true, maxProperties: 100 },
+)
+
+/** What apps ask for besides books: lists that are always empty here, and what of the server they show. */
+export const komgaPolledRoutes = [
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/users/me/authentication-activity',
+    summary: 'My last sign-in with a password',
+    who: 'user',
+    query: Type.Object(pageQuery),
+    reply: PageOf(Activity),
+    run: async (call, { query }) => {
+      const window = readWindow(query)
+      const all = activityOf(await call.services.accounts.getUser(signedInCaller(call).userId))
+      const content = all.slice(window.offset, window.offset + window.limit)
+      return pageOf(window, { content, count: content.length, total: all.length })
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/users/authentication-activity',
+    summary: 'Sign-ins of all users, of which no list is kept: always empty',
+    who: 'users-read',
+    query: Type.Object(pageQuery),
+    reply: PageOf(Activity),
+    run: async (_call, { query }) => pageOf(readWindow(query), { content: [], count: 0, total: 0 }),
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/users/:userId/authentication-activity/latest',
+    summary: 'The last sign-in of a user with a password; 404 where there was none',
+    who: 'users-read',
+    params: Type.Object({ userId: Uuid }),
+    reply: Activity,
+    run: async (call, { params }) => {
+      const [last] = activityOf(await call.services.accounts.getUser(params.userId))
+      return last ?? refuse('not_found', 'This user has not signed in with a password yet.')
+    },
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/settings',
+    summary: 'Settings of the server, as far as Komga has them; they are changed by the interface of Carrel',
+    who: 'system-admin',
+    reply: Settings,
+    run: async ({ services: { settings }, path }) => ({
+      ...{
+        deleteEmptyCollections: false,
+        deleteEmptyReadLists: false,
+        rememberMeDurationDays: settings.refreshTokenDays,
+        thumbnailSize: 'DEFAULT',
+      },
+      taskPoolSize: 1,
+      serverPort: { configurationSource: settings.port, databaseSource: null, effectiveValue: settings.port },
+      serverContextPath: { configurationSource: null, databaseSource: null, effectiveValue: `/${path.split('/', 2)[1]}` },
+      ...{ koboProxy: false, koboPort: null, kepubifyPath: { configurationSource: null, databaseSource: null, effectiveValue: null } },
+    }),
+  }),
+  komgaEndpoint({
+    method: 'PATCH',
+    path: '/api/v1/settings',
+    summary: 'Refused: settings are changed by the interface of Carrel',
+    who: 'system-admin',
+    status: 204,
+    body: FreeObject(),
+    run: () => refuse('invalid_value', 'Settings of Komga are not kept here; those of this server are changed at /api/v1/admin/settings.'),
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/announcements',
+    summary: 'News of the makers of Komga: always empty',
+    who: 'system-admin',
+    reply: Type.Object({
+      version: Text,
+      title: Text,
+      home_page_url: Nullable(Text),
+      description: Nullable(Text),
+      items: Type.Array(FreeJson),
+    }),
+    run: async () => ({
+      version: 'https://jsonfeed.org/version/1',
+      title: 'Announcements',
+      home_page_url: null,
+      description: null,
+      items: [],
+    }),
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/releases',
+    summary: 'Versions of Komga: always empty',
+    who: 'system-admin',
+    reply: Type.Array(FreeJson),
+    run: async () => [],
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/oauth2/providers',
+    summary: 'Services to sign in with: always empty',
+    who: 'public',
+    reply: Type.Array(FreeJson),
+    run: async () => [],
+  }),
+  ...(['global', 'user'] as const).map((whose) =>
+    komgaEndpoint({
+      method: 'GET',
+      path: `/api/v1/client-settings/${whose}/list`,
+      summary: `What apps keep at the server for ${whose === 'user' ? 'a user' : 'everybody'}: always empty`,
+      who: whose === 'user' ? 'user' : 'public',
+      reply: FreeObject(),
+      run: async () => ({}),
+    }),
+  ),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/actuator/info',
+    summary: 'Name and version of the server',
+    who: 'system-admin',
+    reply: Type.Object({ build: Type.Object({ name: Text, version: Text }) }),
+    run: async () => ({ build: { name: NAME, version: VERSION } }),
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/filesystem',
+    summary: 'What lies in a folder of the server, at or below the folders of filesystem.roots',
+    who: 'system-admin',
+    bodyOptional: true,
+    body: PathBody,
+    reply: Type.Object({ parent: Nullable(Text), directories: Type.Array(Directory), files: Type.Array(Directory) }),
+    run: async ({ services }, { body }) => {
+      const found = body.path ? await browseFolder(services, body.path) : { parentPath: null, entries: await listRootFolders(services) }
+      const shown = (isDirectory: boolean) =>
+        found.entries
+          .filter((entry) => entry.isDirectory === isDirectory)
+          .map(({ name, path }) => ({ type: isDirectory ? 'directory' : 'file', name, path }))
+      return { parent: found.parentPath, directories: shown(true), files: body.showFiles ? shown(false) : [] }
+    },
+  }),
+]

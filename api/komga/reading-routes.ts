@@ -1,0 +1,86 @@
+import Type from 'typebox'
+import { getKomgaProgression, recordKomgaProgression } from '#api/komga/locators.ts'
+import { KomgaPublication, komgaAddresses, komgaPublication, LOCATOR_ADDRESSES } from '#api/komga/publication-view.ts'
+import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
+import { Progression } from '#core/progress/progression.ts'
+import { getManifest } from '#core/reading/manifest.ts'
+import { getPositions } from '#core/reading/positions.ts'
+import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
+import { Uuid } from '#core/schema.ts'
+
+const params = Type.Object({ bookId: Uuid })
+
+const MANIFESTS = [
+  { path: 'manifest', summary: 'The web-publication manifest of a book, in the profile that fits it' },
+  { path: 'manifest/epub', profile: 'epub', summary: 'The manifest of an EPUB by its chapters' },
+  { path: 'manifest/divina', profile: 'divina', summary: 'The manifest of a book by its pages' },
+  { path: 'manifest/pdf', profile: 'pdf', summary: 'The manifest of a PDF' },
+] as const
+
+export const komgaReadingRoutes = [
+  ...MANIFESTS.map(({ path, summary, ...given }) =>
+    komgaEndpoint({
+      method: 'GET',
+      path: `/api/v1/books/:bookId/${path}`,
+      summary,
+      who: 'pages-read',
+      params,
+      reply: KomgaPublication,
+      mediaTypes: [WEBPUB_TYPE, DIVINA_TYPE],
+      run: async (call, { params: { bookId } }) => {
+        const profile = 'profile' in given ? given.profile : undefined
+        const ask = { caller: signedInCaller(call), bookId }
+        const { mediaType, manifest } = await getManifest(call.services, ask, komgaAddresses(call, bookId), profile)
+        call.sendAs(mediaType)
+        return komgaPublication(manifest)
+      },
+    }),
+  ),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/positions',
+    summary: 'The positions of a book, in order; parts of a text by their path in its archive',
+    who: 'pages-read',
+    params,
+    reply: PositionList,
+    mediaTypes: [POSITIONS_TYPE],
+    run: (call, { params }) => getPositions(call.services, { caller: signedInCaller(call), ...params }, LOCATOR_ADDRESSES),
+  }),
+  komgaStream({
+    path: '/api/v1/books/:bookId/resource/:resourcePath*',
+    summary: 'A file in an EPUB: a chapter, a picture, a style',
+    who: 'pages-read',
+    params: Type.Object({
+      bookId: Uuid,
+      resourcePath: Type.String({ maxLength: 4_096, description: 'Path in the archive, with its slashes.' }),
+    }),
+    mediaTypes: RESOURCE_MEDIA_TYPES,
+    run: (call, { params }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath }),
+  }),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/progression',
+    summary: 'Where I am in a book, as Readium readers say it; 204 when I have not begun',
+    who: 'progress-read',
+    params,
+    reply: Progression,
+    mediaTypes: [PROGRESSION_TYPE],
+    mayBeEmpty: true,
+    run: async (call, { params }) => (await getKomgaProgression(call.services, { caller: signedInCaller(call), ...params })) ?? undefined,
+  }),
+  komgaEndpoint({
+    method: 'PUT',
+    path: '/api/v1/books/:bookId/progression',
+    summary: 'Say where I am in a book, as Readium readers say it; 409 unless it is later than the last',
+    who: 'progress-write',
+    params,
+    status: 204,
+    body: Type.Object(Progression.properties, { additionalProperties: true, maxProperties: 100 }),
+    run: async (call, { params, body: { modified, device, locator } }) => {
+      await recordKomgaProgression(call.services, { caller: signedInCaller(call), ...params }, { modified, device, locator })
+      return undefined
+    },
+  }),
+]

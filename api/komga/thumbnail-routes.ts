@@ -1,0 +1,169 @@
+import { stat } from 'node:fs/promises'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import type { StreamReply } from '#api/http/endpoint.ts'
+import type { Call } from '#api/komga/lists.ts'
+import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { CHECKED_COVER } from '#api/views/thumbnail.ts'
+import { findCover } from '#core/book/book-file.ts'
+import { type CoverFile, chooseCover, deleteCover, dropChoice, getCoverFile, listCovers, uploadCover } from '#core/cover/choose-cover.ts'
+import type { CoverRow } from '#core/cover/chosen-cover-store.ts'
+import { COVER_BYTES_MAX, type CoverOwner } from '#core/cover/cover.ts'
+import { refuse } from '#core/errors.ts'
+import { Uuid } from '#core/schema.ts'
+
+const members = {
+  id: Type.String(),
+  type: Type.String({ description: 'USER_UPLOADED, SIDECAR (found by a plugin or taken from a book), or GENERATED from the file.' }),
+  selected: Type.Boolean(),
+  mediaType: Type.String(),
+  fileSize: Type.Integer(),
+  width: Type.Integer(),
+  height: Type.Integer(),
+}
+const BookThumbnail = Type.Object({ ...members, bookId: Type.String() }, { title: 'KomgaBookThumbnail' })
+const SeriesThumbnail = Type.Object({ ...members, seriesId: Type.String() }, { title: 'KomgaSeriesThumbnail' })
+
+/** A form is a little more than the file in it. */
+const bodyBytesMax = COVER_BYTES_MAX + 65_536
+const MEDIA_TYPE = 'image/jpeg'
+/** Of what is drawn from a file; its size is not kept, and no app needs it. */
+const UNKNOWN_SIZE = 0
+
+/** What the two kinds have of their own. */
+const KINDS = {
+  book: { path: 'books', id: 'bookId', read: 'books-read', write: 'books-write', Reply: BookThumbnail },
+  series: { path: 'series', id: 'seriesId', read: 'series-read', write: 'series-write', Reply: SeriesThumbnail },
+} as const
+type Kind = keyof typeof KINDS
+type Shown = Static<typeof BookThumbnail> & Static<typeof SeriesThumbnail>
+
+const sourceType = (source: string): string => (source === 'custom' ? 'USER_UPLOADED' : 'SIDECAR')
+const sizeOf = async (file: CoverFile): Promise<number> => (await stat(file.path).catch(() => null))?.size ?? 0
+
+async function shownCover(call: Call, owner: CoverOwner, row: CoverRow): Promise<Shown> {
+  const file = await getCoverFile(call.services, signedInCaller(call), { owner, coverId: row.id }).catch(() => null)
+  return {
+    id: row.id,
+    [KINDS[owner.kind].id]: owner.id,
+    type: sourceType(row.source),
+    selected: row.is_selected,
+    mediaType: MEDIA_TYPE,
+    fileSize: file === null ? 0 : await sizeOf(file),
+    width: row.width,
+    height: row.height,
+  } as unknown as Shown
+}
+
+/** The cover that the file of a book brings; it has the id of its book. Null where the file brings none. */
+async function findGenerated(call: Call, { kind, id: bookId }: CoverOwner): Promise<CoverFile | null> {
+  if (kind !== 'book') return null
+  const { database, settings } = call.services
+  const cover = await findCover(database, signedInCaller(call), { bookId, dataFolder: settings.dataFolder })
+  return 'missing' in cover ? null : cover
+}
+
+async function listShown(call: Call, owner: CoverOwner): Promise<Shown[]> {
+  const rows = await listCovers(call.services, signedInCaller(call), owner)
+  const generated = await findGenerated(call, owner)
+  const own = {
+    ...{ id: owner.id, bookId: owner.id, type: 'GENERATED', selected: !rows.some(({ is_selected }) => is_selected) },
+    ...{ mediaType: MEDIA_TYPE, width: UNKNOWN_SIZE, height: UNKNOWN_SIZE },
+  }
+  const shown = await Promise.all(rows.map((row) => shownCover(call, owner, row)))
+  return generated === null ? shown : [{ ...own, fileSize: await sizeOf(generated) } as unknown as Shown, ...shown]
+}
+
+async function pictureOf(call: Call, owner: CoverOwner, coverId: string): Promise<StreamReply> {
+  const file =
+    coverId === owner.id
+      ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book brings no cover.'))
+      : await getCoverFile(call.services, signedInCaller(call), { owner, coverId })
+  return { kind: 'file', ...file, mediaType: MEDIA_TYPE, cacheControl: CHECKED_COVER }
+}
+
+async function upload(call: Call, owner: CoverOwner, { bytes, selected }: { bytes: Uint8Array; selected: boolean }): Promise<Shown> {
+  const caller = signedInCaller(call)
+  const before = selected ? undefined : (await listCovers(call.services, caller, owner)).find(({ is_selected }) => is_selected)
+  const row = await uploadCover(call.services, caller, { owner, bytes })
+  if (selected) return await shownCover(call, owner, row)
+  // What is given is shown, unless the app says otherwise.
+  if (before === undefined) await dropChoice(call.services, caller, owner)
+  else await chooseCover(call.services, caller, { owner, coverId: before.id })
+  return await shownCover(call, owner, { ...row, is_selected: false })
+}
+
+function thumbnailRoutes(kind: Kind) {
+  const { path, id, read, write, Reply } = KINDS[kind]
+  const base = `/api/v1/${path}/:${id}/thumbnails`
+  const params = Type.Object({ [id]: Uuid })
+  const oneParams = Type.Object({ [id]: Uuid, coverId: Uuid })
+  const ownerOf = (given: object): CoverOwner => ({ kind, id: ((given as Record<string, string>)[id] as string).toLowerCase() })
+  const coverOf = (given: object): string => (given as { coverId: string }).coverId.toLowerCase()
+  return [
+    komgaEndpoint({
+      method: 'GET',
+      path: base,
+      summary: `The covers of a ${kind}`,
+      who: read,
+      params,
+      reply: Type.Array(Reply),
+      run: async (call, { params }) => (await listShown(call, ownerOf(params))) as never,
+    }),
+    komgaStream({
+      path: `${base}/:coverId`,
+      summary: `One cover of a ${kind}`,
+      who: read,
+      params: oneParams,
+      mediaTypes: [MEDIA_TYPE],
+      run: (call, { params }) => pictureOf(call, ownerOf(params), coverOf(params)),
+    }),
+    komgaEndpoint({
+      method: 'POST',
+      path: base,
+      summary: `Give a ${kind} a cover; it is shown from now on unless \`selected=false\``,
+      who: write,
+      params,
+      query: Type.Object({ selected: Type.Optional(Type.Boolean()) }),
+      upload: { description: 'JPEG, PNG, WebP, AVIF or GIF, 20 MB at most.' },
+      bodyBytesMax,
+      reply: Reply,
+      run: async (call, { params, query, upload: { bytes } }) =>
+        (await upload(call, ownerOf(params), { bytes, selected: query.selected ?? true })) as never,
+    }),
+    komgaEndpoint({
+      method: 'PUT',
+      path: `${base}/:coverId/selected`,
+      summary: `Show this cover of a ${kind}`,
+      who: write,
+      params: oneParams,
+      status: 204,
+      run: async (call, { params }) => {
+        const [owner, coverId] = [ownerOf(params), coverOf(params)]
+        if (kind === 'book' && coverId === owner.id) await dropChoice(call.services, signedInCaller(call), owner)
+        else await chooseCover(call.services, signedInCaller(call), { owner, coverId })
+        return undefined
+      },
+    }),
+    komgaEndpoint({
+      method: 'DELETE',
+      path: `${base}/:coverId`,
+      summary: `Delete a cover that somebody gave a ${kind}`,
+      who: write,
+      params: oneParams,
+      status: 204,
+      run: async (call, { params }) => {
+        const [owner, coverId] = [ownerOf(params), coverOf(params)]
+        if (kind === 'book' && coverId === owner.id) {
+          await listCovers(call.services, signedInCaller(call), owner)
+          refuse('invalid_value', 'This cover is made from the file of the book, and stays with it; another one can be shown instead.')
+        }
+        await deleteCover(call.services, signedInCaller(call), { owner, coverId })
+        return undefined
+      },
+    }),
+  ]
+}
+
+export const komgaThumbnailRoutes = [...thumbnailRoutes('book'), ...thumbnailRoutes('series')]

@@ -1,0 +1,96 @@
+import Type from 'typebox'
+import { komgaEndpoint } from '#api/komga/route.ts'
+import { signedInCaller } from '#api/routes/auth.ts'
+import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/book/request-analysis.ts'
+import { requestAnalysis, requestPurge } from '#core/library/library-work.ts'
+import { removeAllTasks } from '#core/maintenance/administer-tasks.ts'
+import { Nullable, Uuid } from '#core/schema.ts'
+
+const LibraryId = Type.Object({ libraryId: Uuid })
+const SeriesId = Type.Object({ seriesId: Uuid })
+const BookId = Type.Object({ bookId: Uuid })
+const Started = Type.Object({ taskId: Nullable(Uuid) }, { title: 'KomgaTaskStarted' })
+
+/** What reads the file reads its metadata, so that both are one here. */
+const ANALYSES = [
+  ['analyze', 'once more'],
+  ['metadata/refresh', 'once more, for their metadata'],
+] as const
+
+export const komgaUpkeepRoutes = [
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/scan',
+    summary: 'Scan a library',
+    who: 'libraries-write',
+    params: LibraryId,
+    query: Type.Object({ deep: Type.Optional(Type.Boolean({ description: 'Reads every file again.' })) }),
+    status: 202,
+    reply: Started,
+    run: async (call, { params, query }) => {
+      const { taskId = null } = await call.services.scans.start(params.libraryId, query.deep ? 'deep' : 'normal', signedInCaller(call))
+      return { taskId }
+    },
+  }),
+  komgaEndpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/empty-trash',
+    summary: 'Forget the books of a library whose files have gone',
+    who: 'libraries-write',
+    params: LibraryId,
+    status: 202,
+    reply: Started,
+    run: (call, { params }) => requestPurge(call.services, params.libraryId),
+  }),
+  ...ANALYSES.flatMap(([path, how]) => [
+    komgaEndpoint({
+      method: 'POST',
+      path: `/api/v1/libraries/:libraryId/${path}`,
+      summary: `Read all files of a library ${how}`,
+      who: 'libraries-write',
+      params: LibraryId,
+      status: 202,
+      reply: Started,
+      run: (call, { params }) => requestAnalysis(call.services, params.libraryId, 'all'),
+    }),
+    komgaEndpoint({
+      method: 'POST',
+      path: `/api/v1/series/:seriesId/${path}`,
+      summary: `Read the files of a series ${how}`,
+      who: 'series-write',
+      params: SeriesId,
+      status: 202,
+      reply: Started,
+      run: async (call, { params }) => {
+        const { taskId } = await requestAnalysesOfSeries(call.services, signedInCaller(call), {
+          seriesIds: [params.seriesId],
+          choice: 'all',
+        })
+        return { taskId }
+      },
+    }),
+    komgaEndpoint({
+      method: 'POST',
+      path: `/api/v1/books/:bookId/${path}`,
+      summary: `Read the file of a book ${how}`,
+      who: 'books-write',
+      params: BookId,
+      status: 202,
+      reply: Started,
+      run: (call, { params }) => requestBookAnalysis(call.services, signedInCaller(call), { ...params, choice: 'all' }),
+    }),
+  ]),
+  komgaEndpoint({
+    method: 'DELETE',
+    path: '/api/v1/tasks',
+    summary: 'Cancel every task; answers how many were forgotten',
+    who: 'system-admin',
+    status: 200,
+    reply: Type.Integer({ minimum: 0 }),
+    run: async ({ services, caller }) => {
+      const deleted = await removeAllTasks(services)
+      services.log.warn({ deleted, by: caller?.userId }, 'All tasks were cancelled')
+      return deleted
+    },
+  }),
+]

@@ -1,0 +1,31 @@
+import type { Route } from '#api/http/endpoint.ts'
+import { OPDS2_ROOT } from '#api/opds/addresses.ts'
+import { opdsMount } from '#api/opds/authentication-document.ts'
+import { bookContentRoutes } from '#api/routes/book-content.ts'
+import { progressRoutes } from '#api/routes/progress.ts'
+import { readingRoutes } from '#api/routes/reading.ts'
+import type { Services } from '#api/services.ts'
+
+const REST_BOOKS = '/api/v1/books/'
+const OPDS2_BOOKS = `${OPDS2_ROOT}/books/`
+
+/** The manifest of a publication and all that it leads to: its links are relative, so they hold below both addresses. */
+const READ_HERE = new Set(
+  ['manifest', 'positions', 'progression', 'resource/:resourcePath*', 'pages/:pageNumber', 'thumbnail', 'file'].map(
+    (part) => `${REST_BOOKS}:bookId/${part}`,
+  ),
+)
+
+/**
+ * Reading without downloading for apps that follow the links of a feed. They go on with the name and the password that the feed was asked for with, which REST
+ * does not take; so the same routes answer here a second time.
+ */
+export const readingHereRoutes: readonly Route<Services>[] = [...readingRoutes, ...bookContentRoutes, ...progressRoutes]
+  .filter(({ path }) => READ_HERE.has(path))
+  .map((route: Route<Services>) => ({
+    ...route,
+    path: route.path.replace(REST_BOOKS, OPDS2_BOOKS),
+    tag: 'opds2',
+    mount: opdsMount,
+    allow: { who: route.allow.who, basic: true },
+  }))

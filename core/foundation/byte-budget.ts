@@ -1,0 +1,28 @@
+/** Bytes that may be in memory at a time for one kind of work, in all and for one person. */
+export interface ByteBudget {
+  /** Takes `bytes` of it and answers what gives them back; null when they are not free. */
+  take(owner: string, bytes: number): (() => void) | null
+}
+
+/** @param limits.perOwnerMax so that one person leaves others their part */
+export function openByteBudget(limits: { bytesMax: number; perOwnerMax: number }): ByteBudget {
+  const taken = new Map<string, number>()
+  let total = 0
+  return {
+    take(owner, bytes) {
+      const own = taken.get(owner) ?? 0
+      if (total + bytes > limits.bytesMax || own + bytes > limits.perOwnerMax) return null
+      total += bytes
+      taken.set(owner, own + bytes)
+      let isBack = false
+      return () => {
+        if (isBack) return
+        isBack = true
+        total -= bytes
+        const left = (taken.get(owner) ?? bytes) - bytes
+        if (left > 0) taken.set(owner, left)
+        else taken.delete(owner)
+      }
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, openSync, readFileSync, utimesSync, writeFileSync, writeSync } from 'node:fs'
+import http from 'node:http'
+import fc from 'fast-check'
+import t from 'tap'
+import { readingRoutes } from '#api/routes/reading.ts'
+import { silentLog } from '#core/log.ts'
+import type { WebPublication } from '#core/reading/web-publication.ts'
+import { findCorpus } from '#test/support/corpus.ts'
+import { buildEpub } from '#test/support/epub-builder.ts'
+import { until } from '#test/support/house.ts'
+import { shareSeries } from '#test/support/library-rows.ts'
+import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
+import { get } from '#test/support/server.ts'
+import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
+import { openZip } from '#workers/zip.ts'
+
+t.setTimeout(240_000)
+
+const LONG_BYTES = 30_000_000
+/** One file stored, far longer than the buffers of a connection. */
+const longBook = () =>
+  buildEpub({ files: { 'film.mp4': Buffer.concat([randomBytes(1_000_000), Buffer.alloc(LONG_BYTES - 1_000_000, 3)]) } })
+
+function begin(url: string, token: string): Promise<{ request: http.ClientRequest; response: http.IncomingMessage }> {
+  return new Promise((resolve, reject) => {
+    const request = http.get(url, { headers: { authorization: `Bearer ${token}` }, agent: false }, (response) =>
+      resolve({ request, response }),
+    )
+    request.once('error', reject)
+  })
+}
+
+t.test('bytes in flight are bounded, for one person and for all', async (t) => {
+  const { server, addFile } = await openReadingServer(t, readingRoutes, { inFlight: { bytesMax: 3_200_000, perUserMax: 2_200_000 } })
+  const book = await addFile('Long.epub', longBook())
+  const url = `${server.url}/api/v1/books/${book.id}/resource/OPS/film.mp4`
+  const other = await server.signUp({ username: 'rita' })
+  const slow = [await begin(url, server.adminToken), await begin(url, server.adminToken)]
+  const status = async (token: string) => {
+    const { response, request } = await begin(url, token)
+    request.destroy()
+    return { status: response.statusCode, retry: response.headers['retry-after'] }
+  }
+  t.same(await status(server.adminToken), { status: 503, retry: '2' }, 'a third of one person')
+  const { request } = await begin(url, other.token)
+  t.same(await status(other.token), { status: 503, retry: '2' }, 'the whole is taken')
+  const head = await get(url, { method: 'HEAD', headers: { authorization: `Bearer ${server.adminToken}` } })
+  t.equal(head.status, 200, 'HEAD reads nothing')
+  for (const one of [request, ...slow.map((each) => each.request)]) one.destroy()
+  await until(async () => (await status(server.adminToken)).status === 200)
+})
+
+t.test('HEAD answers declared sizes and reads nothing', async (t) => {
+  const { server, addFile, counts } = await openReadingServer(t, readingRoutes)
+  const book = await addFile('Novel.epub', buildNovel())
+  const url = `${server.url}/api/v1/books/${book.id}/resource/OPS/text/c1.xhtml`
+  for (const encoding of ['identity', 'gzip']) {
+    const headers = { authorization: `Bearer ${server.adminToken}`, 'accept-encoding': encoding }
+    const head = await get(url, { method: 'HEAD', headers })
+    t.equal(counts.entries, encoding === 'identity' ? 0 : 1)
+    const whole = await get(url, { headers })
+    t.equal(head.headers['content-length'], String(whole.bytes.length))
+    for (const name of ['etag', 'content-type', 'content-encoding', 'vary', 'accept-ranges', 'content-security-policy', 'cache-control'])
+      t.same(head.headers[name], whole.headers[name], name)
+  }
+})
+
+t.test('a file that changes while it is sent ends in a broken transfer and a line in the log', async (t) => {
+  const lines: string[] = []
+  const { server, addFile } = await openReadingServer(t, readingRoutes, {
+    log: { ...silentLog, warn: (_: object, message: string) => lines.push(message) } as typeof silentLog,
+  })
+  const book = await addFile('Long.epub', longBook())
+  const { response } = await begin(`${server.url}/api/v1/books/${book.id}/resource/OPS/film.mp4`, server.adminToken)
+  t.match([response.statusCode, response.headers['content-length']], [200, String(LONG_BYTES)])
+  const fd = openSync(book.path, 'r+')
+  writeSync(fd, 'changed', LONG_BYTES - 1_000)
+  closeSync(fd)
+  utimesSync(book.path, 1, 1)
+  await t.rejects(
+    (async () => {
+      for await (const _ of response);
+    })(),
+    /aborted|hang up|reset/i,
+  )
+  await until(async () => lines.length > 0)
+  t.match(lines, [/A transfer was broken off/])
+})
+
+t.test('what lies is a problem and never a file', async (t) => {
+  const { server, addFile } = await openReadingServer(t, readingRoutes)
+  const text = Buffer.from('body { color: red }'.repeat(50))
+  const chapter = Buffer.from('<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>')
+  const parts: ZipPart[] = [
+    { name: 'mimetype', data: Buffer.from('application/epub+zip') },
+    {
+      name: 'META-INF/container.xml',
+      data: Buffer.from(
+        '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+      ),
+    },
+    {
+      name: 'a.opf',
+      data: Buffer.from(
+        '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest><item id="c" href="c.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="c"/></spine></package>',
+      ),
+    },
+    { name: 'c.xhtml', data: chapter },
+    { name: 'sum.css', data: text, method: 8, crc32: 1 },
+    { name: 'size.css', data: text, method: 8, bytes: text.length + 5 },
+    { name: 'kept.css', data: text, crc32: 1 },
+    { name: 'locked.css', data: text, encrypted: true },
+    { name: '../../up.css', data: text },
+    { name: '/rooted.css', data: text },
+    { name: 'win\\dows.css', data: text },
+    { name: 'per%63ent.css', data: text },
+    { name: 'twice.css', data: Buffer.from('old') },
+    { name: 'twice.css', data: Buffer.from('new') },
+  ]
+  const book = await addFile('Lying.epub', buildZip(parts))
+  const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    get(`${server.url}/api/v1/books/${book.id}/resource/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
+    })
+  for (const path of ['sum.css', 'size.css', 'kept.css', 'locked.css'])
+    for (const encoding of ['gzip', 'identity']) {
+      const answer = await ask(path, { 'accept-encoding': encoding })
+      t.match([answer.status, JSON.parse(answer.bytes.toString()).error], [422, 'page_unreadable'], path)
+      t.equal(answer.headers.etag, undefined)
+    }
+  t.equal((await ask('locked.css', {}, 'HEAD')).status, 422)
+  for (const path of ['up.css', 'rooted.css', 'win/dows.css', 'per%2563ent.css']) t.same((await ask(path)).bytes, text, path)
+  t.equal((await ask('percent.css')).status, 404, 'a name is no address: nothing in it is decoded')
+  t.equal((await ask('twice.css')).bytes.toString(), 'new')
+})
+
+t.test('no walk leads out of a book', async (t) => {
+  const { server, addFile, database } = await openReadingServer(t, readingRoutes)
+  const [open, hidden] = [await addFile('Open.epub', buildNovel()), await addFile('Hidden.epub', buildNovel())]
+  const reader = await server.signUp({ username: 'rita' })
+  const { series_id: seriesId } = await database('books').where({ id: hidden.id }).first('series_id')
+  await shareSeries(database, { seriesId, caller: { userId: reader.id }, mode: 'deny' })
+  const names = ['OPS', 'text', 'c1.xhtml', 'style.css', 'Novel.epub', 'META-INF', 'container.xml', 'etc', 'passwd', '..', '.', '']
+  const pieces = fc.constantFrom(...names, '%2e%2e', '%2f', '%5c', '..%2f', '%00', '%', '%c0%ae', '..\\', 'Ａ', '\u202e', 'a'.repeat(300))
+  const ids = fc.constantFrom(
+    open.id,
+    hidden.id,
+    hidden.id.toUpperCase(),
+    open.id.slice(1),
+    `${open.id}%00`,
+    '..',
+    '00000000-0000-4000-8000-000000000000',
+  )
+  const known = new Set([...buildNovelContents()].map((bytes) => bytes.toString('base64')))
+  await fc.assert(
+    fc.asyncProperty(ids, fc.array(pieces, { maxLength: 6 }), fc.constantFrom('GET', 'HEAD'), async (id, path, method) => {
+      const answer = await get(`${server.url}/api/v1/books/${id}/resource/${path.map((piece) => encodeLoose(piece)).join('/')}`, {
+        method,
+        headers: { authorization: `Bearer ${reader.token}` },
+      })
+      if (![200, 400, 404].includes(answer.status)) throw new Error(`${answer.status} for ${id} ${path.join('/')}`)
+      if (answer.status !== 200) return
+      if (id !== open.id) throw new Error(`${id} was answered`)
+      if (!/script-src 'none'.*sandbox/.test(String(answer.headers['content-security-policy']))) throw new Error('without a policy')
+      if (method === 'GET' && !known.has(answer.bytes.toString('base64'))) throw new Error(`something else was sent for ${path.join('/')}`)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+/** Leaves what is encoded already, and encodes what no address may have. */
+const encodeLoose = (piece: string) => piece.replace(/[^\x21-\x7e]/g, (character) => encodeURIComponent(character)).replaceAll('\\', '%5c')
+
+function* buildNovelContents(): Generator<Buffer> {
+  const folder = t.testdir()
+  const path = `${folder}/novel.epub`
+  const bytes = buildNovel()
+  writeFileSync(path, bytes)
+  const fd = openSync(path, 'r')
+  const archive = openZip({ path, fd, bytes: bytes.length })
+  for (const entry of archive.entries) yield Buffer.from(archive.read(entry, 10_000_000))
+  closeSync(fd)
+}
+
+const corpus = findCorpus()
+t.test('every file that a manifest of the corpus lists is sent as it says', { skip: !corpus }, async (t) => {
+  const { server, addFile } = await openReadingServer(t, readingRoutes)
+  const headers = { authorization: `Bearer ${server.adminToken}` }
+  let count = 0
+  for (const { path, format } of corpus!.files) {
+    if (format !== 'epub' || !path.startsWith('epub/')) continue
+    const book = await addFile(path.slice('epub/'.length).replaceAll('/', '_'), readFileSync(corpus!.folder + path))
+    const base = `${server.url}/api/v1/books/${book.id}`
+    const answer = await get(`${base}/manifest`, { headers })
+    if (answer.headers['content-type'] !== 'application/webpub+json') continue
+    const manifest: WebPublication = JSON.parse(answer.bytes.toString())
+    const wrong: string[] = []
+    for (const { href, type } of [...manifest.readingOrder, ...(manifest.resources ?? [])]) {
+      if (!href.startsWith('resource/')) continue
+      const { status, headers: sent, bytes } = await get(`${base}/${href}`, { headers })
+      if (status !== 200 || sent['content-type'] !== type || String(bytes.length) !== sent['content-length'])
+        wrong.push(`${href}: ${status}`)
+      count++
+    }
+    t.same(wrong, [], path)
+  }
+  t.ok(count > 100, `${count} files`)
+})

@@ -1,5 +1,6 @@
 import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
-import { type CodePlace, GuestError, guestErrorCode } from './guest-error.ts'
+import type { CodePlace } from '#plugins/package/source-map.ts'
+import { GuestError, guestErrorCode } from './guest-error.ts'
 
 /**
  * What runners send, read as what it is: texts of strangers. A runner that was overcome says what it likes, so nothing that the code inside has

@@ -1,7 +1,8 @@
 import type { Log } from '#core/log.ts'
-import { type Guest, openGuest, type Program } from './guest.ts'
+import { type Guest, openGuest } from './guest.ts'
 import { GuestError } from './guest-error.ts'
 import { createPlacement, type Isolation, pauseMs } from './placement.ts'
+import type { Program } from './program.ts'
 import { type Death, type RunnerProcess, startRunner } from './runner-process.ts'
 import type { Home, Inhabitant } from './tenancy.ts'
 

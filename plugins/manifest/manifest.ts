@@ -2,14 +2,14 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/errors.ts'
-import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
+import { COMIC_INFO_KEY, OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { OneOf } from '#core/schema.ts'
-import { isTooWide } from '#plugins/egress/rules.ts'
 import { describeFault, oneOf } from '#plugins/manifest/manifest-fault.ts'
 import type { Shape } from '#plugins/manifest/manifest-form.ts'
 import { standsElsewhere } from '#plugins/manifest/manifest-members.ts'
 import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
 import { configSchemaFault } from '#plugins/manifest/plugin-config.ts'
+import { isTooWide } from '#plugins/packages/wide-host.ts'
 
 /** Which part of the interface for plugins this server offers. */
 export const PLUGIN_API = '1.0'
@@ -93,8 +93,6 @@ const ConfigKey = Type.String({ pattern: CONFIG_KEY, maxLength: 64 })
 const SchemaOf = (description: string) =>
   Type.Record(Type.String(), Type.Unknown({ 'x-limited-by': 'ConfigSchema' }), { maxProperties: 20, description })
 
-/** The `idSource` of recommendations that are series of this library. */
-export const OWN_SOURCE = 'carrel'
 const IdSource = Type.String({
   maxLength: 100,
   pattern: SOURCE,

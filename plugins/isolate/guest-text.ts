@@ -7,6 +7,8 @@ import { GuestError, guestErrorCode } from './guest-error.ts'
  * checked counts for anything here.
  */
 
+/** Of one UTF-16 unit. */
+export const UTF8_BYTES_MAX = 3
 /** Of one text that this thread parses: a millisecond at most. Longer ones are read beside it. */
 export const MAIN_LENGTH_MAX = 64 * 1024
 /** As the prelude cuts them: 4,096 and 8,192 characters of a failure, twice 2,048 of a line, each of which JSON may need six for. */

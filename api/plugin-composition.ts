@@ -7,8 +7,10 @@ import type { Log } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import type { Rules } from '#core/template/rules.ts'
+import { openCoverDownload } from '#plugins/egress/cover-download.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { openProviderClient } from '#plugins/host/provider-client.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import { openLibraryJobs } from '#plugins/match/library-jobs.ts'
 import { openMatchTasks } from '#plugins/match/match-tasks.ts'
@@ -51,11 +53,16 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
-  const matching = openMatching({ database, plugins, templates, rules, downloads: egress, drawCover, settings, log })
+  const providers = openProviderClient({ database, plugins })
+  const matching = openMatching({
+    ...{ database, providers, rules, drawCover, settings, log },
+    render: templates.renderMany,
+    downloadCover: openCoverDownload(egress),
+  })
   const matchTasks = openMatchTasks({ database, tasks, matching })
-  const libraryJobs = openLibraryJobs({ database, tasks, plugins, matching, matchTasks, log })
+  const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log })
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
-  const recommendations = openRecommendations({ database, plugins, tasks, log })
+  const recommendations = openRecommendations({ database, providers, tasks, log })
   const repositories = openRepositories({
     ...{ database, log, serverVersion: VERSION, install: plugins.install, local: egress.local },
     download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),

@@ -17,6 +17,7 @@ import type { ReadReadingList } from '#core/shelf/reading-list.ts'
 import type { TaskQueue } from '#core/task/task.ts'
 import type { Rules } from '#core/template/rules.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { LibraryJobs } from '#plugins/match/library-jobs.ts'
 import type { MatchTasks } from '#plugins/match/match-tasks.ts'
 import type { Matching } from '#plugins/match/matching.ts'
@@ -51,7 +52,7 @@ export interface Services {
   /** Installs plugins and calls them. */
   plugins: PluginHost
   /** Where plugins come from. */
-  repositories: Repositories
+  repositories: Repositories<Installation>
   /** Finds series and books at providers and applies what those say. */
   matching: Matching
   matchTasks: MatchTasks

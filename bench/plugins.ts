@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/log.ts'
-import type { Program } from '#plugins/isolate/guest.ts'
+import type { Program } from '#plugins/isolate/program.ts'
 import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 
 const ROUNDS = 5

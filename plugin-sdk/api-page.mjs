@@ -26,7 +26,7 @@ const MODULES = /** @type {const} */ ([
   [
     '`@carrel/plugin-sdk/testing`',
     'What the tests of a plugin import, and the files that services are played from.',
-    ['testing', 'assertions', 'fixtures'],
+    ['testing', 'call-trace', 'assertions', 'fixtures'],
   ],
   ['The sandbox', 'What there is beside JavaScript itself: a part of what the web has under the same names.', ['globals']],
 ])

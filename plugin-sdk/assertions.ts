@@ -1,4 +1,4 @@
-import type { CallFailure, CallTrace } from './testing.ts'
+import type { CallFailure, CallTrace } from './call-trace.ts'
 
 /** What tests of plugins say most often. Any other assertion that throws does as well. */
 

@@ -9,6 +9,7 @@ import { CarrelError } from '#core/errors.ts'
 import { didYouMean } from '#core/setting/nearest-name.ts'
 import type { EgressWay } from '#plugins/egress/egress.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { Repositories, Repository } from '#plugins/repository/repositories.ts'
 
 /** Who only looks decrypts nothing, and makes no key. */
@@ -16,7 +17,7 @@ const UNUSED_KEY = 'nothing is encrypted with this key'
 
 interface Opened {
   host: PluginHost
-  repositories: Repositories
+  repositories: Repositories<Installation>
 }
 
 /** Opens what the commands need; a running server sees every change with its next call of a plugin. */
@@ -74,7 +75,7 @@ async function withRepositories(
 }
 
 /** The repository that a person means by its address, name or id. @throws CommandProblem when there is none, or more than one */
-async function chooseRepository(repositories: Repositories, word: string): Promise<Repository> {
+async function chooseRepository(repositories: Repositories<unknown>, word: string): Promise<Repository> {
   const all = await repositories.list()
   const found = all.filter(({ id, url, name }) => id === word || url === word || url === `${word}/` || name === word)
   if (found.length === 1) return found[0]!

@@ -9,10 +9,10 @@ import { refuse } from '#core/errors.ts'
 import { getLibrary } from '#core/library/library-query.ts'
 import type { Application } from '#core/match/application-store.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/match/proposal.ts'
+import type { ProviderFailure } from '#core/matching/provider-client.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
 import { listVisibleSeriesIds } from '#core/series/metadata-query.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
-import { failureOf, type PluginFailure } from '#plugins/host/plugin-calls.ts'
 import { methodsOf } from '#plugins/manifest/manifest.ts'
 import type { Target } from '#plugins/match/matching.ts'
 
@@ -95,7 +95,7 @@ const shownApplication = (
   createdAt: createdAt.toISOString(),
   undoneAt: undoneAt?.toISOString() ?? null,
 })
-const shownFailure = (failure: PluginFailure | null) => failure ?? { code: null, callId: null }
+const shownFailure = (failure: ProviderFailure | null) => ({ code: failure?.code ?? null, callId: failure?.callId ?? null })
 const appliedOf = (fields: readonly FieldPreview[]) => ({
   appliedFields: fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
   skippedFields: fields
@@ -194,11 +194,11 @@ const routesOf = (kind: Target['kind']) => {
       reply: Preview,
       run: async (call, { params, body }) => {
         const target = await checkTarget(call, kind, idOf(params))
-        const { plugin, externalUrl, fields, failed } = await call.services.matching.preview(target, body)
+        const { provider, externalUrl, fields, failure } = await call.services.matching.preview(target, body)
         const count = (status: FieldPreview['status']) => fields.filter((field) => field.status === status).length
         return {
-          ...{ pluginId: plugin.id, pluginName: plugin.manifest.name, externalId: body.externalId, externalUrl, fields },
-          ...{ error: failed?.message ?? null, ...shownFailure(failed && failureOf(failed)) },
+          ...{ pluginId: provider.id, pluginName: provider.name, externalId: body.externalId, externalUrl, fields },
+          ...{ error: failure?.message ?? null, ...shownFailure(failure) },
           summary: {
             willApply: count('will_apply'),
             locked: count('locked'),

@@ -4,7 +4,8 @@ import { failureMembers, PluginCapabilities, scopesOf, shownCapabilities } from 
 import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { failureOf, hasFailed } from '#plugins/host/plugin-calls.ts'
+import { hasFailed } from '#plugins/host/plugin-calls.ts'
+import { failureOf } from '#plugins/host/plugin-failure.ts'
 
 const tag = 'plugins'
 const PluginId = Type.Object({ pluginId: Uuid })

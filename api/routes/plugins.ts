@@ -5,7 +5,7 @@ import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, showPlugin, showPlugins } f
 import type { Services } from '#api/services.ts'
 import { BOOK_LOCKS } from '#core/book/metadata.ts'
 import { refuse } from '#core/errors.ts'
-import type { Matching } from '#core/plugin/plugin-store.ts'
+import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/schema.ts'
 import { SERIES_LOCKS } from '#core/series/metadata.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -52,7 +52,7 @@ async function status(services: Services, plugin: InstalledPlugin, message: stri
 const TARGETS = new Set<string>([...SERIES_LOCKS, ...BOOK_LOCKS])
 
 /** @throws invalid_value with the path of what cannot be used */
-async function checkMatching(services: Services, given: Matching): Promise<void> {
+async function checkMatching(services: Services, given: MatchingSettings): Promise<void> {
   const wrong = (path: string, message: string): never =>
     refuse('invalid_value', `${path.slice(1)} ${message}`, { details: [{ path, message }] })
   const stranger = given.metadataTargets?.findIndex((target) => !TARGETS.has(target)) ?? -1
@@ -94,7 +94,7 @@ function leftAloneOf(body: Readonly<Record<string, unknown>>, shown: Readonly<Re
 /** Null where a member cannot be null says nothing. */
 const isSaid = (name: string, value: unknown) =>
   value !== undefined && !(value === null && (name === 'libraryIds' || name === 'useExistingExternalId'))
-const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof Matching)[]
+const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof MatchingSettings)[]
 
 export const pluginRoutes = [
   endpoint({
@@ -188,7 +188,7 @@ export const pluginRoutes = [
     reply: EditedPlugin,
     run: async ({ services }, { params, body }) => {
       const { config, privateHosts, credentials, credentialsHost, internalConfig } = body
-      const given: Matching = {
+      const given: MatchingSettings = {
         ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (isSaid(name, body[name]) ? [[name, body[name]]] : []))),
         ...(internalConfig !== undefined && { searchResultsLimit: internalConfig?.searchResultsLimit ?? null }),
       }

@@ -94,11 +94,11 @@ export const recommendationRoutes = [
     run: async (call, { query }) => {
       const { services } = call
       const list = await services.recommendations.get(signedInCaller(call), query.pluginId ?? null)
-      const { plugin, items, generatedAt, task, lastError } = list
+      const { provider, items, generatedAt, task, lastError } = list
       return {
         recommendations: items.map((item) => shown(item, services.settings.compatibility.legacyNames)),
-        pluginId: plugin.id,
-        pluginName: plugin.manifest.name,
+        pluginId: provider.id,
+        pluginName: provider.name,
         cached: generatedAt !== null,
         ...(generatedAt !== null && { generatedAt: generatedAt.toISOString() }),
         ...task,
@@ -116,8 +116,8 @@ export const recommendationRoutes = [
     query: WhichPlugin,
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { query }) => {
-      const { taskId, plugin } = await call.services.recommendations.refresh(signedInCaller(call), query.pluginId ?? null)
-      return { taskId, message: `${plugin.manifest.name} looks for recommendations.` }
+      const { taskId, provider } = await call.services.recommendations.refresh(signedInCaller(call), query.pluginId ?? null)
+      return { taskId, message: `${provider.name} looks for recommendations.` }
     },
   }),
   endpoint({

@@ -1,4 +1,4 @@
-import type { SearchResult } from '#plugins/match/choose.ts'
+import type { SearchResult } from '#core/matching/provider-answers.ts'
 
 /** What a plugin found, with every member that clients read: `relevanceScore` is what plugins call `relevance`. */
 export function searchResultView(result: SearchResult) {

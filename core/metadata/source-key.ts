@@ -9,6 +9,8 @@ const SERVICE_PREFIX = /^(?:plugin|api):/
 
 /** What ComicInfo identifies a book by, whatever that is. */
 export const COMIC_INFO_KEY = 'comicinfo'
+/** The service of recommendations that are series of this library. */
+export const OWN_SOURCE = 'carrel'
 
 /** @param name `idSource` of a plugin, or its id */
 export const pluginKey = (name: string): string => PREFIX + name

@@ -1,28 +1,8 @@
 import type { Knex } from 'knex'
 import { announce } from '#core/events/event-store.ts'
-import type { TitleRules } from '#core/library/title-rules.ts'
+import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 
 export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
-
-/** How the metadata of a plugin is used; what is missing has its default. */
-export interface Matching {
-  /** Libraries that it is used for; all where none is named. */
-  libraryIds?: string[]
-  /** Metadata that is taken from it, by field; all where none is named. */
-  metadataTargets?: string[] | null
-  /** A template over the context of a series or book, which writes what is searched for. */
-  searchQueryTemplate?: string | null
-  /** Regular expressions that take away parts of a title before it is searched for. */
-  searchPreprocessingRules?: TitleRules | null
-  /** Conditions that say which series are matched by themselves. */
-  autoMatchConditions?: unknown
-  /** An identifier that is known is looked up before anything is searched for. */
-  useExistingExternalId?: boolean
-  /** Of several that offer a field, the lowest number is asked first. */
-  priority?: number
-  /** Results of a search by hand where nobody says how many. */
-  searchResultsLimit?: number | null
-}
 
 /** A plugin with the version that runs, or the newest where none does yet. `Manifest` and `Granted` are read by plugins/. */
 export interface PluginRow<Manifest = unknown, Granted = unknown> {
@@ -34,7 +14,7 @@ export interface PluginRow<Manifest = unknown, Granted = unknown> {
   config: Record<string, unknown>
   /** Hosts of the configuration may lie in the house's own network. */
   privateHosts: boolean
-  matching: Matching
+  matching: MatchingSettings
   dataVersion: number
   /** Successful calls that the version still has to make until it is trusted; 0 where it is. */
   probationCalls: number
@@ -162,9 +142,9 @@ export interface PluginChange {
   granted?: unknown
   config?: unknown
   privateHosts?: boolean
-  matching?: Matching
+  matching?: MatchingSettings
   /** Members of it; the others stay. */
-  matchingMembers?: Matching
+  matchingMembers?: MatchingSettings
   dataVersion?: number
   probationCalls?: number
   breaker?: unknown

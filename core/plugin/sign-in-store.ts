@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
+import type { PluginReader } from '#core/matching/provider-client.ts'
 import type { CredentialOwner } from '#core/plugin/plugin-credential-store.ts'
-import type { PluginReader } from '#core/plugin/user-plugin-store.ts'
 
 /** A sign-in at a service that a reader has begun and not come back from. */
 export interface SignIn extends PluginReader {

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { PluginReader } from '#core/matching/provider-client.ts'
 
 /** What a reader has switched on, and how. */
 export interface UserPlugin {
@@ -13,12 +14,6 @@ export interface UserPlugin {
   externalUsername: string | null
   createdAt: Date
   updatedAt: Date
-}
-
-/** Which plugin, for whom. */
-export interface PluginReader {
-  pluginId: string
-  userId: string
 }
 
 /** What may change; what is missing stays. */

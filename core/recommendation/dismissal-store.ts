@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { PluginReader } from '#core/plugin/user-plugin-store.ts'
+import type { PluginReader } from '#core/matching/provider-client.ts'
 
 /** What a reader does not want to see again. */
 export interface Dismissal {

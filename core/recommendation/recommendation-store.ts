@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { PluginReader } from '#core/plugin/user-plugin-store.ts'
+import type { PluginReader } from '#core/matching/provider-client.ts'
 import { QUEUE_SCHEMA } from '#core/task/task-store.ts'
 
 /** The last list of a plugin for a reader, as the plugin gave it. */

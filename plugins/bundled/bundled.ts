@@ -16,12 +16,12 @@ export interface BundledPlugin {
   bytes: Buffer
 }
 
-const HERE = new URL('./', import.meta.url)
+const FOLDER = new URL('../bundled/', import.meta.url)
 const FILES = ['manifest.json', 'main.js', 'README.md'] as const
 
 /** All of them, by their ids. */
 export async function bundledPlugins(): Promise<BundledPlugin[]> {
-  const entries = await readdir(HERE, { withFileTypes: true })
+  const entries = await readdir(FOLDER, { withFileTypes: true })
   const ids = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   return await Promise.all(ids.sort().map(openBundled))
 }
@@ -38,10 +38,10 @@ export async function getBundledPlugin(id: string): Promise<BundledPlugin> {
 async function openBundled(id: string): Promise<BundledPlugin> {
   const files = new Map<string, Buffer>()
   for (const name of FILES) {
-    const file = new URL(`${id}/${name}`, HERE)
+    const file = new URL(`${id}/${name}`, FOLDER)
     if (existsSync(file)) files.set(name, await readFile(file))
   }
-  files.set('LICENSE', await readFile(new URL('../../LICENSE', HERE)))
+  files.set('LICENSE', await readFile(new URL('../../LICENSE', FOLDER)))
   const { id: key, name, version, summary } = JSON.parse(String(files.get('manifest.json'))) as Omit<BundledPlugin, 'key' | 'bytes'>
   return { id, key, name, version, summary, bytes: packPlugin(files) }
 }

@@ -8,6 +8,18 @@ const HEADER_LENGTH_MAX = 8_192
 /** Longer than this no service means it. */
 const RETRY_SECONDS_MAX = 86_400
 
+export interface EgressResponse {
+  status: number
+  /** Of the last hop. */
+  url: string
+  headers: [name: string, value: string][]
+  body: string
+  /** How long a service that is busy (429 or 503) asks to wait, in whole seconds. */
+  retryAfterSeconds?: number
+  /** Whether nobody was asked, for the answer was still here. */
+  cached?: true
+}
+
 /** How long a service that is busy asks to wait; null when it does not say. */
 export function retryAfterMs({ statusCode, headers }: IncomingMessage): number | null {
   const given = headers['retry-after']?.trim()

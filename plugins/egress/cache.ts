@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import type { EgressResponse } from '#plugins/egress/egress.ts'
+import type { EgressResponse } from '#plugins/egress/answer.ts'
 import type { Hop } from '#plugins/egress/request.ts'
 
 /** A few thousand answers of a few kilobytes, which is what services say of a book. */

@@ -1,3 +1,4 @@
+import type { DownloadCover } from '#core/matching/provider-client.ts'
 import type { Downloads } from '#plugins/egress/egress.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 
@@ -73,6 +74,15 @@ export async function downloadCover(
     throw new CoverError('not_a_picture', `What ${host} answers is no picture that is taken: JPEG, PNG, WebP, GIF and AVIF are.`)
   return { bytes: answer.bytes, contentType }
 }
+
+/** The same for callers that take failures as values. */
+export const openCoverDownload =
+  (downloads: Downloads): DownloadCover =>
+  (cover) =>
+    downloadCover(downloads, cover).catch((error: unknown) => {
+      if (error instanceof CoverError) return { failure: { code: error.code, message: error.message } }
+      throw error
+    })
 
 /** By its first bytes and by nothing that anybody says of it; SVG is a program and not among them. */
 export function pictureTypeOf(bytes: Buffer): string | null {

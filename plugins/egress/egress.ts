@@ -4,7 +4,7 @@ import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/setting/local-places.ts'
 import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/egress/address.ts'
-import { headersOf, readBody, retryAfterMs } from '#plugins/egress/answer.ts'
+import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins/egress/answer.ts'
 import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/egress/cache.ts'
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/egress/credential.ts'
 import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/egress/request.ts'
@@ -26,18 +26,6 @@ export interface EgressPolicy {
   cacheSeconds?: number | undefined
   /** Whose answers are the same: the plugin's, or those of one reader of it where credentials or settings of a reader take part. */
   cacheScope?: string | undefined
-}
-
-export interface EgressResponse {
-  status: number
-  /** Of the last hop. */
-  url: string
-  headers: [name: string, value: string][]
-  body: string
-  /** How long a service that is busy (429 or 503) asks to wait, in whole seconds. */
-  retryAfterSeconds?: number
-  /** Whether nobody was asked, for the answer was still here. */
-  cached?: true
 }
 
 /** How requests leave the house; another way in tests. */

@@ -1,5 +1,4 @@
 import net from 'node:net'
-import { parse } from 'tldts'
 import { isLocalHost, type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/setting/local-places.ts'
 import { isGrantableAddress } from '#plugins/egress/address.ts'
 import type { EgressRule } from '#plugins/egress/request.ts'
@@ -8,20 +7,6 @@ import type { EgressRule } from '#plugins/egress/request.ts'
 const ADDRESS_LENGTH_MAX = 4_000
 /** What a service that reads and answers needs; nothing in a configuration says that something there may be deleted. */
 const CONFIGURED_METHODS = ['GET', 'POST'] as const
-
-/** By the list of public suffixes, with those of hosters: below `github.io` everybody has a name. */
-const suffixOf = (host: string) => parse(host, { allowPrivateDomains: true, extractHostname: false }).publicSuffix
-
-/**
- * Whether a rule covers names of people who have nothing to do with each other: everything below `co.uk` or `github.io`. What nobody has
- * registered, as `*.lan`, is one too.
- * @param host of a rule: a name, or everything below one with `*.` in front
- */
-export function isTooWide(host: string): boolean {
-  if (!host.startsWith('*.')) return false
-  const above = host.slice(2)
-  return suffixOf(above) === above
-}
 
 /** Whether an address is at a place that was named, by exactly that host and port. */
 export const isAllowedLocal = (url: URL, local: LocalServices): boolean =>

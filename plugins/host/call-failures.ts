@@ -6,9 +6,10 @@ import { findSourceMap, recordFailure } from '#core/plugin/plugin-store.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { failureCode, isFault, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import { type CodePlace, GuestError, uncaughtMessage } from '#plugins/isolate/guest-error.ts'
+import { GuestError, uncaughtMessage } from '#plugins/isolate/guest-error.ts'
 import type { CallRecord } from '#plugins/journal/plugin-journal.ts'
 import { harmless, hideSecrets } from '#plugins/journal/text.ts'
+import type { CodePlace } from '#plugins/package/source-map.ts'
 
 /** A call of a plugin that runs or has ended. */
 export interface NamedCall {

@@ -2,7 +2,6 @@ import { refuse } from '#core/errors.ts'
 import type { LocalServices } from '#core/setting/local-places.ts'
 import type { Credential } from '#plugins/egress/credential.ts'
 import { ruleOfAddress } from '#plugins/egress/rules.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 
 /** How a plugin stands with the service that it speaks to, as far as it is told. */
@@ -21,7 +20,7 @@ export type PluginAuth =
  * @param local places that are let through for development: credentials go there as requests do
  */
 export function authOf(
-  { manifest, config, privateHosts }: Pick<InstalledPlugin, 'manifest' | 'config' | 'privateHosts'>,
+  { manifest, config, privateHosts }: { manifest: Manifest; config: Readonly<Record<string, unknown>>; privateHosts: boolean },
   local: LocalServices | undefined,
 ): PluginAuth {
   const { auth } = manifest

@@ -14,8 +14,9 @@ import { openJsonReader } from '#plugins/host/json-reader.ts'
 import { authOf } from '#plugins/host/plugin-auth.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
-import type { Budget, Guest, Program } from '#plugins/isolate/guest.ts'
+import type { Guest } from '#plugins/isolate/guest.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Budget, Program } from '#plugins/isolate/program.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 import type { CallRecord, PluginJournal } from '#plugins/journal/plugin-journal.ts'
 import { harmless, hideSecrets, redact } from '#plugins/journal/text.ts'
@@ -45,24 +46,6 @@ export interface PluginAnswer {
 /** What became of a call: its answer, or why the plugin has none. */
 export type Attempt = PluginAnswer | { failed: CarrelError }
 export const hasFailed = (attempt: object): attempt is { failed: CarrelError } => 'failed' in attempt
-
-/** What a plugin did wrong, in a word, where that is what an error is about; null for errors of whoever asked. */
-export function pluginFault(error: CarrelError): string | null {
-  const code = (error.details as { code?: unknown } | undefined)?.code
-  if (typeof code === 'string') return code
-  return error.code === 'unavailable' ? 'unavailable' : null
-}
-
-/** What programs need to know of a failure, beside the words for people. */
-export interface PluginFailure {
-  code: string
-  /** Null where no call was made, as while a plugin is left alone. */
-  callId: string | null
-}
-export function failureOf(error: CarrelError): PluginFailure {
-  const { callId } = (error.details ?? {}) as { callId?: unknown }
-  return { code: pluginFault(error) ?? error.code, callId: typeof callId === 'string' ? callId : null }
-}
 
 /** Where a package is tried out: whatever it does to its process, nobody else is in it, and the process goes soon after. */
 const rehearsalOf = (sha256: string) => `rehearsal ${sha256}`

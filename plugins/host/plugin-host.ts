@@ -1,13 +1,16 @@
 import type { Knex } from 'knex'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
-import { findPlugin, listPlugins, listVersions, type Matching, updatePlugin, type VersionRow } from '#core/plugin/plugin-store.ts'
+import type { MatchingSettings } from '#core/matching/matching-settings.ts'
+import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#core/plugin/plugin-store.ts'
+import { updateUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
 import { ruleOfAddress } from '#plugins/egress/rules.ts'
 import { type Credentials, openCredentials } from '#plugins/host/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/host/plugin-auth.ts'
-import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls, pluginFault } from '#plugins/host/plugin-calls.ts'
+import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls } from '#plugins/host/plugin-calls.ts'
+import { pluginFault } from '#plugins/host/plugin-failure.ts'
 import { failureCode, openPluginHealth } from '#plugins/host/plugin-health.ts'
 import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
@@ -22,9 +25,9 @@ export interface PluginEdit {
   config?: Record<string, unknown> | undefined
   /** Hosts of the configuration may lie in the house's own network. */
   privateHosts?: boolean | undefined
-  matching?: Matching | undefined
+  matching?: MatchingSettings | undefined
   /** Members of it that take the place of those before; two who change different ones do not lose any. */
-  matchingMembers?: Matching | undefined
+  matchingMembers?: MatchingSettings | undefined
   /** Of the server; an empty record forgets them. */
   credentials?: Record<string, string> | undefined
   /** Where they are to go, as whoever gives them has read it. */
@@ -84,7 +87,11 @@ export function openPluginHost(parts: PluginHostParts): PluginHost {
   const calls = openPluginCalls({
     ...parts,
     enabled,
-    credentials: openRenewal({ ...parts, credentials }),
+    credentials: openRenewal({
+      ...{ database, egress: parts.egress, log, credentials },
+      keyOf: async (id) => (await findPlugin(database, id))?.key ?? null,
+      onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
+    }),
     journal,
     health,
     onTripped: lifecycle.onTripped,

@@ -1,4 +1,4 @@
-import type { Budget, Program } from '#plugins/isolate/guest.ts'
+import type { Budget, Program } from '#plugins/isolate/program.ts'
 import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { type Permissions, permissionsOf } from '#plugins/manifest/permissions.ts'
 

@@ -1,90 +1,27 @@
 import type { TSchema } from 'typebox'
-import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import type { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
-import { AUTHOR_ROLES, type ProposedBy } from '#core/metadata/field.ts'
-import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
-import { READING_DIRECTIONS, type SERIES_FIELDS, SERIES_STATUSES } from '#core/series/metadata.ts'
+import {
+  BookAnswer,
+  MatchAnswer,
+  Recommendation,
+  RecommendationsAnswer,
+  SearchAnswer,
+  SearchResult,
+  SeriesAnswer,
+} from '#core/matching/provider-answers.ts'
+import type { ProposedBy } from '#core/metadata/field.ts'
+import type { SERIES_FIELDS } from '#core/series/metadata.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import type * as Kit from '../../plugin-sdk/types.ts'
 
 /**
- * What plugins may answer: the schemas that the types of the SDK are checked against. Unknown members are dropped, texts are cut, numbers
+ * What plugins may answer, by method: schemas that the types of the SDK are checked against. Unknown members are dropped, texts are cut, numbers
  * rounded and clamped to what they mean; what has not the shape is refused.
  */
 
-const TITLE_LENGTH_MAX = 1_000
-const TEXT_LENGTH_MAX = 40_000
-const LIST_MAX = 500
-/** There are fewer services. */
-const IDS_MAX = 100
-
-const text = (maxLength: number) => Type.String({ maxLength })
-const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
-const Id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' })
-const Web = Type.String({ maxLength: 2_000, pattern: '^https?://' })
-const Words = Type.Array(text(200), { maxItems: LIST_MAX })
-const Whole = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
-const Fraction = Type.Number({ minimum: 0, maximum: 1 })
-const Percent = Type.Number({ minimum: 0, maximum: 100 })
-const Status = Type.Enum([...SERIES_STATUSES], { type: 'string' })
-const Ids = Type.Record(Type.String({ pattern: '^[^\\u0000-\\u001f]{1,100}$' }), text(200), { maxProperties: IDS_MAX })
-
-const SearchResult = Type.Object({
-  externalId: Id,
-  title: text(TITLE_LENGTH_MAX),
-  alternateTitles: Type.Optional(Type.Array(text(200), { maxItems: ALTERNATE_TITLES_MAX })),
-  year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
-  coverUrl: Optional(Web),
-  relevance: Type.Optional(Fraction),
-  preview: Type.Optional(
-    Type.Object({
-      status: Optional(text(100)),
-      genres: Type.Optional(Words),
-      rating: Optional(Percent),
-      description: Optional(text(TEXT_LENGTH_MAX)),
-      bookCount: Optional(Whole),
-    }),
-  ),
-})
-
-const SearchAnswer = Type.Object({ results: Type.Array(SearchResult, { maxItems: 100 }), nextCursor: Optional(text(1_000)) })
-const MatchAnswer = Type.Object({
-  match: Type.Union([SearchResult, Type.Null()]),
-  confidence: Fraction,
-  alternatives: Type.Optional(Type.Array(SearchResult, { maxItems: 100 })),
-})
-
-const described = {
-  externalId: Id,
-  externalUrl: Optional(Web),
-  title: Optional(text(TITLE_LENGTH_MAX)),
-  titleSort: Optional(text(TITLE_LENGTH_MAX)),
-  summary: Optional(text(TEXT_LENGTH_MAX)),
-  publisher: Optional(text(TITLE_LENGTH_MAX)),
-  year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
-  authors: Type.Optional(
-    Type.Array(
-      Type.Object({
-        name: Type.String({ minLength: 1, maxLength: 500 }),
-        role: Type.Optional(Type.Enum([...AUTHOR_ROLES], { type: 'string' })),
-        sortName: Optional(text(500)),
-      }),
-      { maxItems: LIST_MAX },
-    ),
-  ),
-  genres: Type.Optional(Words),
-  tags: Type.Optional(Words),
-  coverUrl: Optional(Web),
-  rating: Optional(Type.Object({ score: Percent, voteCount: Optional(Whole) })),
-  externalLinks: Type.Optional(Type.Array(Type.Object({ label: text(100), url: Web }), { maxItems: 100 })),
-  externalIds: Type.Optional(Ids),
-}
-
-/** A member for every field that says that it is taken from one, and others. */
-type Members<Proposed extends string> = Record<Proposed, TSchema> & Record<string, TSchema>
 /** The compiler names those that the type of the kit lacks. */
 type Has<Answer, _Proposed extends keyof Answer> = Answer
 export type KitAnswers = {
@@ -92,70 +29,16 @@ export type KitAnswers = {
   book: Has<Kit.BookMetadata, ProposedBy<typeof BOOK_FIELDS>>
 }
 
-const SeriesMetadata = Type.Object({
-  ...described,
-  alternateTitles: Type.Optional(
-    Type.Array(Type.Object({ title: text(TITLE_LENGTH_MAX), language: Optional(text(35)), label: Optional(text(100)) }), {
-      maxItems: ALTERNATE_TITLES_MAX,
-    }),
-  ),
-  status: Optional(Status),
-  readingDirection: Optional(Type.Enum([...READING_DIRECTIONS], { type: 'string' })),
-  ageRating: Optional(Type.Integer({ minimum: 0, maximum: 99 })),
-  language: Optional(text(35)),
-  totalVolumeCount: Optional(Whole),
-  totalChapterCount: Optional(Type.Number({ minimum: 0, maximum: 1e8 })),
-} satisfies Members<ProposedBy<typeof SERIES_FIELDS>>)
-
-const BookMetadata = Type.Object({
-  ...described,
-  subtitle: Optional(text(TITLE_LENGTH_MAX)),
-  number: Optional(Type.Number({ minimum: -1e8, maximum: 1e8 })),
-  volume: Optional(Whole),
-  isbns: Optional(text(1_000)),
-  language: Optional(text(35)),
-  month: Optional(Type.Integer({ minimum: 1, maximum: 12 })),
-  day: Optional(Type.Integer({ minimum: 1, maximum: 31 })),
-  pageCount: Optional(Whole),
-  subjects: Type.Optional(Words),
-} satisfies Members<ProposedBy<typeof BOOK_FIELDS>>)
-
-const Recommendation = Type.Object({
-  externalId: Id,
-  title: text(TITLE_LENGTH_MAX),
-  externalUrl: Optional(Web),
-  coverUrl: Optional(Web),
-  summary: Optional(text(TEXT_LENGTH_MAX)),
-  genres: Type.Optional(Words),
-  tags: Type.Optional(
-    Type.Array(Type.Object({ name: text(200), category: Optional(text(100)), rank: Optional(Type.Number()) }), { maxItems: LIST_MAX }),
-  ),
-  score: Fraction,
-  reason: text(2_000),
-  basedOn: Type.Optional(Words),
-  inLibrary: Type.Optional(Type.Boolean()),
-  status: Optional(Status),
-  format: Optional(text(100)),
-  countryOfOrigin: Optional(text(10)),
-  startYear: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
-  rating: Optional(Percent),
-  popularity: Optional(Type.Number()),
-  totalVolumeCount: Optional(Whole),
-  totalChapterCount: Optional(Type.Number({ minimum: 0, maximum: 1e8 })),
-  externalIds: Type.Optional(Ids),
-})
-const Recommendations = Type.Object({ recommendations: Type.Array(Recommendation, { maxItems: 500 }) })
-
 /** The schema of every method's answer; what is not in the table answers nothing that anybody reads. */
 export const RESULT_SCHEMAS = {
   'metadata.series.search': SearchAnswer,
-  'metadata.series.get': SeriesMetadata,
+  'metadata.series.get': SeriesAnswer,
   'metadata.series.match': MatchAnswer,
   'metadata.book.search': SearchAnswer,
-  'metadata.book.get': BookMetadata,
+  'metadata.book.get': BookAnswer,
   'metadata.book.match': MatchAnswer,
-  'recommendations.get': Recommendations,
-  'recommendations.refresh': Recommendations,
+  'recommendations.get': RecommendationsAnswer,
+  'recommendations.refresh': RecommendationsAnswer,
 } as const satisfies Readonly<Record<string, TSchema>>
 
 const checks = new Map(Object.entries<TSchema>(RESULT_SCHEMAS).map(([method, schema]) => [method, Compile(schema)]))

@@ -1,3 +1,5 @@
+import type { CodePlace } from '#plugins/package/source-map.ts'
+
 /**
  * Why a call into an isolate gave no result.
  * - `cpu`, `timeout`, `memory`: it broke that limit; the isolate is gone and a new one serves the next call
@@ -36,12 +38,6 @@ const CODES = new Set<string>([
   'busy',
   'closed',
 ] satisfies GuestErrorCode[])
-
-/** A place in the code that runs, as stacks say it: both from 1. */
-export interface CodePlace {
-  line: number
-  column: number
-}
 
 /** `message` comes from the other side of the sandbox where the code is `thrown`: text of a stranger, of 4,096 characters at most. */
 export class GuestError extends Error {

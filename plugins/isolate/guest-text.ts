@@ -1,11 +1,14 @@
 import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
-import { type CodePlace, GuestError, guestErrorCode } from './guest-error.ts'
+import type { CodePlace } from '#plugins/package/source-map.ts'
+import { GuestError, guestErrorCode } from './guest-error.ts'
 
 /**
  * What runners send, read as what it is: texts of strangers. A runner that was overcome says what it likes, so nothing that the code inside has
  * checked counts for anything here.
  */
 
+/** Of one UTF-16 unit. */
+export const UTF8_BYTES_MAX = 3
 /** Of one text that this thread parses: a millisecond at most. Longer ones are read beside it. */
 export const MAIN_LENGTH_MAX = 64 * 1024
 /** As the prelude cuts them: 4,096 and 8,192 characters of a failure, twice 2,048 of a line, each of which JSON may need six for. */

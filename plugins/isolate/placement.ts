@@ -1,4 +1,4 @@
-import type { Program } from './guest.ts'
+import type { Program } from './program.ts'
 
 /** `strict`: a runner for each place. `grouped`: one for all plugins, where memory is short. */
 export type Isolation = 'strict' | 'grouped'

@@ -1,7 +1,9 @@
 import type { Log } from '#core/log.ts'
-import { type Guest, openGuest, type Program } from './guest.ts'
+import { type Guest, openGuest } from './guest.ts'
 import { GuestError } from './guest-error.ts'
+import { UTF8_BYTES_MAX } from './guest-text.ts'
 import { createPlacement, type Isolation, pauseMs } from './placement.ts'
+import type { Program } from './program.ts'
 import { type Death, type RunnerProcess, startRunner } from './runner-process.ts'
 import type { Home, Inhabitant } from './tenancy.ts'
 
@@ -54,8 +56,6 @@ const STILLBORN_MAX = 3
 const STRAYS_MAX = 2_000
 /** So many bytes of a body that nobody waits for count as one more, up to a quarter of what may stray: an answer that came too late is no offence. */
 const STRAY = { bytes: 8 * 1024, countMax: STRAYS_MAX / 4 }
-/** Of one UTF-16 unit. */
-const UTF8_BYTES_MAX = 3
 
 /** A runner, and who lives in it. */
 interface House {

@@ -1,5 +1,4 @@
 import type { InspectedIsolate, Inspector } from '#plugins/isolate/inspection.ts'
-import { type Answer, type Budget, type CallOptions, fileOf, type Program } from './guest.ts'
 import { GuestError } from './guest-error.ts'
 import {
   FAILURE_LENGTH_MAX,
@@ -15,6 +14,7 @@ import {
   requestLengthMax,
   STACK_BYTES_MAX,
 } from './guest-text.ts'
+import { type Answer, type Budget, type CallOptions, fileOf, type Program } from './program.ts'
 
 /** A runner, as one of the isolates in it sees it. */
 export interface Home {

@@ -85,8 +85,6 @@ const ConfigKey = Type.String({ pattern: CONFIG_KEY, maxLength: 64 })
 const SchemaOf = (description: string) =>
   Type.Record(Type.String(), Type.Unknown({ 'x-limited-by': 'ConfigSchema' }), { maxProperties: 20, description })
 
-/** The `idSource` of recommendations that are series of this library. */
-export const OWN_SOURCE = 'carrel'
 const IdSource = Type.String({
   maxLength: 100,
   pattern: SOURCE,

@@ -1,7 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/errors.ts'
-import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
-import { isTooWide } from '#plugins/egress/rules.ts'
+import { COMIC_INFO_KEY, OWN_SOURCE } from '#core/metadata/source-key.ts'
 import {
   CAPABILITY_METHODS,
   FORBIDDEN_HEADER,
@@ -9,7 +8,6 @@ import {
   MANIFEST_BYTES_MAX,
   MANIFEST_SHAPE,
   Manifest,
-  OWN_SOURCE,
   PATTERNS,
   PLUGIN_API,
   RESERVED_CAPABILITIES,
@@ -18,6 +16,7 @@ import { describeFault, oneOf } from '#plugins/manifest/manifest-fault.ts'
 import { standsElsewhere } from '#plugins/manifest/manifest-members.ts'
 import { readPlainJson, shown } from '#plugins/manifest/plain-json.ts'
 import { configSchemaFault } from '#plugins/manifest/plugin-config.ts'
+import { isTooWide } from '#plugins/packages/wide-host.ts'
 
 const check = Compile(Manifest)
 const KNOWN_PERMISSIONS = ['network', 'networkFromConfig', 'storage', 'library']

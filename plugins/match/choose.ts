@@ -1,10 +1,7 @@
 import { setImmediate as pause } from 'node:timers/promises'
-import type { Static } from 'typebox'
-import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
+import type { SearchResult } from '#core/matching/provider-answers.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
 import { likeness, likenessMax, openTitles } from '#plugins/match/title-likeness.ts'
-import { readIsbn13 } from '../../plugin-sdk/text.ts'
-
-export type SearchResult = Static<(typeof RESULT_SCHEMAS)['metadata.series.search']>['results'][number]
 
 /** What is looked for. */
 export interface Wanted {
@@ -43,7 +40,7 @@ const OWN_WEIGHT = 0.3
 export async function rankResults(wanted: Wanted, results: readonly SearchResult[]): Promise<Scored[]> {
   const prepare = openTitles()
   const titles = [wanted.title, ...wanted.alternateTitles].slice(0, OWN_TITLES_MAX).map(prepare)
-  const isbn = wanted.isbn === null ? null : readIsbn13(wanted.isbn)
+  const isKnown = wanted.isbn !== null && readIsbns(wanted.isbn).valid.length > 0
   const scored: Scored[] = []
   for (const result of results.slice(0, RESULTS_MAX)) {
     if (scored.length > 0) await pause()
@@ -51,7 +48,7 @@ export async function rankResults(wanted: Wanted, results: readonly SearchResult
     let alike = 0
     for (const other of offered)
       for (const title of titles) if (likenessMax(title, other) > alike) alike = Math.max(alike, likeness(title, other))
-    scored.push({ result, confidence: confidenceOf(wanted, result, { alike, isKnown: isbn !== null }) })
+    scored.push({ result, confidence: confidenceOf(wanted, result, { alike, isKnown }) })
   }
   return scored.sort((a, b) => b.confidence - a.confidence || (a.result.externalId < b.result.externalId ? -1 : 1))
 }

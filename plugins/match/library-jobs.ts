@@ -16,11 +16,9 @@ import {
 } from '#core/job/library-job-store.ts'
 import type { Log } from '#core/log.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/match/target-query.ts'
+import type { Provider, ProviderClient } from '#core/matching/provider-client.ts'
 import { FinalFailure, type TaskQueue, taskErrorMessage } from '#core/task/task.ts'
 import { getTask, type TaskStatus } from '#core/task/task-query.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import { methodsOf } from '#plugins/manifest/manifest.ts'
 import type { MatchTally, MatchTasks } from '#plugins/match/match-tasks.ts'
 import type { Matching } from '#plugins/match/matching.ts'
 import { idKeyOf } from '#plugins/match/provider.ts'
@@ -87,14 +85,14 @@ const LOOK_EVERY_MS = 30_000
 export interface LibraryJobParts {
   database: Knex
   tasks: TaskQueue
-  plugins: PluginHost
+  providers: ProviderClient
   matching: Matching
   matchTasks: MatchTasks
   log: Log
 }
 
 export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
-  const { database, tasks, plugins, matching, matchTasks, log } = parts
+  const { database, tasks, providers, matching, matchTasks, log } = parts
   let timer: NodeJS.Timeout | undefined
 
   /** A run whose task has ended without a word, as where a server was killed at its last try, is over. */
@@ -117,24 +115,22 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       : refuse('not_found', `There is no job ${jobId} of this library.`)
   }
 
-  /** The plugin that a job asks, and why it cannot. */
-  async function providerOf({ provider, scope = 'series_only' }: JobConfig): Promise<InstalledPlugin | { failure: string }> {
-    const plugin = (await plugins.list()).find(({ id, key }) => key === provider || id === provider)
-    if (plugin === undefined) return { failure: `There is no plugin "${provider}".` }
-    if (plugin.state !== 'enabled') return { failure: `${plugin.manifest.name} is ${plugin.state}.` }
-    const missing = kindsOf(scope).find((kind) => !methodsOf(plugin.manifest).includes(`metadata.${kind}.get`))
-    return missing === undefined
-      ? plugin
-      : { failure: `${plugin.manifest.name} has no metadata of ${missing === 'book' ? 'books' : 'series'}.` }
+  /** The provider that a job asks, and why it cannot. */
+  async function providerOf({ provider: wanted, scope = 'series_only' }: JobConfig): Promise<Provider | { failure: string }> {
+    const provider = (await providers.list()).find(({ id, key }) => key === wanted || id === wanted)
+    if (provider === undefined) return { failure: `There is no plugin "${wanted}".` }
+    if (provider.state !== 'enabled') return { failure: `${provider.name} is ${provider.state}.` }
+    const missing = kindsOf(scope).find((kind) => !provider.methods.includes(`metadata.${kind}.get`))
+    return missing === undefined ? provider : { failure: `${provider.name} has no metadata of ${missing === 'book' ? 'books' : 'series'}.` }
   }
 
-  const passOf = (libraryId: string, kind: Pass['kind'], plugin: InstalledPlugin, { skipRecentlySyncedWithinS }: JobConfig): Pass => ({
+  const passOf = (libraryId: string, kind: Pass['kind'], provider: Provider, { skipRecentlySyncedWithinS }: JobConfig): Pass => ({
     ...{ kind, libraryId },
-    synced: skipRecentlySyncedWithinS ? { source: idKeyOf(plugin, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
+    synced: skipRecentlySyncedWithinS ? { source: idKeyOf(provider, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
   })
 
-  const wishOf = (plugin: InstalledPlugin, kind: Pass['kind'], config: JobConfig) => ({
-    pluginIds: [plugin.id],
+  const wishOf = (provider: Provider, kind: Pass['kind'], config: JobConfig) => ({
+    pluginIds: [provider.id],
     fields: fieldsOf(config, kind),
     existingIdsOnly: config.existingSourceIdsOnly ?? false,
   })
@@ -169,16 +165,20 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
   tasks.handle('library_job', { concurrency: 1 }, async (run) => {
     const jobId = String(run.params['jobId'])
     const job = (await findJob(database, jobId)) ?? stop('The job was deleted.')
-    const plugin = await providerOf(job.config)
-    if ('failure' in plugin) {
-      await recordRun(database, job.id, { status: 'failed', message: plugin.failure })
-      return stop(plugin.failure)
+    const provider = await providerOf(job.config)
+    if ('failure' in provider) {
+      await recordRun(database, job.id, { status: 'failed', message: provider.failure })
+      return stop(provider.failure)
     }
     await recordRun(database, job.id, { status: 'running', message: null, taskId: run.id })
     try {
       const tallies: Partial<Record<Pass['kind'], MatchTally>> = {}
       for (const kind of kindsOf(job.config.scope))
-        tallies[kind] = await matchTasks.matchAll(passOf(job.libraryId, kind, plugin, job.config), wishOf(plugin, kind, job.config), run)
+        tallies[kind] = await matchTasks.matchAll(
+          passOf(job.libraryId, kind, provider, job.config),
+          wishOf(provider, kind, job.config),
+          run,
+        )
       const sum = (name: 'processed' | 'matched' | 'fieldsApplied') =>
         Object.values(tallies).reduce((total, tally) => total + tally[name], 0)
       const message = `${sum('processed')} looked at, ${sum('matched')} found, ${sum('fieldsApplied')} fields changed.`
@@ -262,21 +262,21 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       const job = await get(libraryId, jobId)
       const config = override ?? job.config
       const wish = fieldsOf(config)
-      const plugin = await providerOf({ ...config, scope: 'series_only' })
-      if ('failure' in plugin)
-        return { sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: plugin.failure }
-      const pass: Pass = { ...passOf(job.libraryId, 'series', plugin, config), by }
+      const provider = await providerOf({ ...config, scope: 'series_only' })
+      if ('failure' in provider)
+        return { sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: provider.failure }
+      const pass: Pass = { ...passOf(job.libraryId, 'series', provider, config), by }
       const everything: Pass = { kind: 'series', libraryId: job.libraryId, by }
       const [eligible, all, identified, sample] = await Promise.all([
         countPass(database, pass),
         countPass(database, everything),
-        countIdentified(database, everything, idKeyOf(plugin, 'series')),
+        countIdentified(database, everything, idKeyOf(provider, 'series')),
         samplePass(database, pass, sampleSize),
       ])
       const deltas: JobDelta[] = []
       for (const { id, title } of sample) {
         const how = {
-          pluginId: plugin.id,
+          pluginId: provider.id,
           userId: null,
           fields: wish,
           existingIdsOnly: config.existingSourceIdsOnly ?? false,

@@ -7,20 +7,15 @@ import { type Application, forgetIfEmpty, listApplications, recordCover } from '
 import { applyProposal, previewOn, type Target, undoApplication } from '#core/match/apply-proposal.ts'
 import { type Choice, type FieldPreview, type Proposal, proposable } from '#core/match/proposal.ts'
 import { findTargetLibrary } from '#core/match/target-query.ts'
-import { findPlugin } from '#core/plugin/plugin-store.ts'
+import type { SearchResult } from '#core/matching/provider-answers.ts'
+import type { DownloadCover, Provider, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
 import type { Context } from '#core/template/context.ts'
 import { listBookContexts, listSeriesContexts } from '#core/template/context-query.ts'
 import type { Rules } from '#core/template/rules.ts'
-import { CoverError, downloadCover } from '#plugins/egress/cover-download.ts'
-import type { Downloads } from '#plugins/egress/egress.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { failureOf, hasFailed, type PluginFailure, pluginFault } from '#plugins/host/plugin-calls.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import { methodsOf } from '#plugins/manifest/manifest.ts'
-import { CONFIDENCE_MIN, type SearchResult } from '#plugins/match/choose.ts'
-import { idKeyOf, openProviders } from '#plugins/match/provider.ts'
+import type { RenderTemplate } from '#core/templates/render-template.ts'
+import { CONFIDENCE_MIN } from '#plugins/match/choose.ts'
+import { idKeyOf, openRecordFinder } from '#plugins/match/provider.ts'
 import { type SearchTitle, searchTitle, titleOf } from '#plugins/match/search-title.ts'
-import type { Templates } from '#plugins/template/templates.ts'
 
 export type { Target } from '#core/match/apply-proposal.ts'
 
@@ -43,7 +38,7 @@ export interface Applied {
   applicationId: string | null
   externalUrl: string | null
   /** Of a provider that did not answer. */
-  failure: PluginFailure | null
+  failure: ProviderFailure | null
 }
 
 export interface Matched extends Applied {
@@ -61,7 +56,7 @@ export interface Matching {
   preview(
     target: Target,
     from: { pluginId: string; externalId: string },
-  ): Promise<{ plugin: InstalledPlugin; externalUrl: string | null; fields: FieldPreview[]; failed: CarrelError | null }>
+  ): Promise<{ provider: Provider; externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
   /** @throws not_found, conflict */
   apply(
     target: Target,
@@ -95,10 +90,10 @@ export interface AutoMatch {
 
 export interface MatchingParts {
   database: Knex
-  plugins: PluginHost
-  templates: Templates
+  providers: ProviderClient
+  render: RenderTemplate
   rules: Rules
-  downloads: Downloads
+  downloadCover: DownloadCover
   drawCover: DrawCover
   settings: { dataFolder: string }
   log: Log
@@ -107,8 +102,10 @@ export interface MatchingParts {
 const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
 
 export function openMatching(parts: MatchingParts): Matching {
-  const { database, plugins, log } = parts
-  const providers = openProviders(parts)
+  const { database, providers, log } = parts
+  const records = openRecordFinder(parts)
+  const getProvider = async (id: string): Promise<Provider> =>
+    (await providers.find(id)) ?? refuse('not_found', `There is no plugin ${id}.`)
 
   async function contextOf({ kind, id }: Target): Promise<Context> {
     const contexts: Map<string, Context> =
@@ -117,7 +114,7 @@ export function openMatching(parts: MatchingParts): Matching {
   }
 
   const choiceOf = (
-    { matching }: InstalledPlugin,
+    { matching }: Provider,
     { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean },
   ): Choice => ({
     ...{ fields, gapsOnly },
@@ -128,32 +125,36 @@ export function openMatching(parts: MatchingParts): Matching {
   /** Fetches the cover that was proposed; one that cannot be had leaves everything else as it is. */
   async function bringCover(
     target: Target,
-    plugin: InstalledPlugin,
+    provider: Provider,
     url: string,
     applicationId: string,
     signal: AbortSignal,
   ): Promise<string | null> {
+    const told = (code: string, message: string): string => {
+      log.warn({ plugin: provider.key, code, target }, `A cover could not be had: ${message}`)
+      return message
+    }
     try {
-      const { bytes } = await downloadCover(parts.downloads, { url, caller: plugin.key, signal })
-      const { id } = await keepCover(parts, { owner: target, bytes, source: `plugin:${plugin.key}` })
+      const picture = await parts.downloadCover({ url, caller: provider.key, signal })
+      if ('failure' in picture) return told(picture.failure.code, picture.failure.message)
+      const { id } = await keepCover(parts, { owner: target, bytes: picture.bytes, source: `plugin:${provider.key}` })
       if (await recordCover(database, applicationId, id)) return null
       await dropCover(parts, { owner: target, coverId: id })
       return 'All of this was undone before the cover came.'
     } catch (error) {
-      if (!(error instanceof CoverError || error instanceof CarrelError)) throw error
-      log.warn({ plugin: plugin.key, code: error.code, target }, `A cover could not be had: ${error.message}`)
-      return error.message
+      if (!(error instanceof CarrelError)) throw error
+      return told(error.code, error.message)
     }
   }
 
   async function applyFrom(
     target: Target,
-    plugin: InstalledPlugin,
+    provider: Provider,
     found: { proposal: Proposal; externalUrl: string | null; externalId: string },
     how: { choice: Choice; userId: string | null; dryRun?: boolean | undefined; signal?: AbortSignal | undefined },
   ): Promise<Applied> {
     const { proposal, externalUrl, externalId } = found
-    const origin = { pluginId: plugin.id, pluginKey: plugin.key, idKey: idKeyOf(plugin, target.kind), externalId, userId: how.userId }
+    const origin = { pluginId: provider.id, pluginKey: provider.key, idKey: idKeyOf(provider, target.kind), externalId, userId: how.userId }
     if (how.dryRun) {
       const fields = await previewOn(database, target, proposal, how.choice)
       return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
@@ -162,22 +163,20 @@ export function openMatching(parts: MatchingParts): Matching {
     let applicationId = id
     const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
     if (cover && applicationId !== null && proposal.coverUrl !== null) {
-      const problem = await bringCover(target, plugin, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
+      const problem = await bringCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
       if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
       if (problem !== null && (await forgetIfEmpty(database, applicationId))) applicationId = null
     }
     const count = fields.filter(({ status }) => status === 'will_apply').length
     const message =
-      count === 0
-        ? 'Nothing had to be changed.'
-        : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${plugin.manifest.name}.`
+      count === 0 ? 'Nothing had to be changed.' : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${provider.name}.`
     return { success: true, message, fields, applicationId, externalUrl, failure: null }
   }
 
-  /** Why a plugin does not match this by itself; null when it does. */
-  async function objection(target: Target, plugin: InstalledPlugin, context: Context): Promise<MatchSkip | null> {
+  /** Why a provider does not match this by itself; null when it does. */
+  async function objection(target: Target, provider: Provider, context: Context): Promise<MatchSkip | null> {
     const library = await findTargetLibrary(database, target.kind, target.id)
-    const { libraryIds = [], autoMatchConditions } = plugin.matching
+    const { libraryIds = [], autoMatchConditions } = provider.matching
     if (library === null) return 'no_matching_targets'
     if (libraryIds.length > 0 && !libraryIds.includes(library.libraryId)) return 'no_matching_targets'
     if (library.autoMatchConditions && !(await parts.rules.passes(library.autoMatchConditions, context)))
@@ -201,90 +200,93 @@ export function openMatching(parts: MatchingParts): Matching {
     },
     ...more,
   })
-  const failed = (error: CarrelError): Matched =>
-    skip('provider_failed', error.message, {
-      failure: failureOf(error),
-      retryAfterSeconds: pluginFault(error) === 'rate_limited' ? (error.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
+  const failed = (failure: ProviderFailure): Matched =>
+    skip('provider_failed', failure.message, {
+      failure,
+      retryAfterSeconds: failure.code === 'rate_limited' ? (failure.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
     })
 
   return {
     async searchTitle(target, pluginId) {
-      const plugin = await plugins.get(pluginId)
-      return await searchTitle(parts, plugin.matching, await contextOf(target))
+      const provider = await getProvider(pluginId)
+      return await searchTitle(parts, provider.matching, await contextOf(target))
     },
 
     async preview(target, { pluginId, externalId }) {
-      const plugin = await plugins.get(pluginId)
-      const found = await providers.propose(target.kind, plugin, externalId)
-      const choice = choiceOf(plugin, { fields: null })
-      if (!hasFailed(found))
-        return { plugin, externalUrl: found.externalUrl, fields: await previewOn(database, target, found.proposal, choice), failed: null }
+      const provider = await getProvider(pluginId)
+      const found = await records.propose(target.kind, provider, externalId)
+      const choice = choiceOf(provider, { fields: null })
+      if ('answer' in found) {
+        const { proposal, externalUrl } = found.answer
+        return { provider, externalUrl, fields: await previewOn(database, target, proposal, choice), failure: null }
+      }
       const fields = await previewOn(database, target, NOTHING, choice)
-      const { failed } = found
-      return { plugin, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failed.message })), failed }
+      const { failure } = found
+      return { provider, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failure.message })), failure }
     },
 
     async apply(target, { pluginId, externalId, fields, dryRun, userId }) {
-      const plugin = await plugins.get(pluginId)
+      const provider = await getProvider(pluginId)
       const stranger = fields?.find((field) => !proposable(target.kind).includes(field))
       if (stranger !== undefined)
         refuse(
           'invalid_value',
           `"${stranger.slice(0, 60)}" is no field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
         )
-      const found = await providers.propose(target.kind, plugin, externalId)
-      if (hasFailed(found)) {
-        const failure = failureOf(found.failed)
-        return { success: false, message: found.failed.message, fields: [], applicationId: null, externalUrl: null, failure }
+      const found = await records.propose(target.kind, provider, externalId)
+      if ('failure' in found) {
+        const { failure } = found
+        return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }
       }
-      const choice = choiceOf(plugin, { fields })
-      return await applyFrom(target, plugin, { ...found, externalId }, { choice, userId, dryRun })
+      const choice = choiceOf(provider, { fields })
+      return await applyFrom(target, provider, { ...found.answer, externalId }, { choice, userId, dryRun })
     },
 
     async autoMatch(target, how) {
-      const plugin = await findPlugin<InstalledPlugin>(database, how.pluginId)
-      if (plugin === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
-      if (plugin.state !== 'enabled') return skip('plugin_disabled', `${plugin.manifest.name} is ${plugin.state}.`)
-      if (!methodsOf(plugin.manifest).includes(`metadata.${target.kind}.get`))
-        return skip('no_matching_targets', `${plugin.manifest.name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
+      const provider = await providers.find(how.pluginId)
+      if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
+      const { name, state, methods } = provider
+      if (state !== 'enabled') return skip('plugin_disabled', `${name} is ${state}.`)
+      if (!methods.includes(`metadata.${target.kind}.get`))
+        return skip('no_matching_targets', `${name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
       const context = await contextOf(target)
-      const reason = how.query ? null : await objection(target, plugin, context)
+      const reason = how.query ? null : await objection(target, provider, context)
       if (reason !== null) return skip(reason, `${titleOf(context)} is not matched by itself: ${reason.replaceAll('_', ' ')}.`)
-      const choice = choiceOf(plugin, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
-      const source = idKeyOf(plugin, target.kind)
+      const choice = choiceOf(provider, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
+      const source = idKeyOf(provider, target.kind)
       const known = context.externalIds[source]
-      if (!how.query && plugin.matching.useExistingExternalId !== false && known) {
-        const found = await providers.propose(target.kind, plugin, known.id, how.signal)
-        if (!hasFailed(found))
+      if (!how.query && provider.matching.useExistingExternalId !== false && known) {
+        const found = await records.propose(target.kind, provider, known.id, how.signal)
+        if ('answer' in found)
           return {
             ...(await applyFrom(
               target,
-              plugin,
-              { ...found, externalId: known.id },
+              provider,
+              { ...found.answer, externalId: known.id },
               { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
             )),
             ...SURE,
           }
         // What is gone from there may have moved; anything else is a matter of waiting.
-        if (found.failed.code !== 'not_found') return failed(found.failed)
+        if (found.failure.code !== 'not_found') return failed(found.failure)
       }
-      if (how.existingIdsOnly) return skip('no_match', `No identifier of ${plugin.manifest.name} is known.`)
-      const best = await providers.find(target.kind, plugin, context, how)
-      if (best !== null && hasFailed(best)) return failed(best.failed)
-      if (best === null) return skip('no_match', `${plugin.manifest.name} knows nothing like it.`)
-      const { result: match, confidence } = best
+      if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
+      const best = await records.find(target.kind, provider, context, how)
+      if ('failure' in best) return failed(best.failure)
+      if (best.answer === null) return skip('no_match', `${name} knows nothing like it.`)
+      const { result: match, confidence } = best.answer
       if (confidence < CONFIDENCE_MIN)
         return skip(
           'low_confidence',
           `"${match.title}" may be it, but that is not certain enough (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
           { match, confidence },
         )
-      const found = await providers.propose(target.kind, plugin, match.externalId, how.signal)
-      if (hasFailed(found)) return failed(found.failed)
+      const found = await records.propose(target.kind, provider, match.externalId, how.signal)
+      if ('failure' in found) return failed(found.failure)
       const applied = await applyFrom(
         target,
-        plugin,
-        { ...found, externalId: match.externalId },
+        provider,
+        { ...found.answer, externalId: match.externalId },
         { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
       )
       return { ...applied, match, confidence, skipped: null, retryAfterSeconds: null }

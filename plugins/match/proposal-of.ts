@@ -1,19 +1,15 @@
-import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Facts } from '#core/match/fact.ts'
 import type { Proposal } from '#core/match/proposal.ts'
+import type { BookAnswer, SeriesAnswer } from '#core/matching/provider-answers.ts'
 import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/taxonomy/name.ts'
-import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 
-export type SeriesAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.series.get']>
-export type BookAnswer = Static<(typeof RESULT_SCHEMAS)['metadata.book.get']>
-
-/** Under which names things of a plugin are kept. */
-export interface Provider {
+/** Under which names things of a provider are kept. */
+export interface SourceNames {
   /** Of its identifiers and ratings. */
   idKey: string
   /** Of links that say no name of their own. */
@@ -121,7 +117,7 @@ function people(given: SeriesAnswer['authors']): object[] | undefined {
  * What a plugin answered, in the terms of this house: members that fit no field are left out, texts are freed of markup. Identifiers at other services
  * than the plugin's own are kept under the keys of those.
  */
-export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKey, pluginKey, idNames }: Provider): Proposal {
+export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKey, pluginKey, idNames }: SourceNames): Proposal {
   const given = answer as SeriesAnswer & BookAnswer
   const values: Record<string, unknown> = {}
   const put = (name: string, value: unknown): void => {

@@ -1,6 +1,11 @@
 import { TraceMap, traceSegment } from '@jridgewell/trace-mapping'
-import type { CodePlace } from '#plugins/isolate/guest-error.ts'
 import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
+
+/** A place in a bundle, as stacks say it: both from 1. */
+export interface CodePlace {
+  line: number
+  column: number
+}
 
 /** What is kept of a source map: as much as it takes to find a line. */
 export interface KeptMap {

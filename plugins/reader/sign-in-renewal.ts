@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Log } from '#core/log.ts'
+import type { PluginReader } from '#core/matching/provider-client.ts'
 import type { CredentialOwner } from '#core/plugin/plugin-credential-store.ts'
-import { findPlugin } from '#core/plugin/plugin-store.ts'
 import { claimRenewal, findExpiry, holdsRenewal, postponeRenewal } from '#core/plugin/sign-in-store.ts'
-import { updateUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
 import type { Credentials } from '#plugins/host/credentials.ts'
 import type { PluginAuth } from '#plugins/host/plugin-auth.ts'
@@ -25,8 +24,17 @@ const RETRY_SECONDS = { unreachable: 60, refused: 3_600 }
  * The credentials as plugins use them: tokens of OAuth 2 are renewed before they end, once at a time over all servers.
  * `bound` throws GuestError `auth` where a token has ended and cannot be renewed.
  */
-export function openRenewal(parts: { database: Knex; credentials: Credentials; egress: Egress; log: Log }): Credentials {
-  const { database, credentials, egress, log } = parts
+export function openRenewal(parts: {
+  database: Knex
+  credentials: Credentials
+  egress: Egress
+  log: Log
+  /** The plugin's own identifier; null where it is gone. */
+  keyOf: (pluginId: string) => Promise<string | null>
+  /** The service does not take the credentials of this user any more. */
+  onRefused: (reader: PluginReader) => Promise<void>
+}): Credentials {
+  const { database, credentials, egress, log, keyOf, onRefused } = parts
   /** By plugin and reader: those who come meanwhile wait for the same. */
   const underWay = new Map<string, Promise<void>>()
 
@@ -45,19 +53,19 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
       if (expiry.expiresAt.getTime() <= Date.now()) await waitForOther(owner)
       return
     }
-    const plugin = await findPlugin(database, owner.pluginId)
+    const key = await keyOf(owner.pluginId)
     const server = await credentials.reveal({ pluginId: owner.pluginId, userId: null })
     const own = owner.userId === null ? server : await credentials.reveal(owner)
     const { clientId, clientSecret } = server
     const { refreshToken } = own
-    if (plugin === null || clientId === undefined || refreshToken === undefined) {
+    if (key === null || clientId === undefined || refreshToken === undefined) {
       // Nobody waits for what cannot be done.
       await postponeRenewal(database, owner, 0)
       return
     }
     try {
       const tokens = await requestTokens(egress, {
-        ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
+        ...{ tokenUrl: oauth2.tokenUrl, caller: key, client: { clientId, clientSecret } },
         grant: { grant_type: 'refresh_token', refresh_token: refreshToken },
       })
       const fields = { ...own, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken }
@@ -69,10 +77,9 @@ export function openRenewal(parts: { database: Knex; credentials: Credentials; e
     } catch (error) {
       const code = error instanceof TokenError ? error.code : 'unreachable'
       await postponeRenewal(database, owner, RETRY_SECONDS[code])
-      if (code === 'refused' && owner.userId !== null)
-        await updateUserPlugin(database, { pluginId: owner.pluginId, userId: owner.userId }, { authFailedAt: new Date() })
+      if (code === 'refused' && owner.userId !== null) await onRefused({ pluginId: owner.pluginId, userId: owner.userId })
       const said = error instanceof TokenError ? error.message : 'The server could not do this.'
-      log.warn({ plugin: plugin.key, err: error instanceof TokenError ? undefined : error }, `A token could not be renewed: ${said}`)
+      log.warn({ plugin: key, err: error instanceof TokenError ? undefined : error }, `A token could not be renewed: ${said}`)
     }
   }
 

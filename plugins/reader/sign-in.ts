@@ -1,12 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
+import type { PluginReader } from '#core/matching/provider-client.ts'
 import { addSignIn, takeSignIn } from '#core/plugin/sign-in-store.ts'
-import { holdsUserPlugin, type PluginReader } from '#core/plugin/user-plugin-store.ts'
 import type { Egress } from '#plugins/egress/egress.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { Credentials } from '#plugins/host/credentials.ts'
+import type { Manifest } from '#plugins/manifest/manifest.ts'
 import { requestTokens, TokenError } from '#plugins/reader/sign-in-tokens.ts'
+
+/** A plugin that users sign in for. */
+export interface SignInPlugin {
+  id: string
+  key: string
+  state: string
+  manifest: Manifest
+}
 
 /** A sign-in that came to nothing; `message` is for the reader who sees it in a browser. */
 export class SignInError extends Error {
@@ -45,9 +53,9 @@ export interface SignIns {
    * @returns the address to send the browser to, and what that browser alone keeps until it comes back
    * @throws invalid_request where there is nothing to sign in at, conflict where an administrator has not set it up, rate_limit_exceeded
    */
-  begin(plugin: InstalledPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
+  begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
   /** Redeems the code, once. Answers whose sign-in it was. @throws SignInError */
-  finish(answer: SignInAnswer): Promise<PluginReader & { plugin: InstalledPlugin }>
+  finish(answer: SignInAnswer): Promise<PluginReader & { plugin: SignInPlugin }>
 }
 
 /** What lies sealed in the row of a sign-in. */
@@ -69,9 +77,15 @@ const ERROR_WORD = /^[a-z_]{1,64}$/
 const sha256 = (text: string) => createHash('sha256').update(text)
 const random = () => randomBytes(32).toString('base64url')
 
-export function openSignIns(parts: { database: Knex; egress: Egress; plugins: Pick<PluginHost, 'get' | 'credentials'> }): SignIns {
-  const { database, egress, plugins } = parts
-  const { credentials } = plugins
+export function openSignIns(parts: {
+  database: Knex
+  egress: Egress
+  credentials: Credentials
+  findPlugin: (id: string) => Promise<SignInPlugin | null>
+  /** Whether the user still has the plugin; it cannot be taken away before the transaction ends. */
+  isHeld: (trx: Knex, reader: PluginReader) => Promise<boolean>
+}): SignIns {
+  const { database, egress, credentials, findPlugin, isHeld } = parts
   const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
   const clientOf = async (pluginId: string) => await credentials.reveal({ pluginId, userId: null })
 
@@ -125,7 +139,7 @@ export function openSignIns(parts: { database: Knex; egress: Egress; plugins: Pi
       // Somebody's link led here in the browser of another: what they sign in with must not become theirs.
       if (userId !== null && userId !== signIn.userId)
         throw new SignInError('Somebody else has begun this sign-in than is signed in here. Nothing was connected.')
-      const plugin = await plugins.get(signIn.pluginId).catch(() => null)
+      const plugin = await findPlugin(signIn.pluginId)
       const oauth2 = plugin?.manifest.auth?.oauth2
       const text = credentials.open(signIn.sealed, signIn.keyId, belongsTo(stateHash, signIn))
       if (plugin === null || plugin.state !== 'enabled' || oauth2 === undefined || text === null) throw unknown()
@@ -150,7 +164,7 @@ export function openSignIns(parts: { database: Knex; egress: Egress; plugins: Pi
         })
         const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
         // Whoever has taken it away while the service was asked stays without.
-        if (!(await credentials.set(reader, auth, tokens, expiresAt, (trx) => holdsUserPlugin(trx, reader))))
+        if (!(await credentials.set(reader, auth, tokens, expiresAt, (trx) => isHeld(trx, reader))))
           throw new SignInError(`${name} was taken away meanwhile. Nothing was connected.`)
       } catch (failure) {
         if (failure instanceof TokenError) throw new SignInError(`${name} was not connected: ${failure.message}`)

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/errors.ts'
+import { findPlugin } from '#core/plugin/plugin-store.ts'
 import {
   deleteUserPlugin,
   enableUserPlugin,
@@ -71,7 +72,10 @@ export function openUserPlugins(parts: {
   tasks: Pick<TaskQueue, 'cancel'>
 }): UserPlugins {
   const { database, plugins, tasks } = parts
-  const signIns: SignIns = openSignIns({ ...parts, plugins })
+  const signIns: SignIns = openSignIns({
+    ...{ database, egress: parts.egress, credentials: plugins.credentials, isHeld: holdsUserPlugin },
+    findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
+  })
 
   const isSignInReady = async ({ id, manifest }: InstalledPlugin): Promise<boolean> =>
     manifest.auth?.type === 'oauth2' && (await plugins.credentials.state({ pluginId: id, userId: null })).fields.includes('clientId')

@@ -1,7 +1,8 @@
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/errors.ts'
 import { cutText } from '#core/foundation/text.ts'
-import { findUserPlugin, listUserPlugins, type PluginReader, type UserPlugin } from '#core/plugin/user-plugin-store.ts'
+import type { PluginReader, Provider, Recommender } from '#core/matching/provider-client.ts'
+import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendation/dismissal-store.ts'
 import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendation/external-series-query.ts'
 import {
@@ -13,25 +14,14 @@ import {
   releaseRefresh,
   type StoredRecommendations,
 } from '#core/recommendation/recommendation-store.ts'
-import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
-import { OWN_SOURCE } from '#plugins/manifest/manifest.ts'
-import { isOffered, nameOf } from '#plugins/reader/user-plugins.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#plugins/recommendation/refresh-task.ts'
-import {
-  externalSeriesOf,
-  type Item,
-  idSourceOf,
-  KEPT_MAX,
-  type ShownItem,
-  shownItems,
-  wishedCount,
-} from '#plugins/recommendation/shown-items.ts'
+import { externalSeriesOf, type Item, KEPT_MAX, type ShownItem, shownItems, wishedCount } from '#plugins/recommendation/shown-items.ts'
 
 type Reader = Pick<Caller, 'userId'>
 
-/** What one plugin recommends to a reader. */
+/** What one provider recommends to a reader. */
 export interface RecommendationList {
-  plugin: InstalledPlugin
+  provider: Provider
   items: ShownItem[]
   /** Null where no list was made yet. */
   generatedAt: Date | null
@@ -46,7 +36,7 @@ export interface Recommendations {
   /** Answers what is there, at once; where that is old or missing, a task makes the next one. @throws not_found */
   get(reader: Reader, pluginId: string | null): Promise<RecommendationList>
   /** Answers the id of the task. @throws not_found; conflict while one waits or runs */
-  refresh(reader: Reader, pluginId: string | null): Promise<{ taskId: string; plugin: InstalledPlugin }>
+  refresh(reader: Reader, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
   /**
    * Never shows it to the reader again, whatever the plugin says; the plugin is told in the background. What was dismissed already may be so again.
    * @throws not_found where it is not in the reader's list
@@ -62,37 +52,30 @@ const GOOD_MS = 24 * 3600 * 1000
 const QUOTED_LENGTH_MAX = 60
 
 /** @param isGone whether the words of the plugin may name what the reader may not see any more */
-function errorOf(plugin: InstalledPlugin, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
+function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
   const { lastError, lastErrorCode: code, lastErrorAt: at } = stored
   if (lastError === null || code === null || at === null) return null
-  return { code, message: isGone ? `${plugin.manifest.name} could not make a list.` : lastError, at }
+  return { code, message: isGone ? `${name} could not make a list.` : lastError, at }
 }
 
 /** Registers the task that makes the lists: before `tasks.start()`. */
 export function openRecommendations(parts: RefreshParts): Recommendations {
-  const { database, plugins, tasks, log } = parts
+  const { database, providers, tasks } = parts
   openRefreshTask(parts)
   const tell = openTelling(parts)
   const closing = new AbortController()
   const telling = new Set<Promise<void>>()
 
-  async function choose({ userId }: Reader, pluginId: string | null): Promise<{ plugin: InstalledPlugin; own: UserPlugin }> {
-    const mine = (
-      pluginId === null ? await listUserPlugins(database, userId) : [await findUserPlugin(database, { userId, pluginId })]
-    ).filter((own) => own?.enabled === true) as UserPlugin[]
-    const all = mine.length === 0 ? [] : await plugins.list()
-    const offered = mine.flatMap((own) => {
-      const plugin = all.find(({ id }) => id === own.pluginId)
-      return plugin !== undefined && isOffered(plugin) ? [{ plugin, own }] : []
-    })
-    const [first] = offered
-      .filter(({ plugin }) => pluginId !== null || !isTestTool(plugin))
-      .sort((a, b) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1))
+  async function choose({ userId }: Reader, pluginId: string | null): Promise<Recommender> {
+    const offered = (await providers.listRecommenders(userId)).filter(
+      ({ provider }) => pluginId === null || provider.id === pluginId.toLowerCase(),
+    )
+    const first = offered.find(({ provider }) => pluginId !== null || !provider.isTestTool)
     if (first !== undefined) return first
     const what =
       pluginId === null ? 'You have enabled no plugin that recommends' : `You have not enabled a plugin ${pluginId} that recommends`
-    const [tool] = offered
-    const but = tool === undefined ? '' : ` but ${tool.plugin.manifest.name}, which is for tests: name it with pluginId=${tool.plugin.id}`
+    const tool = offered[0]?.provider
+    const but = tool === undefined ? '' : ` but ${tool.name}, which is for tests: name it with pluginId=${tool.id}`
     return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins names those there are.`)
   }
 
@@ -118,12 +101,11 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
 
   async function show(
     reader: PluginReader,
-    plugin: InstalledPlugin,
-    own: UserPlugin,
+    { provider, config }: Recommender,
     items: readonly Item[],
-    count = wishedCount(own.config),
+    count = wishedCount(config),
   ): Promise<ShownItem[]> {
-    const idSource = idSourceOf(plugin)
+    const idSource = provider.idSources.recommendations
     const isOwn = idSource === OWN_SOURCE
     const [dismissed, visible, known] = await Promise.all([
       listDismissed(database, reader),
@@ -146,17 +128,18 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
   }
 
   /** Whether the reader has been shown such an item: of anything else a dismissal would be a mistake that nobody notices. */
-  async function isKnown(reader: PluginReader, { plugin, own }: { plugin: InstalledPlugin; own: UserPlugin }, externalId: string) {
+  async function isKnown(reader: PluginReader, chosen: Recommender, externalId: string) {
     if ((await listDismissed(database, reader)).includes(externalId)) return true
     const stored = await findRecommendations(database, reader)
-    const items = await show(reader, plugin, own, (stored?.items ?? []) as Item[], KEPT_MAX)
+    const items = await show(reader, chosen, (stored?.items ?? []) as Item[], KEPT_MAX)
     return items.some((item) => item.externalId === externalId)
   }
 
   return {
     async get({ userId }, pluginId) {
-      const { plugin, own } = await choose({ userId }, pluginId)
-      const reader = { userId, pluginId: plugin.id }
+      const chosen = await choose({ userId }, pluginId)
+      const { provider } = chosen
+      const reader = { userId, pluginId: provider.id }
       // Before the list: one that ends meanwhile has then written what is read now, and no second one is begun for an old list.
       const live = await findLiveRefresh(database, reader)
       const stored = await findRecommendations(database, reader)
@@ -165,37 +148,34 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       const due = isDue(stored, isGone)
       const [task, items] = await Promise.all([
         live ?? (due ? start(reader).then((started) => started ?? findLiveRefresh(database, reader)) : null),
-        isGone ? [] : show(reader, plugin, own, (stored?.items ?? []) as Item[]),
+        isGone ? [] : show(reader, chosen, (stored?.items ?? []) as Item[]),
       ])
-      const lastError = task === null && stored !== null ? errorOf(plugin, stored, isGone) : null
-      return { plugin, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
+      const lastError = task === null && stored !== null ? errorOf(provider, stored, isGone) : null
+      return { provider, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
     },
 
     async refresh({ userId }, pluginId) {
-      const { plugin } = await choose({ userId }, pluginId)
-      const reader = { userId, pluginId: plugin.id }
-      const { name } = plugin.manifest
+      const { provider } = await choose({ userId }, pluginId)
+      const reader = { userId, pluginId: provider.id }
       const started = await start(reader)
-      if (started !== null) return { taskId: started.taskId, plugin }
+      if (started !== null) return { taskId: started.taskId, provider }
       const live = await findLiveRefresh(database, reader)
       const details = live === null ? {} : { details: { taskId: live.taskId } }
-      return refuse('conflict', `${name} is looking for recommendations already.`, details)
+      return refuse('conflict', `${provider.name} is looking for recommendations already.`, details)
     },
 
     async dismiss({ userId }, pluginId, dismissal) {
       const chosen = await choose({ userId }, pluginId)
-      const { plugin } = chosen
-      const reader = { userId, pluginId: plugin.id }
+      const { provider } = chosen
+      const reader = { userId, pluginId: provider.id }
       if (!(await isKnown(reader, chosen, dismissal.externalId)))
         refuse(
           'not_found',
-          `${plugin.manifest.name} recommends nothing with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${plugin.id} answers what it does.`,
+          `${provider.name} recommends nothing with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} answers what it does.`,
         )
       await addDismissal(database, reader, dismissal)
       if (closing.signal.aborted) return
-      const told = tell(reader, dismissal, closing.signal)
-        .catch((error: unknown) => log.debug({ err: error, plugin: plugin.key }, 'A plugin could not be told what was dismissed'))
-        .finally(() => telling.delete(told))
+      const told = tell(reader, dismissal, closing.signal).then(() => void telling.delete(told))
       telling.add(told)
     },
 

@@ -2,18 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { CarrelError } from '#core/errors.ts'
 import type { Log } from '#core/log.ts'
-import { findUserPlugin, type PluginReader, updateUserPlugin } from '#core/plugin/user-plugin-store.ts'
+import type { Answered, PluginReader, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
 import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/recommendation/dismissal-store.ts'
 import { listKnownSeries } from '#core/recommendation/external-series-query.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendation/recommendation-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/task/task.ts'
-import { pluginFault } from '#plugins/host/plugin-calls.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { type Item, KEPT_MAX, keptItems } from '#plugins/recommendation/shown-items.ts'
 
 export interface RefreshParts {
   database: Knex
-  plugins: PluginHost
+  providers: ProviderClient
   tasks: TaskQueue
   log: Log
   /** For tests, which cannot wait as long as services ask to. */
@@ -39,105 +37,103 @@ const EXCLUDED_MAX = 1_000
 const ERROR_LENGTH_MAX = 1_000
 const PROGRESS_LENGTH_MAX = 200
 
-/** Tells a plugin of what was dismissed, as far as it wants to know. */
-export type Tell = (reader: PluginReader, dismissal: Dismissal, signal: AbortSignal) => Promise<void>
+/** Tells a provider what was dismissed, as far as it wants to know. Answers whether it knows now; never fails. */
+export type Tell = (reader: PluginReader, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
 
-export function openTelling({ database, plugins }: Pick<RefreshParts, 'database' | 'plugins'>): Tell {
-  return async (reader, { externalId, reason }, signal) => {
-    const { pluginId, userId } = reader
-    const { manifest } = await plugins.get(pluginId)
-    if (manifest.capabilities.recommendations?.methods.includes('dismiss'))
-      await plugins.call({ pluginId, userId, method: 'recommendations.dismiss', input: { externalId, reason }, signal })
-    await recordTold(database, reader, externalId)
+export function openTelling({ database, providers, log }: Pick<RefreshParts, 'database' | 'providers' | 'log'>): Tell {
+  return async (reader, dismissal, signal) => {
+    const untold = 'A plugin could not be told what was dismissed'
+    try {
+      const told = await providers.dismiss(reader, dismissal, signal)
+      if ('failure' in told) {
+        log.debug({ failure: told.failure, pluginId: reader.pluginId }, untold)
+        return false
+      }
+      await recordTold(database, reader, dismissal.externalId)
+      return true
+    } catch (error) {
+      log.debug({ err: error, pluginId: reader.pluginId }, untold)
+      return false
+    }
   }
 }
 
 /** Registers what makes the lists. */
 export function openRefreshTask(parts: RefreshParts): void {
-  const { database, plugins, tasks, log, rateLimitSeconds = RATE_LIMIT_SECONDS } = parts
+  const { database, providers, tasks, rateLimitSeconds = RATE_LIMIT_SECONDS } = parts
   const tell = openTelling(parts)
   const turns = openTurns(CALLS_MAX)
 
   /** One call; again after a while where the service asks to wait. */
-  async function ask(reader: PluginReader, run: TaskRun): Promise<Item[]> {
-    const { pluginId, userId } = reader
-    const { manifest } = await plugins.get(pluginId)
+  async function ask(reader: PluginReader, run: TaskRun): Promise<Answered<readonly Item[]>> {
     const dismissed = await listDismissed(database, reader)
-    const methods = manifest.capabilities.recommendations?.methods ?? []
-    const limit = Math.min(KEPT_MAX + dismissed.length, 500)
-    const call = methods.includes('refresh')
-      ? { method: 'recommendations.refresh', input: { limit } }
-      : { method: 'recommendations.get', input: { limit, exclude: dismissed.slice(0, EXCLUDED_MAX) } }
+    const wanted = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
     const onProgress = (fraction: number, text: string | null) =>
       run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
     for (let waits = 0; ; waits++) {
-      try {
-        const work = () => plugins.call({ pluginId, userId, ...call, onProgress, signal: run.signal })
-        const { result } = await turns(work, run.signal)
-        return (result as { recommendations: Item[] }).recommendations
-      } catch (error) {
-        run.signal.throwIfAborted()
-        // Longer waits are not sat out: the one who asks after that starts anew.
-        const seconds = waitOf(error) ?? rateLimitSeconds * 2 ** waits
-        if (!isRateLimited(error) || waits >= WAITS_MAX || (waitOf(error) ?? 0) > RATE_LIMIT_SECONDS_MAX) throw error
-        run.progress(0, 100, 'The service asks to wait')
-        await sleep(Math.min(seconds, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
-      }
+      const answered = await turns(() => providers.recommend(reader, wanted, { onProgress, signal: run.signal }), run.signal)
+      if ('answer' in answered) return answered
+      run.signal.throwIfAborted()
+      const { retryAfterSeconds } = answered.failure
+      // Longer waits are not sat out: the one who asks after that starts anew.
+      const seconds = retryAfterSeconds ?? rateLimitSeconds * 2 ** waits
+      if (!isRateLimited(answered.failure) || waits >= WAITS_MAX || (retryAfterSeconds ?? 0) > RATE_LIMIT_SECONDS_MAX) return answered
+      run.progress(0, 100, 'The service asks to wait')
+      await sleep(Math.min(seconds, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
     }
   }
 
+  /** The list is made even where that fails: what was dismissed is not shown, whatever the provider knows. */
   async function tellAll(reader: PluginReader, signal: AbortSignal): Promise<void> {
     for (const dismissal of await listUntold(database, reader, TELL_MAX)) {
-      try {
-        await tell(reader, dismissal, signal)
-      } catch (error) {
-        signal.throwIfAborted()
-        // The list is made nevertheless: what was dismissed is not shown, whatever the plugin knows.
-        log.debug({ err: error, pluginId: reader.pluginId }, 'A plugin could not be told what was dismissed')
-        return
-      }
+      const isTold = await tell(reader, dismissal, signal)
+      signal.throwIfAborted()
+      if (!isTold) return
     }
   }
 
-  /** The connection is broken, not the plugin; and where there is none, nothing was refused. */
-  async function markRefused(reader: PluginReader): Promise<void> {
-    const status = await plugins.authStatus(await plugins.get(reader.pluginId), reader.userId)
-    if (status !== 'missing' && status !== 'none') await updateUserPlugin(database, reader, { authFailedAt: new Date() })
+  /** Keeps why there is no list, and when the next one may be asked for. */
+  async function recordFailure(reader: PluginReader, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
+    const patience = failure.retryAfterSeconds ?? (isRateLimited(failure) ? RATE_LIMIT_SECONDS_MAX : undefined)
+    const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
+    await recordFailedRefresh(database, reader, { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) }, how)
   }
 
+  /** What the provider could not even be asked, and what this server could not do. */
   async function fail(reader: PluginReader, error: unknown): Promise<never> {
-    const isKnown = error instanceof CarrelError
-    const message = isKnown ? error.message : 'The server could not do this.'
-    if (codeOf(error) === 'auth') await markRefused(reader)
-    const patience = waitOf(error) ?? (isRateLimited(error) ? RATE_LIMIT_SECONDS_MAX : undefined)
-    const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
-    const code = isKnown ? (pluginFault(error) ?? error.code) : 'server'
-    await recordFailedRefresh(database, reader, { code, message: lineOf(message, ERROR_LENGTH_MAX) }, how)
-    // The queue would try again in two seconds, four and eight: no service recovers by that.
-    if (isKnown) throw new FinalFailure(lineOf(message, ERROR_LENGTH_MAX), { cause: error })
-    throw error
+    if (!(error instanceof CarrelError)) {
+      await recordFailure(reader, { code: 'server', message: 'The server could not do this.', retryAfterSeconds: null })
+      throw error
+    }
+    await recordFailure(reader, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
+    throw new FinalFailure(lineOf(error.message, ERROR_LENGTH_MAX), { cause: error })
   }
 
   tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, async (run) => {
     const reader = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
-    const own = await findUserPlugin(database, reader)
-    if (own === null || !own.enabled) return { outcome: 'not_enabled' }
+    if (!(await providers.isEnabledFor(reader))) return { outcome: 'not_enabled' }
     run.progress(0, 100)
+    let answered: Answered<readonly Item[]>
     try {
       // Before the plugin looks: what is hidden while it does may stand in what it says.
       const basedOn = await listKnownSeries(database, reader)
       await tellAll(reader, run.signal)
-      const items = keptItems(await ask(reader, run))
+      answered = await ask(reader, run)
       run.signal.throwIfAborted()
-      if (!(await recordRecommendations(database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
-      await updateUserPlugin(database, reader, { authFailedAt: null, lastSuccessAt: new Date() })
-      run.progress(100, 100)
-      return { outcome: 'refreshed', recommendations: items.length }
+      if ('answer' in answered) {
+        const items = keptItems(answered.answer)
+        if (!(await recordRecommendations(database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
+        run.progress(100, 100)
+        return { outcome: 'refreshed', recommendations: items.length }
+      }
+      await recordFailure(reader, answered.failure)
     } catch (error) {
       // Cancelled, or the server stops: nobody has failed.
       run.signal.throwIfAborted()
       return await fail(reader, error)
     }
+    // The queue would try again in two seconds, four and eight: no service recovers by that.
+    throw new FinalFailure(lineOf(answered.failure.message, ERROR_LENGTH_MAX))
   })
 }
 
@@ -148,11 +144,7 @@ const lineOf = (text: string, length = PROGRESS_LENGTH_MAX): string =>
     .slice(0, length)
     .toWellFormed()
 
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof CarrelError ? (error.details as { code?: string } | undefined)?.code : undefined
-/** What a service asks for, or a plugin that is left alone. */
-const waitOf = (error: unknown): number | undefined => (error instanceof CarrelError ? error.retryAfterSeconds : undefined)
-const isRateLimited = (error: unknown): boolean => codeOf(error) === 'rate_limited' || codeOf(error) === 'busy'
+const isRateLimited = ({ code }: Pick<ProviderFailure, 'code'>): boolean => code === 'rate_limited' || code === 'busy'
 
 /** Lets so many work at a time; whoever gives up leaves the line. */
 function openTurns(max: number): <Value>(work: () => Promise<Value>, signal: AbortSignal) => Promise<Value> {

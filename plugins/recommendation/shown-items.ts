@@ -1,12 +1,9 @@
-import type { Static } from 'typebox'
-import { serviceOf } from '#core/metadata/source-key.ts'
+import type { Recommendation } from '#core/matching/provider-answers.ts'
+import { OWN_SOURCE, serviceOf } from '#core/metadata/source-key.ts'
 import { type ExternalSeries, externalKey } from '#core/recommendation/external-series-query.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { RESULT_SCHEMAS } from '#plugins/host/results.ts'
-import { OWN_SOURCE } from '#plugins/manifest/manifest.ts'
 
-/** An item as a plugin gave it, checked. */
-export type Item = Static<(typeof RESULT_SCHEMAS)['recommendations.refresh']>['recommendations'][number]
+/** An item as a provider gave it, checked. */
+export type Item = Recommendation
 
 /** A recommendation as readers see it; what is not known is left out. */
 export interface ShownItem {
@@ -47,10 +44,6 @@ const INT_MAX = 2_147_483_647
 const LIST_SHOWN = 50
 /** Where a plugin does not say of what kind a tag is. */
 const TAG = 'tag'
-
-/** The name that a plugin has for the service of its recommendations: its `idSource`, or its id. */
-export const idSourceOf = ({ key, manifest: { capabilities } }: Pick<InstalledPlugin, 'key' | 'manifest'>): string =>
-  capabilities.recommendations?.idSource ?? capabilities['metadata.series']?.idSource ?? key
 
 /** How many are shown, by what the reader has configured. */
 export function wishedCount(userConfig: Readonly<Record<string, unknown>>): number {

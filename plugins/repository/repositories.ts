@@ -18,7 +18,6 @@ import {
   setRepositoryEnabled,
 } from '#core/plugin/plugin-repository-store.ts'
 import type { LocalServices } from '#core/setting/local-places.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { readPackageBeside } from '#plugins/package/package-reader.ts'
 import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repository/available.ts'
 import type { Download } from '#plugins/repository/download.ts'
@@ -49,8 +48,11 @@ export interface RepositoryOffer {
   plugins: number
 }
 
-/** Keeps a package, which must be the `expected` one. */
-export type Install = PluginHost['install']
+/** Keeps a package, which must be the `expected` one. Answers what the caller of {@link Repositories.install} is answered. */
+export type Install<Installed> = (
+  bytes: Buffer,
+  options: { userId: string | null; trustNewKey: boolean; expected: { id: string; version: string; sha256: string } },
+) => Promise<Installed>
 
 /** What is to be installed. */
 export interface Wanted {
@@ -65,7 +67,7 @@ export interface Wanted {
   trustNewKey?: boolean | undefined
 }
 
-export interface Repositories {
+export interface Repositories<Installed> {
   list(): Promise<Repository[]>
   /** @throws not_found */
   get(id: string): Promise<Repository>
@@ -85,7 +87,7 @@ export interface Repositories {
    * Fetches a package and has it installed.
    * @throws not_found, conflict for a version that cannot be installed or a package that is not the promised one, unavailable
    */
-  install(wanted: Wanted): ReturnType<Install>
+  install(wanted: Wanted): Promise<Installed>
   /** Begins to fetch indexes by itself, once. */
   start(): void
   /** Ends what is being fetched. */
@@ -106,7 +108,7 @@ const ERROR_LENGTH_MAX = 1_000
  * Repositories of plugins: fetches their indexes, believes those that are signed by the key that was pinned, and installs from them.
  * @param parts.onRevoked is told of versions that are kept here when new revocations have come, and of those that run before each round; has to end those that run
  */
-export function openRepositories(parts: {
+export function openRepositories<Installed>(parts: {
   database: Knex
   log: Log
   download: Download
@@ -114,10 +116,10 @@ export function openRepositories(parts: {
   local?: LocalServices | undefined
   /** Of this server, which plugins may ask for. */
   serverVersion: string
-  install: Install
+  install: Install<Installed>
   onRevoked: (revoked: RevokedVersion[]) => unknown
   timing?: { firstMs: number; everyMs: number }
-}): Repositories {
+}): Repositories<Installed> {
   const { database, log, download, local, serverVersion, install, onRevoked, timing = TIMING } = parts
   const ended = new AbortController()
   /** One at a time for each repository; whoever comes later waits for the same. */

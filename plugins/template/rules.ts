@@ -3,8 +3,9 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { CarrelError, refuse } from '#core/errors.ts'
 import type { Explanation, Rules } from '#core/template/rules.ts'
-import type { Guest, Program } from '#plugins/isolate/guest.ts'
+import type { Guest } from '#plugins/isolate/guest.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Program } from '#plugins/isolate/program.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
 
 /** What is evaluated is refused before it takes a quarter of this; a cold isolate on a slow machine needs the rest. */

@@ -2,21 +2,10 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { LRUCache } from 'lru-cache'
 import { CarrelError, refuse } from '#core/errors.ts'
-import type { Program } from '#plugins/isolate/guest.ts'
+import type { Rendered, RenderTemplate, TemplateFault } from '#core/templates/render-template.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Program } from '#plugins/isolate/program.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'
-
-/** One context made into a text, or why it could not be. */
-export type Rendered = { output: string } | { error: TemplateFault }
-
-export interface TemplateFault {
-  /** `invalid_template`, `unknown_helper`, `output_too_long`, or `failed`. */
-  code: string
-  message: string
-  /** From 1; null where the fault has no place. */
-  line: number | null
-  column: number | null
-}
 
 /** What a template asks for. */
 export interface Outline {
@@ -36,8 +25,7 @@ export interface Traced {
 
 /** Templates that people and plugins write, rendered in an isolate of their own process; see shared limits below. */
 export interface Templates {
-  /** Renders one template over many contexts. @throws invalid_value for a template that is none or takes too much */
-  renderMany(template: string, contexts: readonly object[]): Promise<Rendered[]>
+  renderMany: RenderTemplate
   /** Renders over one, and tells what was asked for. @throws invalid_value, also when this one context cannot be rendered */
   trace(template: string, context: object): Promise<Traced>
   /** Reads a template without rendering it; answers its first mistake as a value. @throws invalid_value when that takes too long */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Egress, EgressResponse } from '#plugins/egress/egress.ts'
+import type { EgressResponse } from '#plugins/egress/answer.ts'
+import type { Egress } from '#plugins/egress/egress.ts'
 import { checkAddress, readRequest, refuse } from '#plugins/egress/request.ts'
 import { budgetOf } from '#plugins/host/plugin-program.ts'
 import type { Supervisor } from '#plugins/isolate/supervisor.ts'

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Program } from '#plugins/isolate/guest.ts'
 import type { Inspector } from '#plugins/isolate/inspection.ts'
+import type { Program } from '#plugins/isolate/program.ts'
 import { type Built, programOf } from './plugin-session.ts'
 
 const MAP_COMMENT = /\n\/\/# sourceMappingURL=[^\n]*\s*$/

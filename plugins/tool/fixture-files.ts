@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { Egress, EgressResponse } from '#plugins/egress/egress.ts'
+import type { EgressResponse } from '#plugins/egress/answer.ts'
+import type { Egress } from '#plugins/egress/egress.ts'
 import { readRequest, refuse } from '#plugins/egress/request.ts'
 import { type Exchange, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import { ToolProblem } from './command.ts'

@@ -51,7 +51,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'passport-headerapikey': /^api\//,
   // Nor this.
   ws: /^plugins\/tool\/inspector\.ts$/,
-  'isolated-vm': /^plugins\/isolate\/runner\/sandbox\.mjs$/,
+  'isolated-vm': /^plugins\/isolate\/runner\/(sandbox|inspection)\.mjs$/,
   re2js: /^core\/(library\/title-rewriting|template\/condition)\.ts$/,
 }
 
@@ -65,8 +65,11 @@ const COMPOSITION = /^api\/(main|composition)\.ts$/
 /** A launcher starts another one as a program, on the Node that the checkout is made for; it imports nothing from it. */
 const LAUNCHERS: Record<string, string> = { 'plugins/tool/carrel-plugin.mjs': 'api/launch.mjs' }
 
-/** What the kit for plugins and the server must do alike is written in the kit, which imports nothing; core knows it by one module. */
-const SHARED_WITH_KIT: Record<string, string> = { 'core/foundation/text.ts': 'plugin-sdk/normalize-text.ts' }
+/** What the kit for plugins and the server must do alike is written in the kit, which imports nothing; core knows each file of it by one module. */
+const SHARED_WITH_KIT: Record<string, string> = {
+  'core/foundation/text.ts': 'plugin-sdk/normalize-text.ts',
+  'core/matching/title-likeness.ts': 'plugin-sdk/text.ts',
+}
 
 const FORBIDDEN_WORDS = /(^|[-_./])(utils?|helpers?|common|misc|base|services?|manager|processor|dto|impl)([-_./]|$)/
 /** The bag that routes are given; the one name with that word. */

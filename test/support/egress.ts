@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { type EgressPolicy, type EgressResponse, openEgress } from '#plugins/egress/egress.ts'
+import type { EgressResponse } from '#plugins/egress/answer.ts'
+import { type EgressPolicy, openEgress } from '#plugins/egress/egress.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
 import { type Loopback, openLoopback } from '#test/support/plugins.ts'
 

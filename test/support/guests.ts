@@ -3,8 +3,9 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { silentLog } from '#core/log.ts'
-import type { Budget, CallOptions, Guest, Program } from '#plugins/isolate/guest.ts'
+import type { Guest } from '#plugins/isolate/guest.ts'
 import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { Budget, CallOptions, Program } from '#plugins/isolate/program.ts'
 import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/isolate/supervisor.ts'
 
 export const BUDGET: Budget = { cpuMs: 300, wallMs: 10_000 }

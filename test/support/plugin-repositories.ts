@@ -4,6 +4,7 @@ import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { CarrelError } from '#core/errors.ts'
 import { silentLog } from '#core/log.ts'
+import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import { publicKeyText } from '#plugins/package/plugin-package.ts'
 import { openRepositories, type Repositories } from '#plugins/repository/repositories.ts'
 import type { RevokedVersion } from '#plugins/repository/revocations.ts'
@@ -45,7 +46,7 @@ export const refusal = (work: Promise<unknown>): Promise<CarrelError> =>
 
 export interface Opened {
   database: Knex
-  repositories: Repositories
+  repositories: Repositories<Installation>
   files: Files
   asked: { url: string; host: string }[]
   revoked: RevokedVersion[][]
@@ -74,7 +75,7 @@ export async function openTestRepositories(
   }
 }
 
-export const add = (repositories: Repositories) => repositories.add({ url: REPOSITORY_URL, publicKey })
+export const add = (repositories: Repositories<unknown>) => repositories.add({ url: REPOSITORY_URL, publicKey })
 
 export const redirect = (response: ServerResponse, location: string) => void response.writeHead(302, { location }).end()
 /** Sends megabytes for as long as somebody takes them. */

@@ -5,6 +5,7 @@ import { silentLog } from '#core/log.ts'
 import type { Settings } from '#core/setting/settings.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
+import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openUserPlugins } from '#plugins/reader/user-plugins.ts'
 import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
 import { openHostOn } from '#test/support/plugin-hosts.ts'
@@ -56,7 +57,8 @@ export async function openReaderServer(
   const openNode = async () => {
     const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
     const userPlugins = openUserPlugins({ database, plugins: host, egress: openEgress(way), tasks })
-    const recommendations = openRecommendations({ database, plugins: host, tasks, log: silentLog, rateLimitSeconds: 0.05 })
+    const providers = openProviderClient({ database, plugins: host })
+    const recommendations = openRecommendations({ database, providers, tasks, log: silentLog, rateLimitSeconds: 0.05 })
     const close = async () => {
       await tasks.stop()
       await recommendations.close()

@@ -4,6 +4,7 @@ import { silentLog } from '#core/log.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openSupervisor } from '#plugins/isolate/supervisor.ts'
 import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
 
@@ -12,5 +13,5 @@ const database = openDatabase({ url, poolMax: 5, log: silentLog })
 const supervisor = openSupervisor({ log: silentLog })
 const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: [secret] })
 const tasks = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })
-openRecommendations({ database, plugins, tasks, log: silentLog })
+openRecommendations({ database, providers: openProviderClient({ database, plugins }), tasks, log: silentLog })
 await tasks.start()

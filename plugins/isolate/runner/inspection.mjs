@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * @typedef {import('./sandbox.mjs').Isolate} Isolate
+ * @typedef {import('isolated-vm').Isolate} Isolate
  * @typedef {object} Inspection
  * @property {() => boolean} isAttached
  * @property {() => void} attach

@@ -23,8 +23,6 @@ import { openInspection } from './inspection.mjs'
  * @property {number} logLength characters of them
  * @property {boolean} [isInspected] it can be debugged, and waits until it may start
  *
- * @typedef {ivm.Isolate} Isolate
- *
  * @typedef {{ cpuMs: number, wallMs: number }} Budget
  *
  * @typedef {object} Listener

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import type { EgressResponse } from '#plugins/egress/answer.ts'
 import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/egress/cache.ts'
-import type { EgressPolicy, EgressResponse } from '#plugins/egress/egress.ts'
+import type { EgressPolicy } from '#plugins/egress/egress.ts'
 import type { Hop } from '#plugins/egress/request.ts'
 import { openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 

@@ -2,25 +2,11 @@ import os from 'node:os'
 import t from 'tap'
 import { openEgress } from '#plugins/egress/egress.ts'
 import { checkAddress, covers, type EgressRule } from '#plugins/egress/request.ts'
-import { isTooWide, ruleOfAddress } from '#plugins/egress/rules.ts'
+import { ruleOfAddress } from '#plugins/egress/rules.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
-
-t.test('rules over names of strangers are too wide', (t) => {
-  for (const host of [
-    ...['*.com', '*.org', '*.co.uk', '*.github.io', '*.kawasaki.jp', '*.any.kawasaki.jp', '*.ck', '*.s3.amazonaws.com', '*.vercel.app'],
-    ...['*.workers.dev', '*.blogspot.com', '*.xn--p1ai', '*.lan', '*.local', '*.internal', '*.cloudfront.net', '*.herokuapp.com'],
-  ])
-    t.ok(isTooWide(host), host)
-  for (const host of [
-    ...['*.example.org', '*.example.co.uk', '*.author.github.io', '*.api.example.org', '*.city.kawasaki.jp', '*.www.ck'],
-    ...['co.uk', 'github.io', 'api.example.org', 'author.github.io', 'com'],
-  ])
-    t.notOk(isTooWide(host), host)
-  t.end()
-})
 
 t.test('hosts below a name are covered by it, and it is not below itself', (t) => {
   t.ok(covers('a.example.org', 'a.example.org'))

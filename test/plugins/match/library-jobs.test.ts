@@ -4,7 +4,9 @@ import { silentLog } from '#core/log.ts'
 import { readHoldings } from '#core/metadata/holding-store.ts'
 import { getTask } from '#core/task/task-query.ts'
 import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openCoverDownload } from '#plugins/egress/cover-download.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
+import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openLibraryJobs } from '#plugins/match/library-jobs.ts'
 import { openMatchTasks } from '#plugins/match/match-tasks.ts'
 import { openMatching } from '#plugins/match/matching.ts'
@@ -34,13 +36,16 @@ async function openJobs(t: Test) {
   const { id: pluginId } = await run(PROVIDER, MANIFEST)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
+  const providers = openProviderClient({ database, plugins: host })
   const matching = openMatching({
-    ...{ database, plugins: host, templates: openTemplates(supervisor), downloads, log: silentLog, settings: { dataFolder: t.testdir() } },
+    ...{ database, providers, log: silentLog, settings: { dataFolder: t.testdir() } },
+    render: openTemplates(supervisor).renderMany,
+    downloadCover: openCoverDownload(downloads),
     rules: findRules(),
     drawCover: async () => ({ refused: 'kind' }),
   })
   const matchTasks = openMatchTasks({ database, tasks, matching })
-  const jobs = openLibraryJobs({ database, tasks, plugins: host, matching, matchTasks, log: silentLog })
+  const jobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log: silentLog })
   t.teardown(async () => {
     jobs.close()
     await tasks.stop()

@@ -4,7 +4,9 @@ import { silentLog } from '#core/log.ts'
 import { readFacts } from '#core/match/fact-store.ts'
 import { readHoldings } from '#core/metadata/holding-store.ts'
 import { patchSeries } from '#core/series/edit-metadata.ts'
+import { openCoverDownload } from '#plugins/egress/cover-download.ts'
 import { openEgress } from '#plugins/egress/egress.ts'
+import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openMatching } from '#plugins/match/matching.ts'
 import { openTemplates } from '#plugins/template/templates.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -56,10 +58,10 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   const matching = openMatching({
     ...{
       database,
-      plugins: host,
-      templates: openTemplates(supervisor),
+      providers: openProviderClient({ database, plugins: host }),
+      render: openTemplates(supervisor).renderMany,
       rules: findRules(),
-      downloads: openEgress(covers),
+      downloadCover: openCoverDownload(openEgress(covers)),
       log: silentLog,
       settings: { dataFolder: folder },
     },

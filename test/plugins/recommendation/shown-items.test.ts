@@ -1,19 +1,16 @@
 import t from 'tap'
+import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { externalKey } from '#core/recommendation/external-series-query.ts'
 import { readResult } from '#plugins/host/results.ts'
-import { OWN_SOURCE } from '#plugins/manifest/manifest.ts'
-import { readManifest } from '#plugins/manifest/read-manifest.ts'
 import {
   externalSeriesOf,
   type Item,
-  idSourceOf,
   KEPT_MAX,
   keptItems,
   SHOWN_MAX,
   shownItems,
   wishedCount,
 } from '#plugins/recommendation/shown-items.ts'
-import { manifestOf } from '#test/support/plugins.ts'
 
 const item = (externalId: string, score: number, more: Partial<Item> = {}): Item => ({
   externalId,
@@ -90,12 +87,6 @@ t.test('what plugins give becomes what is promised', async (t) => {
 })
 
 t.test('under which names it is looked for', async (t) => {
-  const sourceOf = (capabilities: object) =>
-    idSourceOf({ key: 'org.example.echo', manifest: readManifest(Buffer.from(JSON.stringify(manifestOf({ capabilities })))) })
-  t.equal(sourceOf({ recommendations: { methods: ['get'] } }), 'org.example.echo')
-  t.equal(sourceOf({ recommendations: { methods: ['get'], idSource: 'one' } }), 'one')
-  t.equal(sourceOf({ recommendations: { methods: ['get'] }, 'metadata.series': { methods: ['get'], idSource: 'two' } }), 'two')
-  t.throws(() => sourceOf({ recommendations: { methods: ['get'], idSource: 'plugin:org.example.other' } }), { code: 'invalid_value' })
   const given = { recommendations: [{ ...item('7', 1), externalIds: { taste: '8', 'plugin:taste': '8', other: '9', 'a\nb': 'c' } }] }
   const read = (readResult('recommendations.refresh', JSON.stringify(given)) as { recommendations: Item[] }).recommendations
   t.same(externalSeriesOf(read[0] as Item, 'taste'), [

@@ -1,6 +1,5 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import type { Book } from '#core/book/book.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/book/metadata.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
@@ -137,7 +136,7 @@ export function fullBookMetadataOf(held: Held): FullBookMetadata {
 }
 
 /** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
-export function bookDetailMetadataOf(book: Pick<Book, 'id' | 'seriesName' | 'pageCount'>, held: Held): BookDetailMetadata {
+export function bookDetailMetadataOf(book: { id: string; seriesName: string; pageCount: number }, held: Held): BookDetailMetadata {
   const authors = (held.values.authors ?? []) as Author[]
   const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
   const { id, seriesName: series, pageCount } = book

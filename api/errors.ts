@@ -1,4 +1,4 @@
-import { CarrelError, ERRORS, type ErrorCode, type ErrorKind } from '#core/errors.ts'
+import { CarrelError, ERRORS, type ErrorCode, type ErrorKind } from '#core/foundation/errors.ts'
 
 /** The only place that knows which status a kind of refusal has. */
 export const STATUS_OF_KIND: Record<ErrorKind, number> = {

@@ -4,22 +4,22 @@ import fs from 'node:fs'
 
 const MODULES = [
   'api/main.ts',
-  'api/composition.ts',
+  'api/compose.ts',
   'api/server.ts',
-  'core/cover/clear-leftovers.ts',
-  'core/library/add-library.ts',
-  'plugins/bundled/bundled.ts',
-  'workers/thread.ts',
-  'workers/epub.ts',
-  'workers/pdf.ts',
-  'workers/rar-page.ts',
-  'workers/reading-list.ts',
+  'core/metadata/clear-leftovers.ts',
+  'core/ingest/add-library.ts',
+  'plugins/packages/bundled-plugins.ts',
+  'workers/pool/thread.ts',
+  'workers/formats/formats/epub/epub.ts',
+  'workers/formats/formats/pdf/pdf.ts',
+  'workers/formats/formats/rar/rar-page.ts',
+  'workers/formats/metadata/reading-list.ts',
   // Threads that find nobody who has started them fail, after they were loaded.
   'core/foundation/watchdog-thread.ts',
-  'core/library/walk-thread.ts',
+  'core/ingest/walk-thread.ts',
   'plugins/host/json-thread.ts',
-  'plugins/package/package-thread.ts',
-  'plugins/repository/index-thread.ts',
+  'plugins/packages/package-thread.ts',
+  'plugins/repositories/index-thread.ts',
 ]
 
 const root = new URL('../', import.meta.url)

@@ -10,10 +10,10 @@ import { explainTaken, typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
-import { CarrelError } from '#core/errors.ts'
-import { splitFlags } from '#core/setting/command-line.ts'
-import { readSettings, SettingsRefused, settingFlags } from '#core/setting/read-settings.ts'
-import type { Settings } from '#core/setting/settings.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { splitFlags } from '#core/settings/command-line.ts'
+import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 /** One Ctrl-C reaches us from the terminal and again from npm and the launcher: what comes this soon is the same one. */
 const SAME_SIGNAL_MS = 700

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { renderConditionTables } from '#core/filter/filter-text.ts'
-import { renderSettingsTable } from '#core/setting/settings-text.ts'
-import { renderTemplatePage } from '#plugins/template/template-page.ts'
+import { renderConditionTables } from '#core/catalog/filter-text.ts'
+import { renderSettingsTable } from '#core/settings/settings-text.ts'
+import { renderTemplatePage } from '#plugins/templates/template-page.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 

@@ -17,10 +17,10 @@ import { findMount, mountsOf } from '#api/http/mount.ts'
 import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
 import { routerPath } from '#api/http/route-path.ts'
-import { routes as ownRoutes } from '#api/routes/index.ts'
+import { routes as ownRoutes } from '#api/rest/routes.ts'
 import type { Services } from '#api/services.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 
 /** Time for all headers of a request to arrive: they fit one packet. Checked by Node every 30 s. */
 const HEADERS_TIMEOUT_MS = 15_000

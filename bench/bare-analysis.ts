@@ -7,8 +7,8 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { imageSize } from 'image-size'
 import sharp from 'sharp'
-import { drawPdfPage } from '#workers/pdf.ts'
-import { openZip, type ZipArchive } from '#workers/zip.ts'
+import { drawPdfPage } from '#workers/formats/pdf/pdf.ts'
+import { openZip, type ZipArchive } from '#workers/formats/zip/zip.ts'
 
 sharp.concurrency(1)
 sharp.cache(false)

@@ -11,8 +11,8 @@ import { median } from '#bench/load.ts'
 import { jpegOfSize } from '#bench/page-pictures.ts'
 import { verdict } from '#bench/verdict.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
+import type { DrawingRequest } from '#workers/drawing.ts'
 import { openChildPool } from '#workers/pool/child-pool.ts'
-import type { DrawingRequest } from '#workers/pool/drawing.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '40' }, pdf: { type: 'string' } } })
 const RATIO_MAX = 1.1
@@ -37,7 +37,7 @@ async function makeBook(): Promise<string> {
 function openThread() {
   const worker = new Worker(
     `import { parentPort } from 'node:worker_threads'
-     import { drawPdfPage } from ${JSON.stringify(new URL('../workers/pdf.ts', import.meta.url).href)}
+     import { drawPdfPage } from ${JSON.stringify(new URL('../workers/formats/formats/pdf/pdf.ts', import.meta.url).href)}
      parentPort.on('message', async (request) => {
        const { jpeg, width, height } = await drawPdfPage(request)
        const bytes = Uint8Array.from(jpeg)

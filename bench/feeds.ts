@@ -11,8 +11,8 @@ import { measureEpubResources, startBare } from '#bench/feeds/epub-resource.ts'
 import { type Bench, ROWS, type Target } from '#bench/feeds/rows.ts'
 import { type Load, loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
-import { coverPath } from '#core/cover/cover.ts'
 import { findRunningUrl } from '#core/database/embedded-postgres.ts'
+import { coverPath } from '#core/metadata/cover.ts'
 import { startServer } from '#test/support/running-server.ts'
 
 const { values } = parseArgs({

@@ -8,9 +8,9 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
-import { silentLog } from '#core/log.ts'
-import type { Program } from '#plugins/isolate/program.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import type { Program } from '#plugins/runtime/program.ts'
+import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 
 const ROUNDS = 5
 const CALLS = 800

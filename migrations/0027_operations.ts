@@ -18,7 +18,7 @@ export async function up(knex: Knex): Promise<void> {
       updated_at timestamptz NOT NULL DEFAULT now()
     );
 
-    -- How the tasks of one type went within one hour. "durations" counts runs by how long they took, see core/metric/duration.ts.
+    -- How the tasks of one type went within one hour. "durations" counts runs by how long they took, see core/tasks/duration.ts.
     CREATE TABLE task_metrics (
       task_type text NOT NULL,
       hour timestamptz NOT NULL,

@@ -26,49 +26,53 @@ const OWN_FILES = 'a developer runs it over files of their own'
 const ACCEPTED: [path: RegExp, expression: RegExp, reason: string][] = [
   [/^api\/http\/upload\.ts$/, /([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))\s*(?:;|$)/g, 'a head of a part has 8 KB at most'],
   [/^api\/readme-write\.ts$/, /<!-- settings -->[\s\S]*<!-- \/settings -->/, OWN_FILES],
-  [/^core\/book\/file-name\.ts$/, /(?:[\s_]*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}))+[\s_]*$/, 'the name of a file has 255 bytes at most'],
+  [
+    /^core\/metadata\/file-name\.ts$/,
+    /(?:[\s_]*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}))+[\s_]*$/,
+    'the name of a file has 255 bytes at most',
+  ],
   [/^plugin-sdk\/api-page\.mjs$/, /[;}]$|^(type|(export )?declare (function|var)) [^\n]*[^,{(]$/, OWN_FILES],
   [/^plugin-sdk\/api-page\.mjs$/, /^\/\*\*\s?|\s*\*\/$/g, OWN_FILES],
-  [/^plugins\/journal\/text\.ts$/, /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g, 'names are cut to 200 characters before'],
+  [/^plugins\/logs\/text\.ts$/, /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g, 'names are cut to 200 characters before'],
   [
-    /^plugins\/manifest\/plain-json\.ts$/,
+    /^plugins\/packages\/plain-json\.ts$/,
     /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g,
     'JSON.parse has read the text: every quote that a match can begin with has its other one',
   ],
   [
-    /^plugins\/journal\/text\.ts$/,
+    /^plugins\/logs\/text\.ts$/,
     /(?<![\w.-])[\w-]*(?:\.[\w-]*)+/g,
     'it begins only where none of its characters stands before, so each run of them is read once',
   ],
   [
-    /^plugins\/match\/proposal-of\.ts$/,
+    /^core\/matching\/proposal-of\.ts$/,
     /<!--|<(\/?)([a-z][a-z0-9]*)(?![a-z0-9])[^<>]{0,2000}>/gi,
     'the name ends where no letter follows, before the rest begins, and neither holds another <',
   ],
-  [/^plugins\/tool\//, /.*[\\/]node_modules[\\/](.*)/, OWN_FILES],
-  [/^plugins\/tool\//, /.*\/(node_modules\/.*)/, OWN_FILES],
-  [/^plugins\/tool\//, /\n\/\/# sourceMappingURL=[^\n]*\s*$/, OWN_FILES],
-  [/^plugins\/tool\//, /\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{60,}\b/, OWN_FILES],
-  [/^plugins\/tool\//, /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}/, OWN_FILES],
-  [/^plugins\/tool\//, /([^\s(]+:\d+:\d+)\)?$/, OWN_FILES],
+  [/^plugins\/devkit\//, /.*[\\/]node_modules[\\/](.*)/, OWN_FILES],
+  [/^plugins\/devkit\//, /.*\/(node_modules\/.*)/, OWN_FILES],
+  [/^plugins\/devkit\//, /\n\/\/# sourceMappingURL=[^\n]*\s*$/, OWN_FILES],
+  [/^plugins\/devkit\//, /\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{60,}\b/, OWN_FILES],
+  [/^plugins\/devkit\//, /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}/, OWN_FILES],
+  [/^plugins\/devkit\//, /([^\s(]+:\d+:\d+)\)?$/, OWN_FILES],
 ]
 
 /** Where expressions are made when a module is loaded: of constants, and checked as they came out. */
 const MADE_ONCE = [
-  'core/book/file-name.ts',
-  'core/cover/orphans.ts',
+  'core/metadata/file-name.ts',
+  'core/metadata/orphans.ts',
   'plugin-sdk/text.ts',
-  'plugins/manifest/manifest.ts',
-  'plugins/repository/version-range.ts',
+  'plugins/packages/manifest.ts',
+  'plugins/repositories/version-range.ts',
 ]
 
 /** Where they are made later, and why what comes out is linear. */
 const MADE_LATER: [path: RegExp, reason: string][] = [
-  [/^core\/library\/glob\.ts$/, 'one class of characters between ^ and $, its brackets and backslashes escaped'],
+  [/^core\/foundation\/glob\.ts$/, 'one class of characters between ^ and $, its brackets and backslashes escaped'],
   [/^plugins\/bundled\/[\w-]+\/(records\.ts|main\.js)$/, 'constants of the file; runs in the isolate of the plugin'],
   [/^plugins\/host\/results\.ts$/, 'the names of members in schemas of the same file: one class of characters between ^ and $'],
-  [/^plugins\/isolate\/runner\/web\.js$/, 'a copy of an expression of the code in the same isolate'],
-  [/^plugins\/tool\//, OWN_FILES],
+  [/^plugins\/runtime\/runner\/web\.js$/, 'a copy of an expression of the code in the same isolate'],
+  [/^plugins\/devkit\//, OWN_FILES],
 ]
 
 const isSame = (one: RegExp, other: RegExp) => one.source === other.source && one.flags === other.flags

@@ -64,30 +64,30 @@ t.test('what answers are compared with lies in the repository', async (t) => {
 
 t.test('the rules bite', async (t) => {
   const cases: [path: string, text: string, complaint: RegExp][] = [
-    ['core/book/book.ts', `import { x } from '#api/main.ts'`, /core\/ may import nothing of ours/],
-    ['core/library/scans.ts', `import { x } from '#core/template/condition.ts'`, /only the program of an isolate/],
-    ['core/book/book.ts', `import { x } from '../../workers/zip.ts'`, /core\/ may import nothing of ours/],
-    ['core/book/book.ts', `import knex from 'knex'`, /only .* may/],
-    ['api/routes/books.ts', `import { openPool } from '#workers/pool.ts'`, /api\/ may import core, plugins/],
-    ['workers/zip.ts', `import sharp from 'sharp'`, /only .* may/],
-    ['workers/zip.ts', `const s = await import('sharp')`, /only .* may/],
-    ['plugin-sdk/index.ts', `export * from '#core/errors.ts'`, /plugin-sdk\/ may import nothing of ours/],
+    ['core/catalog/book.ts', `import { x } from '#api/main.ts'`, /core\/ may import nothing of ours/],
+    ['core/ingest/scans.ts', `import { x } from '#core/conditions/condition.ts'`, /only the program of an isolate/],
+    ['core/catalog/book.ts', `import { x } from '../../workers/zip.ts'`, /core\/ may import nothing of ours/],
+    ['core/catalog/book.ts', `import knex from 'knex'`, /only .* may/],
+    ['api/rest/catalog/books.ts', `import { openPool } from '#workers/pool/pool.ts'`, /api\/ may import core, plugins/],
+    ['workers/formats/zip/zip.ts', `import sharp from 'sharp'`, /only .* may/],
+    ['workers/formats/zip/zip.ts', `const s = await import('sharp')`, /only .* may/],
+    ['plugin-sdk/index.ts', `export * from '#core/foundation/errors.ts'`, /plugin-sdk\/ may import nothing of ours/],
     ['core/book/book-helper.ts', '', /the name says nothing/],
     ['core/utils/text.ts', '', /the name says nothing/],
-    ['core/book/book.ts', 'const home = process.env.HOME', /reads process\.env/],
-    ['core/book/book.ts', '\n'.repeat(500), /a wall is missing/],
+    ['core/catalog/book.ts', 'const home = process.env.HOME', /reads process\.env/],
+    ['core/catalog/book.ts', '\n'.repeat(500), /a wall is missing/],
     ['core/book/record.ts', `await trx('books').delete()`, /SQL belongs into/],
-    ['api/routes/books.ts', 'await database.raw(`SELECT 1`)', /SQL belongs into/],
+    ['api/rest/catalog/books.ts', 'await database.raw(`SELECT 1`)', /SQL belongs into/],
   ]
   for (const [path, text, complaint] of cases)
     t.match(findViolations([{ path, text }]).join('; '), complaint, `${path}: ${text.trim().slice(0, 50)}`)
 
   const fine: [path: string, text: string][] = [
-    ['core/book/book-store.ts', `import knex from 'knex'`],
+    ['core/catalog/book-store.ts', `import knex from 'knex'`],
     ['core/book/record.ts', `import type { Knex } from 'knex'`],
-    ['api/main.ts', `import { openPool } from '#workers/pool.ts'`],
-    ['workers/image.ts', `import sharp from 'sharp'`],
-    ['api/routes/books.ts', `import { x } from '#core/book/book.ts'\nimport { readFile } from 'node:fs/promises'`],
+    ['api/main.ts', `import { openPool } from '#workers/pool/pool.ts'`],
+    ['workers/images/image.ts', `import sharp from 'sharp'`],
+    ['api/rest/catalog/books.ts', `import { x } from '#core/catalog/book.ts'\nimport { readFile } from 'node:fs/promises'`],
   ]
   for (const [path, text] of fine) t.same(findViolations([{ path, text }]), [], `${path} may`)
 })

@@ -1,4 +1,4 @@
-import type { BookErrorType, Problem } from '#core/book/analysis.ts'
+import type { BookErrorType, Problem } from '#core/metadata/analysis.ts'
 
 /**
  * A book that cannot be read, or a part of it: thrown inside a thread, caught inside the same thread, and sent out as

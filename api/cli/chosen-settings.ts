@@ -4,8 +4,8 @@ import { withDatabase } from '#api/cli/open-database.ts'
 import { chooseUser, listAllUsers, openCommandAccounts } from '#api/cli/user.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { User } from '#core/account/user.ts'
-import { CHOSEN_SETTINGS } from '#core/setting/chosen-setting.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { CHOSEN_SETTINGS } from '#core/settings/chosen-setting.ts'
 
 function checkKey(key: string): void {
   const keys = CHOSEN_SETTINGS.map((setting) => setting.key)
@@ -25,7 +25,7 @@ const get: Command = {
     const [key] = input.words
     if (key !== undefined) checkKey(key)
     return await withDatabase(input, 'look', async (opened) => {
-      const { readSetting } = await import('#core/setting/chosen-setting-store.ts')
+      const { readSetting } = await import('#core/settings/chosen-setting-store.ts')
       // Alone it is for programs, and comes as it is.
       if (key !== undefined) input.out.line(await readSetting(opened.database, key))
       else
@@ -79,9 +79,9 @@ const set: Command = {
         .then(({ id }) => ({ userId: id }))
         .finally(() => accounts.close())
       const [{ openSupervisor }, { openTemplates }, { changeChosen }] = await Promise.all([
-        import('#plugins/isolate/supervisor.ts'),
-        import('#plugins/template/templates.ts'),
-        import('#api/routes/settings.ts'),
+        import('#plugins/runtime/supervisor.ts'),
+        import('#plugins/templates/templates.ts'),
+        import('#api/rest/admin/settings.ts'),
       ])
       const supervisor = openSupervisor({ log: input.log, spare: false })
       try {

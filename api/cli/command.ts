@@ -1,7 +1,7 @@
 import type { Terminal } from '#api/cli/terminal.ts'
-import type { Log } from '#core/log.ts'
-import type { DescribedCommand } from '#core/setting/command-line.ts'
-import type { Settings } from '#core/setting/settings.ts'
+import type { Log } from '#core/foundation/log.ts'
+import type { DescribedCommand } from '#core/settings/command-line.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 /** What a command is given. */
 export interface CommandInput {

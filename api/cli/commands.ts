@@ -11,7 +11,7 @@ import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
 import { typed } from '#api/cli/typed.ts'
 import { userAdd, userList, userRemove, userResetPassword, userRole } from '#api/cli/user.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 
 /** Everything carrel does; the first one when nothing is said. */
 export const commands: readonly Command[] = [

@@ -9,7 +9,7 @@ import { typed } from '#api/cli/typed.ts'
 import { describeDenied, findHolder, userName } from '#core/database/data-folder.ts'
 import { inspectDatabase, refuseNewer } from '#core/database/database.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
-import { listLibraries } from '#core/library/library-progress-query.ts'
+import { listLibraries } from '#core/ingest/library-progress-query.ts'
 
 const GB = 1024 ** 3
 /** Below this the first scan of a fair library fills the disk: database, covers, page cache. */

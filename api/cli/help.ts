@@ -1,8 +1,8 @@
 import type { Command } from '#api/cli/command.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/version.ts'
-import { type HelpLayout, renderCommandPage, renderProgramPage } from '#core/setting/command-line.ts'
-import { renderSettingsHelp } from '#core/setting/settings-text.ts'
+import { type HelpLayout, renderCommandPage, renderProgramPage } from '#core/settings/command-line.ts'
+import { renderSettingsHelp } from '#core/settings/settings-text.ts'
 
 /** Terminals wrap lines themselves, and the settings below have long ones too. */
 const LAYOUT: HelpLayout = { typed, columns: Number.POSITIVE_INFINITY }

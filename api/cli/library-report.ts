@@ -1,8 +1,8 @@
 import { escapeControls, type Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
-import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/book/analysis.ts'
-import type { LibraryProgress, LibrarySummary } from '#core/library/library-progress-query.ts'
-import { describeUnrelatedFolder } from '#core/library/scans.ts'
+import type { LibraryProgress, LibrarySummary } from '#core/ingest/library-progress-query.ts'
+import { describeUnrelatedFolder } from '#core/ingest/scans.ts'
+import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/metadata/analysis.ts'
 
 /** Messages can hold what a file says of itself; a summary is no place for novels. */
 const TEXT_LENGTH_MAX = 160

@@ -3,10 +3,10 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { count, printable } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
-import type { Work } from '#api/composition.ts'
-import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/library/library-progress-query.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
-import { absolutePath } from '#core/setting/setting-table.ts'
+import type { Work } from '#api/compose.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/ingest/library-progress-query.ts'
+import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** The library that a person means by its name, id or folder. @throws CommandProblem when there is none, or more than one */
 export function chooseLibrary(libraries: readonly ListedLibrary[], word: string, cwd: string): ListedLibrary {
@@ -32,7 +32,7 @@ export const libraryAdd: Command = {
     const folder = absolutePath(words[0]!, cwd)
     return await withDatabase({ settings, log, stop }, 'make', async (opened) => {
       const name = flag('name')
-      const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/composition.ts'), import('#core/library/add-library.ts')])
+      const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/compose.ts'), import('#core/ingest/add-library.ts')])
       const work = await openWork({ settings: opened.settings, log, database: opened.database })
       try {
         const parts = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
@@ -80,7 +80,7 @@ async function withLibrary(
 ): Promise<number> {
   return await withDatabase(input, 'change', async (opened) => {
     const library = chooseLibrary(await listLibraries(opened.database), input.words[0] as string, input.cwd)
-    const { openWork } = await import('#api/composition.ts')
+    const { openWork } = await import('#api/compose.ts')
     const parts = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
     try {
       await work({ library, opened, work: parts })
@@ -108,7 +108,7 @@ export const libraryRemove: Command = {
         throw new CommandProblem(
           `This takes away what is known of ${books} of "${printable(library.name)}". If that is meant: ${typed(`library remove ${quoted(input.words[0] as string)} --yes`)}`,
         )
-      const { removeLibrary } = await import('#core/library/edit-library.ts')
+      const { removeLibrary } = await import('#core/ingest/edit-library.ts')
       await removeLibrary({ database: opened.database, scans: work.scans, dataFolder: opened.settings.dataFolder }, library.id)
       input.out.line(`The library "${printable(library.name)}" is taken away; its files stay in ${printable(library.path)}.`)
     }),
@@ -131,7 +131,7 @@ export const libraryEdit: Command = {
       const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))
       if (name === undefined && folder === undefined && active === undefined)
         throw new CommandProblem('Say what is to change: --name, --folder, --active or --no-active.')
-      const { editLibrary } = await import('#core/library/edit-library.ts')
+      const { editLibrary } = await import('#core/ingest/edit-library.ts')
       await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings }, library.id, {
         ...(name !== undefined && { name }),
         ...(folder !== undefined && { path: absolutePath(folder, input.cwd) }),

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { escapeControls } from '#api/cli/terminal.ts'
-import type { Log } from '#core/log.ts'
-import type { Settings } from '#core/setting/settings.ts'
+import type { Log } from '#core/foundation/log.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 /** Never in a log, whoever passes them by mistake. */
 const SECRET_FIELDS = ['password', 'token', 'accessToken', 'refreshToken', 'key', 'authorization', 'cookie']

@@ -15,8 +15,8 @@ import {
 import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations, refuseNewer } from '#core/database/database.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
 import { closeFolders } from '#core/database/private-folders.ts'
-import type { Log } from '#core/log.ts'
-import type { Settings } from '#core/setting/settings.ts'
+import type { Log } from '#core/foundation/log.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 /** Containers start in any order: a database of one's own may come up after us. */
 const FOREIGN_PATIENCE_MS = 30_000

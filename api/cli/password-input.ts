@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
 import { CommandProblem } from '#api/cli/command.ts'
-import { absolutePath } from '#core/setting/setting-table.ts'
+import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** A longer first line is surely not a password, but a file piped in by mistake. */
 const PASSWORD_BYTES_MAX = 4096

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
 import { escapeControls } from '#api/cli/terminal.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 
 const LINES_DEFAULT = 50
 /** What the server gives at once. */

@@ -5,12 +5,12 @@ import { describePermissions } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
-import { CarrelError } from '#core/errors.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
-import type { EgressWay } from '#plugins/egress/egress.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
-import type { Repositories, Repository } from '#plugins/repository/repositories.ts'
+import type { EgressWay } from '#plugins/network/egress.ts'
+import type { Repositories, Repository } from '#plugins/repositories/repositories.ts'
 
 /** Who only looks decrypts nothing, and makes no key. */
 const UNUSED_KEY = 'nothing is encrypted with this key'
@@ -32,10 +32,10 @@ async function withRepositories(
     const { database } = opened
     const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
       import('#plugins/host/plugin-host.ts'),
-      import('#plugins/isolate/supervisor.ts'),
-      import('#plugins/egress/egress.ts'),
-      import('#plugins/repository/download.ts'),
-      import('#plugins/repository/repositories.ts'),
+      import('#plugins/runtime/supervisor.ts'),
+      import('#plugins/network/egress.ts'),
+      import('#plugins/repositories/download.ts'),
+      import('#plugins/repositories/repositories.ts'),
     ])
     const supervisor = openSupervisor({ log, spare: false })
     const egress = openEgress(way, new Set(settings.plugins.allowLocal))
@@ -182,7 +182,7 @@ export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
       withRepositories(input, way, 'change', async ({ host, repositories }) => {
         const { words, flag, out } = input
         const { id } = await chooseRepository(repositories, words[0] as string)
-        const { permissionsOf } = await import('#plugins/manifest/permissions.ts')
+        const { permissionsOf } = await import('#plugins/packages/permissions.ts')
         const wanted = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
         const { plugin, version, sha256, waitsFor } = await repositories.install(wanted)
         const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)

@@ -3,10 +3,10 @@ import { printable } from '#api/cli/library-report.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { choosePlugin, describePermissions, withPlugins } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
-import { listPlugins, listVersions, type VersionRow } from '#core/plugin/plugin-store.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { Manifest } from '#plugins/manifest/manifest.ts'
+import { listPlugins, listVersions, type VersionRow } from '#plugins/host/plugin-store.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 
 /** Versions that are newer than the one that runs and that nobody has agreed to yet, the newest first. */
 function waitingOf(plugin: InstalledPlugin, versions: readonly VersionRow[]): VersionRow[] {
@@ -83,7 +83,7 @@ const consent: Command = {
       const versions = await host.versions(plugin.id)
       const wanted = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
       if (!wanted) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
-      const { permissionsOf } = await import('#plugins/manifest/permissions.ts')
+      const { permissionsOf } = await import('#plugins/packages/permissions.ts')
       const after = await host.consent(plugin.id, { sha256: wanted.sha256 })
       input.out.line(`You have agreed that ${plugin.key} ${wanted.version}`)
       for (const line of describePermissions(permissionsOf(wanted.manifest as Manifest))) input.out.line(`  ${printable(line)}`)

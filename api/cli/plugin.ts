@@ -5,11 +5,11 @@ import { printable } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
-import { CarrelError } from '#core/errors.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import type { Permissions } from '#plugins/manifest/permissions.ts'
+import type { Permissions } from '#plugins/packages/permissions.ts'
 
 /** Opens what the commands need; a running server sees every change with its next call of the plugin. */
 export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
@@ -17,8 +17,8 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
   return await withDatabase({ settings, log, stop }, use, async (opened) => {
     const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
       import('#plugins/host/plugin-host.ts'),
-      import('#plugins/isolate/supervisor.ts'),
-      import('#plugins/egress/egress.ts'),
+      import('#plugins/runtime/supervisor.ts'),
+      import('#plugins/network/egress.ts'),
     ])
     const supervisor = openSupervisor({ log, spare: false })
     const host = openPluginHost({
@@ -81,7 +81,7 @@ export function describePermissions(asked: Permissions): string[] {
 
 /** The package that is named: a file, or one that comes with the server. */
 async function readGiven(word: string, cwd: string): Promise<Buffer> {
-  const bundled = /[/\\]|\.plugin$/.test(word) ? [] : await (await import('#plugins/bundled/bundled.ts')).bundledPlugins()
+  const bundled = /[/\\]|\.plugin$/.test(word) ? [] : await (await import('#plugins/packages/bundled-plugins.ts')).bundledPlugins()
   const found = bundled.find(({ id, key }) => id === word || key === word)
   if (found) return found.bytes
   const file = path.resolve(cwd, word)
@@ -105,8 +105,8 @@ export const pluginInstall: Command = {
     const { words, flag, cwd, out } = input
     const bytes = await readGiven(words[0] as string, cwd)
     const [{ readPackage }, { permissionsOf }] = await Promise.all([
-      import('#plugins/package/plugin-package.ts'),
-      import('#plugins/manifest/permissions.ts'),
+      import('#plugins/packages/plugin-package.ts'),
+      import('#plugins/packages/permissions.ts'),
     ])
     const { manifest, sha256, signedBy } = readPackage(bytes)
     return await withPlugins(input, 'make', async (host) => {

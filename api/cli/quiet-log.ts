@@ -1,6 +1,6 @@
 import { FULL_CODES, LOST_CODES } from '#api/errors.ts'
 import { describeFullDisk } from '#core/database/start-problem.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /** A fault below the server (no database, no space) meets everything that runs; a line this often says as much as hundreds. */
 const REPEAT_MS = 30_000

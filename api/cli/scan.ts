@@ -4,8 +4,8 @@ import { chooseLibrary } from '#api/cli/library.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
-import { CarrelError } from '#core/errors.ts'
-import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/ingest/library-progress-query.ts'
 
 const PROGRESS_MS = 1_000
 
@@ -38,7 +38,7 @@ async function run(input: CommandInput): Promise<number> {
     const chosen =
       input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
     if (chosen.length === 0) throw new CommandProblem(`There is no library to scan. Add one: ${typed('library add DIR')}`)
-    const { openWork } = await import('#api/composition.ts')
+    const { openWork } = await import('#api/compose.ts')
     const work = await openWork({ settings: opened.settings, log, database: opened.database })
     try {
       for (const library of chosen) {

@@ -8,12 +8,12 @@ import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/services.ts'
 import { NAME, VERSION } from '#api/version.ts'
-import { noteSuspects } from '#core/book/suspect-store.ts'
 import { watchDataFolder } from '#core/database/data-folder-watch.ts'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 import { describeStall, openWatchdog, suspectsOf, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
-import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/library/library-progress-query.ts'
-import { absolutePath } from '#core/setting/setting-table.ts'
+import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/ingest/library-progress-query.ts'
+import { noteSuspects } from '#core/ingest/suspect-store.ts'
+import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
 const DRAIN_MS = 10_000
@@ -36,7 +36,7 @@ export const serve: Command = {
 }
 
 /** HTTP and pictures take a second, which the other commands do without, and which PostgreSQL needs to start as well. */
-const load = () => Promise.all([import('#api/composition.ts'), import('#api/server.ts'), import('#core/library/add-library.ts')])
+const load = () => Promise.all([import('#api/compose.ts'), import('#api/server.ts'), import('#core/ingest/add-library.ts')])
 
 async function run(input: CommandInput): Promise<number> {
   const { settings, log, stop } = input
@@ -136,7 +136,7 @@ async function watchMainThread({ log }: CommandInput, { settings, database }: Op
 /** Removes the covers that a killed server left; answers how to stop. */
 function clearInBackground({ database, settings: { dataFolder }, log }: Services): () => Promise<void> {
   const stop = new AbortController()
-  const clearing = import('#core/cover/clear-leftovers.ts')
+  const clearing = import('#core/metadata/clear-leftovers.ts')
     .then(({ clearLeftovers }) => clearLeftovers({ database, dataFolder }, stop.signal))
     .catch((error: unknown) => {
       if (!stop.signal.aborted) log.error({ err: error }, 'Covers that nothing needs any more could not be removed')

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { CommandProblem } from '#api/cli/command.ts'
-import type { Settings } from '#core/setting/settings.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 type Place = Pick<Settings, 'host' | 'port'>
 
@@ -28,7 +28,7 @@ export async function checkStart(
   if (failure !== null) throw new CommandProblem(describeListenFailure(failure, settings), { cause: failure })
   if (settings.databaseUrl !== null || folders.length === 0) return
   if (await stat(path.join(settings.dataFolder, 'postgres', 'PG_VERSION')).catch(() => null)) return
-  const { checkFolder } = await import('#core/library/edit-library.ts')
+  const { checkFolder } = await import('#core/ingest/edit-library.ts')
   for (const folder of folders) await checkFolder(folder, settings)
 }
 

@@ -8,7 +8,7 @@ import { PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { ROLES, type Role } from '#core/account/permission.ts'
 import type { User } from '#core/account/user.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 
 const PASSWORD_FILE = {
   name: 'password-file',

@@ -1,9 +1,9 @@
 import type { Call } from '#api/http/endpoint.ts'
 import { type Blocks, blocksOf, type EventClient, type EventSource, type EventsReply } from '#api/http/event-stream.ts'
 import type { Services } from '#api/services.ts'
-import { refuse } from '#core/errors.ts'
 import type { EventType } from '#core/events/event.ts'
 import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/follow.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /**
  * How events go over the wire in one form. What several streams are told at once is written out once: what is for one user alone, and may name

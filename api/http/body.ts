@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { CarrelError, refuse } from '#core/errors.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { memberText, readExactJson } from '#core/foundation/exact-json.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 

@@ -1,7 +1,7 @@
 import { BlockList, isIPv4 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { readAddress } from '#core/account/address.ts'
-import { bounded } from '#core/bounded.ts'
+import { bounded } from '#core/foundation/bounded.ts'
 
 /** More hops than any chain of real proxies; the rest of a longer header is not looked at. */
 const HOPS_MAX = 20

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressGroup } from '#core/account/address.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /** A client sends its request with the connection; browsers that open some in advance open others when these are gone. */
 const FIRST_BYTE_MS = 10_000

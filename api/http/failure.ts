@@ -3,8 +3,8 @@ import { sendError } from '#api/http/answer.ts'
 import { discardBody } from '#api/http/body.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import type { Exchange } from '#api/http/exchange.ts'
-import { CarrelError } from '#core/errors.ts'
-import type { Log } from '#core/log.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /** The challenges of a 401 (RFC 7617, RFC 6750). */
 export const BASIC = 'Basic realm="Carrel", charset="UTF-8"'

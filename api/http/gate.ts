@@ -3,7 +3,7 @@ import type { Exchange } from '#api/http/exchange.ts'
 import { type Allowance, type Client, isExempt, type RateLimiter } from '#api/http/rate-limit.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import { addressGroup } from '#core/account/address.ts'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 
 /** What every request passes before its route: who is it, and has it asked too often? */
 export interface Gate {

@@ -8,8 +8,8 @@ import { compileInput, type InputOptions, type ReadInput } from '#api/http/input
 import { parameterReader } from '#api/http/route-path.ts'
 import { sendStream } from '#api/http/send.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
-import { refuse } from '#core/errors.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** Every header that may say who asks. */
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']

@@ -7,9 +7,9 @@ import { excessOf } from '#api/http/excess.ts'
 import { readParameters } from '#api/http/query.ts'
 import { trimTexts } from '#api/http/trim.ts'
 import { readUpload, type Upload } from '#api/http/upload.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { cutText } from '#core/foundation/text.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
 
 /** A wrong request has one or two faults; a hostile one may have a million. */
 const DETAILS_MAX = 20

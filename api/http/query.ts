@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { readId } from '#api/http/trim.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 
 type Json = Record<string, unknown>

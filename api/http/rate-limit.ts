@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { bounded } from '#core/bounded.ts'
-import type { Settings } from '#core/setting/settings.ts'
+import { bounded } from '#core/foundation/bounded.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 /** About 10 MB when full. Whoever can bring more addresses than this is not stopped by counting them. */
 const BUCKETS_MAX = 50_000

@@ -3,7 +3,7 @@ import { appendVary, sendNothing, takesGzip } from '#api/http/answer.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { allowsRange, checkConditions, readRange } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 
 /** Bytes whose length is known before they are read, and that may be had as gzip too. */
 export interface ContentReply {

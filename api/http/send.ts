@@ -9,7 +9,7 @@ import type { StreamReply } from '#api/http/endpoint.ts'
 import type { EventsReply } from '#api/http/event-stream.ts'
 import { sendArchive } from '#api/http/send-archive.ts'
 import { sendContent } from '#api/http/send-content.ts'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
 /** Up to here one read and one write beat a stream by seven times; and 100 of these at once still fit. */

@@ -1,4 +1,4 @@
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** A form has a file and perhaps some words beside it; whoever sends more parts means no good. */
 const PARTS_MAX = 20

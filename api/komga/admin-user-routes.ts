@@ -3,12 +3,12 @@ import { type Call, LISTED_AT_ONCE } from '#api/komga/lists.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
 import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, type UserChange, usernameOf } from '#api/komga/user-change.ts'
 import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import { addSharingTag, listGrants, listSharingTags, removeGrant, setGrant } from '#core/account/sharing-store.ts'
 import { Password } from '#core/account/user.ts'
-import { refuse } from '#core/errors.ts'
-import { Uuid } from '#core/schema.ts'
-import { nameKey, readNames } from '#core/taxonomy/name.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+import { nameKey, readNames } from '#core/metadata/name.ts'
 
 /** This list knows no pages. A household or a club has fewer. */
 const USERS_MAX = 1_000

@@ -2,9 +2,9 @@ import { basename, extname } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { dayText, numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
-import type { Book } from '#core/book/book.ts'
-import type { BookDetail } from '#core/book/book-detail-query.ts'
-import { Nullable } from '#core/schema.ts'
+import type { Book } from '#core/catalog/book.ts'
+import type { BookDetail } from '#core/catalog/book-detail-query.ts'
+import { Nullable } from '#core/foundation/schema.ts'
 
 export const KomgaAuthor = Type.Object({ name: Type.String(), role: Type.String() }, { title: 'KomgaAuthor' })
 export const KomgaLink = Type.Object({ label: Type.String(), url: Type.String() }, { title: 'KomgaLink' })

@@ -1,5 +1,5 @@
 import { rolesBehind } from '#api/komga/values.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** A condition in the grammar of our own lists; `compileFilter` checks it as it would a client's. */
 export type OwnCondition = Record<string, unknown>

@@ -1,12 +1,12 @@
 import Type from 'typebox'
 import { KomgaLibrary, komgaLibrary } from '#api/komga/library-view.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
-import { refuse } from '#core/errors.ts'
-import { getLibrary, listLibraries } from '#core/library/library-query.ts'
-import { Uuid } from '#core/schema.ts'
-import { listIdsOfSeries } from '#core/series/series-query.ts'
+import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
+import { listIdsOfSeries } from '#core/catalog/series-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 
 /** This list knows no pages. Nobody has that many, and each is a line. */
 const LIBRARIES_MAX = 1_000

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import type { Library } from '#core/library/library.ts'
-import { Nullable } from '#core/schema.ts'
+import type { Library } from '#core/catalog/library.ts'
+import { Nullable } from '#core/foundation/schema.ts'
 
 const FLAGS = [
   'importComicInfoBook',

@@ -1,9 +1,9 @@
 import { secondsOf } from '#api/komga/values.ts'
-import { refuse } from '#core/errors.ts'
-import { getReading } from '#core/progress/progress-query.ts'
-import type { Locator, Progression } from '#core/progress/progression.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { findPublication, getProgression, type PlaceAsk, type PlaceParts, recordProgression } from '#core/reading/places.ts'
 import { pathsOfHref } from '#core/reading/positions.ts'
+import { getReading } from '#core/reading/progress-query.ts'
+import type { Locator, Progression } from '#core/reading/progression.ts'
 import { encodePath } from '#core/reading/web-publication.ts'
 
 /** How places in texts are kept, whoever tells them: relative to the manifest of our own interface. */

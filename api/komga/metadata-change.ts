@@ -4,12 +4,12 @@ import Type from 'typebox'
 import type { KomgaBook } from '#api/komga/book-view.ts'
 import { DIRECTIONS, type KomgaSeries, STATUSES } from '#api/komga/series-view.ts'
 import { roleOf, rolesBehind } from '#api/komga/values.ts'
+import { Nullable } from '#core/foundation/schema.ts'
 import { AUTHOR_ROLES, AUTHORS_MAX, type Author, Name, Natural, Summary, Text } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+import { NAMES_MAX } from '#core/metadata/name.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
-import { Nullable } from '#core/schema.ts'
-import { NAMES_MAX } from '#core/taxonomy/name.ts'
 
 /** As of links: there are fewer services. */
 const LINKS_MAX = 200

@@ -1,8 +1,8 @@
 import type { Mount } from '#api/http/mount.ts'
 import { komgaDialect } from '#api/komga/dialect.ts'
 import type { Services } from '#api/services.ts'
-import { OWN_PATH_WORDS } from '#core/setting/chosen-setting.ts'
-import { readFreshSetting } from '#core/setting/chosen-setting-store.ts'
+import { OWN_PATH_WORDS } from '#core/settings/chosen-setting.ts'
+import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 const firstWordOf = (path: string): string => path.split('/', 2)[1] ?? ''
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import Type from 'typebox'
-import { SORT_LENGTH_MAX } from '#core/sort.ts'
+import { SORT_LENGTH_MAX } from '#core/foundation/sort.ts'
 
 const SIZE_DEFAULT = 20
 /** Apps on e-readers ask for a thousand at once. */

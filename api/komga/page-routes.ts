@@ -3,12 +3,12 @@ import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { sizeText } from '#api/komga/values.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
-import type { BookPage } from '#core/book/book.ts'
-import { type PageFormat, readPageFormat } from '#core/book/page-variant.ts'
-import { refuse } from '#core/errors.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
+import type { BookPage } from '#core/catalog/book.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { type PageFormat, readPageFormat } from '#core/reading/page-variant.ts'
 
 const KomgaPage = Type.Object(
   {

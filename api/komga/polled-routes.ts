@@ -3,12 +3,12 @@ import Type from 'typebox'
 import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
 import { secondsOf } from '#api/komga/values.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import { NAME, VERSION } from '#api/version.ts'
 import type { UserDetail } from '#core/account/user.ts'
-import { refuse } from '#core/errors.ts'
-import { browseFolder, listRootFolders } from '#core/library/browse-folders.ts'
-import { FreeJson, FreeObject, Nullable, UNTRIMMED, Uuid } from '#core/schema.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { FreeJson, FreeObject, Nullable, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { browseFolder, listRootFolders } from '#core/ingest/browse-folders.ts'
 
 const Text = Type.String()
 const Activity = Type.Object(

@@ -1,13 +1,13 @@
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import type { Services } from '#api/services.ts'
-import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, placeOf } from '#core/progress/progress.ts'
-import { getReading, listBookIds } from '#core/progress/progress-query.ts'
-import { completeBooks, forgetProgress, saveProgress } from '#core/progress/progress-store.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
+import { type Extent, type Place, placeOf } from '#core/catalog/progress.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { getReading, listBookIds } from '#core/reading/progress-query.ts'
+import { completeBooks, forgetProgress, saveProgress } from '#core/reading/progress-store.ts'
 
 const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })

@@ -1,11 +1,11 @@
 import Type from 'typebox'
 import { authorCondition, MEDIA_PROFILE, MEDIA_STATUS, type OwnCondition, READ_STATUS, SERIES_STATUS } from '#api/komga/condition.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { BookFilter } from '#core/book/book-query.ts'
-import { refuse } from '#core/errors.ts'
-import { compileFilter } from '#core/filter/filter-query.ts'
-import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
-import type { SeriesFilter } from '#core/series/series-query.ts'
+import type { BookFilter } from '#core/catalog/book-query.ts'
+import { compileFilter } from '#core/catalog/filter-query.ts'
+import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import type { SeriesFilter } from '#core/catalog/series-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** As many as one condition compares. */
 const VALUES_MAX = 100

@@ -2,13 +2,13 @@ import Type from 'typebox'
 import { getKomgaProgression, recordKomgaProgression } from '#api/komga/locators.ts'
 import { KomgaPublication, komgaAddresses, komgaPublication, LOCATOR_ADDRESSES } from '#api/komga/publication-view.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
-import { Progression } from '#core/progress/progression.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 import { getManifest } from '#core/reading/manifest.ts'
 import { getPositions } from '#core/reading/positions.ts'
+import { Progression } from '#core/reading/progression.ts'
 import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
-import { Uuid } from '#core/schema.ts'
 
 const params = Type.Object({ bookId: Uuid })
 

@@ -8,13 +8,13 @@ import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } 
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
-import { compileFilter } from '#core/filter/filter-query.ts'
-import { FreeJson, Nullable, Uuid } from '#core/schema.ts'
-import { readSearch, SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
-import { getSeries, listAlphabeticalGroups, type SeriesFilter, type SeriesSort } from '#core/series/series-query.ts'
+import { compileFilter } from '#core/catalog/filter-query.ts'
+import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import { getSeries, listAlphabeticalGroups, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
+import { FreeJson, Nullable, Uuid } from '#core/foundation/schema.ts'
 
 const params = Type.Object({ seriesId: Uuid })
 const query = Type.Object({ ...pageQuery, ...seriesFilterQuery })

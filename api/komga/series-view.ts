@@ -2,9 +2,9 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { KomgaAuthor, KomgaLink } from '#api/komga/book-view.ts'
 import { numberText, personsOf, secondsOf } from '#api/komga/values.ts'
-import { Nullable } from '#core/schema.ts'
-import type { Series } from '#core/series/series.ts'
-import type { SeriesDetail } from '#core/series/series-detail-query.ts'
+import type { Series } from '#core/catalog/series.ts'
+import type { SeriesDetail } from '#core/catalog/series-detail-query.ts'
+import { Nullable } from '#core/foundation/schema.ts'
 
 /** A series as Komga shows it. */
 export const KomgaSeries = Type.Object(

@@ -1,9 +1,9 @@
 import Type from 'typebox'
 import { komgaEndpoint } from '#api/komga/route.ts'
 import { getShelf } from '#api/komga/shelf-routes.ts'
-import { refuse } from '#core/errors.ts'
-import { FreeJson, Uuid } from '#core/schema.ts'
-import type { ShelfKind } from '#core/shelf/shelf.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { FreeJson, Uuid } from '#core/foundation/schema.ts'
+import type { ShelfKind } from '#core/shelves/shelf.ts'
 
 const SHELVES = [
   { kind: 'collection', path: 'collections', id: 'collectionId', noun: 'collection', read: 'series-read', write: 'series-write' },

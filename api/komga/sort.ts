@@ -1,5 +1,5 @@
-import type { BookSort } from '#core/book/book-query.ts'
-import type { SeriesSort } from '#core/series/series-query.ts'
+import type { BookSort } from '#core/catalog/book-query.ts'
+import type { SeriesSort } from '#core/catalog/series-query.ts'
 
 /** Fields of Komga and our own; names that neither knows are passed over, as there. */
 const SERIES: Record<string, SeriesSort['field']> = {

@@ -1,10 +1,10 @@
 import Type from 'typebox'
 import { komgaEndpoint } from '#api/komga/route.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/book/request-analysis.ts'
-import { requestAnalysis, requestPurge } from '#core/library/library-work.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { requestAnalysis, requestPurge } from '#core/ingest/library-work.ts'
+import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/ingest/request-analysis.ts'
 import { removeAllTasks } from '#core/maintenance/administer-tasks.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
 
 const LibraryId = Type.Object({ libraryId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })

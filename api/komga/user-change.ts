@@ -3,8 +3,8 @@ import Type from 'typebox'
 import { type KomgaUser, rolesOf } from '#api/komga/user-view.ts'
 import type { Role } from '#core/account/permission.ts'
 import { Email, Password, type User } from '#core/account/user.ts'
+import { Nullable } from '#core/foundation/schema.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
-import { Nullable } from '#core/schema.ts'
 
 const Texts = Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 200 })))
 const restrictions = {

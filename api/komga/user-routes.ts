@@ -6,11 +6,11 @@ import type { Call } from '#api/http/endpoint.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
 import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
 import { secondsOf } from '#api/komga/values.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import type { Services } from '#api/services.ts'
 import type { ApiKey } from '#core/account/api-key.ts'
-import { refuse } from '#core/errors.ts'
-import { Uuid } from '#core/schema.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 
 const KomgaApiKey = Type.Object(
   {

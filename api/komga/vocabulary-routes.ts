@@ -4,10 +4,10 @@ import type { Call } from '#api/komga/lists.ts'
 import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
 import { ROLES } from '#api/komga/values.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 import { listPeople, listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
-import { Uuid } from '#core/schema.ts'
-import { SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
 
 /** More than there are. */
 const LIBRARIES_MAX = 100

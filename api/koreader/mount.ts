@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { Mount } from '#api/http/mount.ts'
 import type { Services } from '#api/services.ts'
-import { readFreshSetting } from '#core/setting/chosen-setting-store.ts'
+import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 /** A refusal as KOReader reads it: it shows the message, and tells refusals apart by the number. */
 const Refusal = Type.Object({ code: Type.Integer(), message: Type.String(), requestId: Type.String() }, { title: 'SyncRefusal' })

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { koreaderMount as mount } from '#api/koreader/mount.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { refuse } from '#core/errors.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
 
 /** An MD5 in hexadecimal digits; what is longer is no name of a file. */

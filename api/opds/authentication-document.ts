@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { ERROR } from '#api/docs/openapi-responses.ts'
 import { BASIC } from '#api/http/failure.ts'
 import type { Mount } from '#api/http/mount.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, OPDS_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
 import { FEED_TYPE } from '#api/opds/opds2.ts'
-import { ERROR } from '#api/openapi-responses.ts'
 import type { Services } from '#api/services.ts'
 import { NAME } from '#api/version.ts'
 

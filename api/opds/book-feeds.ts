@@ -12,14 +12,14 @@ import { type FacetGroup, type Feed, latestOf, type Place, placeWith } from '#ap
 import { publicationsOf } from '#api/opds/publication.ts'
 import { seriesEntry } from '#api/opds/series-feeds.ts'
 import { shownReader } from '#core/account/caller.ts'
-import type { Book } from '#core/book/book.ts'
-import { type BookFilter, type BookSort, listBooks, listOnDeck } from '#core/book/book-query.ts'
-import { refuse } from '#core/errors.ts'
-import { compileFilter } from '#core/filter/filter-query.ts'
-import { type LibraryName, listLibraryNames } from '#core/library/library-name-query.ts'
-import { readSearch } from '#core/search/search-query.ts'
-import { getSeries, listSeries } from '#core/series/series-query.ts'
-import { findShelf, listReadListBooks } from '#core/shelf/shelf-query.ts'
+import type { Book } from '#core/catalog/book.ts'
+import { type BookFilter, type BookSort, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
+import { compileFilter } from '#core/catalog/filter-query.ts'
+import { type LibraryName, listLibraryNames } from '#core/catalog/library-name-query.ts'
+import { readSearch } from '#core/catalog/search-query.ts'
+import { getSeries, listSeries } from '#core/catalog/series-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { findShelf, listReadListBooks } from '#core/shelves/shelf-query.ts'
 
 /** Ways to other libraries that one list has; whoever has more of them takes the feed of libraries. */
 const LIBRARIES_MAX = 50

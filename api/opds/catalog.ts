@@ -4,7 +4,7 @@ import { pageQuery, readPage } from '#api/http/pagination.ts'
 import type { Feed, Place } from '#api/opds/feed-model.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { OneOf, Uuid } from '#core/schema.ts'
+import { OneOf, Uuid } from '#core/foundation/schema.ts'
 
 /** What every feed is made from. */
 export interface CatalogCall {

@@ -3,12 +3,12 @@ import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf }
 import { type Feed, type FeedKind, type Group, latestOf, type NavigationEntry, type Relation } from '#api/opds/feed-model.ts'
 import { NAME } from '#api/version.ts'
 import type { Permission } from '#core/account/permission.ts'
+import { listLibraries } from '#core/catalog/library-query.ts'
+import { listPublishers } from '#core/catalog/publisher-query.ts'
 import { cutText } from '#core/foundation/text.ts'
-import { listLibraries } from '#core/library/library-query.ts'
-import { listPublishers } from '#core/series/publisher-query.ts'
-import type { ShelfKind } from '#core/shelf/shelf.ts'
-import { listShelves } from '#core/shelf/shelf-query.ts'
-import { listNames } from '#core/taxonomy/taxonomy-query.ts'
+import { listNames } from '#core/metadata/taxonomy-query.ts'
+import type { ShelfKind } from '#core/shelves/shelf.ts'
+import { listShelves } from '#core/shelves/shelf-query.ts'
 
 /** Books that a group of the root shows of each list. */
 const GROUP_SIZE = 10

@@ -1,13 +1,13 @@
 import type { Publication } from '#api/opds/feed-model.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { Book } from '#core/book/book.ts'
-import { MEDIA_TYPE_OF_FORMAT } from '#core/book/book-file.ts'
-import { getBook } from '#core/book/book-query.ts'
-import { IN_LIST, listPublicationMetadata, type PublicationMetadata, WHOLE } from '#core/book/publication-query.ts'
+import type { Book } from '#core/catalog/book.ts'
+import { MEDIA_TYPE_OF_FORMAT } from '#core/catalog/book-file.ts'
+import { getBook } from '#core/catalog/book-query.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { issuedOf } from '#core/metadata/release-date.ts'
-import { listNamesOf } from '#core/taxonomy/taxonomy-query.ts'
+import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
+import { IN_LIST, listPublicationMetadata, type PublicationMetadata, WHOLE } from '#core/reading/publication-query.ts'
 
 /** Books of a list as catalogs show them, by one statement more than the list. The caller has decided that they are visible. */
 export async function publicationsOf({ database }: Pick<Services, 'database'>, books: readonly Book[]): Promise<Publication[]> {

@@ -1,9 +1,9 @@
 import type { Route } from '#api/http/endpoint.ts'
 import { OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { opdsMount } from '#api/opds/authentication-document.ts'
-import { bookContentRoutes } from '#api/routes/book-content.ts'
-import { progressRoutes } from '#api/routes/progress.ts'
-import { readingRoutes } from '#api/routes/reading.ts'
+import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
+import { progressRoutes } from '#api/rest/reading/progress.ts'
+import { readingRoutes } from '#api/rest/reading/reading.ts'
 import type { Services } from '#api/services.ts'
 
 const REST_BOOKS = '/api/v1/books/'

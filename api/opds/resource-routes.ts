@@ -6,13 +6,13 @@ import { AUTHENTICATION_TYPE, authenticationDocument, opdsMount } from '#api/opd
 import { writeSearchDescription } from '#api/opds/open-search.ts'
 import { coverImage, FEED_PICTURES, pageImage } from '#api/opds/pictures.ts'
 import { documentReply } from '#api/opds/send-document.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { stream } from '#api/routes/route.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { stream } from '#api/rest/route.ts'
 import type { Services } from '#api/services.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
-import { BOOK_MEDIA_TYPES } from '#core/book/book-file.ts'
-import { OneOf, Uuid } from '#core/schema.ts'
+import { BOOK_MEDIA_TYPES } from '#core/catalog/book-file.ts'
+import { OneOf, Uuid } from '#core/foundation/schema.ts'
 
 const tag = 'opds'
 const mount = opdsMount

@@ -22,13 +22,13 @@ import { readingHereRoutes } from '#api/opds/reading-routes.ts'
 import { resourceRoutes } from '#api/opds/resource-routes.ts'
 import { documentReply } from '#api/opds/send-document.ts'
 import { allSeriesFeed, collectionFeed, librarySeriesFeed, recommendedFeed, seriesSearchFeed } from '#api/opds/series-feeds.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { stream } from '#api/routes/route.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { stream } from '#api/rest/route.ts'
 import type { Services } from '#api/services.ts'
 import type { Permission } from '#core/account/permission.ts'
-import { VALUE_LENGTH_MAX } from '#core/filter/condition.ts'
-import { Uuid } from '#core/schema.ts'
-import { SEARCH_LENGTH_MAX } from '#core/search/search-query.ts'
+import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
+import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 
 /** Every feed once for each version of the protocol. */
 const VERSIONS = [

@@ -1,13 +1,13 @@
 import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
 import { type Feed, latestOf, type NavigationEntry, type Place } from '#api/opds/feed-model.ts'
-import { CarrelError, refuse } from '#core/errors.ts'
-import { compileFilter } from '#core/filter/filter-query.ts'
+import { compileFilter } from '#core/catalog/filter-query.ts'
+import { getLibraryName } from '#core/catalog/library-name-query.ts'
+import { readSearch } from '#core/catalog/search-query.ts'
+import type { Series } from '#core/catalog/series.ts'
+import { listSeries, listSeriesByIds, type SeriesFilter } from '#core/catalog/series-query.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { cutText } from '#core/foundation/text.ts'
-import { getLibraryName } from '#core/library/library-name-query.ts'
-import { readSearch } from '#core/search/search-query.ts'
-import type { Series } from '#core/series/series.ts'
-import { listSeries, listSeriesByIds, type SeriesFilter } from '#core/series/series-query.ts'
-import { findShelf, listCollectionSeries } from '#core/shelf/shelf-query.ts'
+import { findShelf, listCollectionSeries } from '#core/shelves/shelf-query.ts'
 
 /** As much of a summary as one sees in a list. */
 const SUMMARY_LENGTH_MAX = 500

@@ -1,7 +1,7 @@
 import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { findBookFile } from '#core/book/book-file.ts'
+import { findBookFile } from '#core/catalog/book-file.ts'
 
 /** The file of a book as a stream route answers it. @throws not_found, also where the file has gone */
 export async function bookFile({ database }: Pick<Services, 'database'>, caller: Caller, bookId: string): Promise<StreamReply> {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Nullable } from '#core/schema.ts'
+import { Nullable } from '#core/foundation/schema.ts'
 
 /** One member of a configuration, as a form shows it. */
 export const ConfigField = Type.Object(

@@ -1,7 +1,7 @@
 import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 export const RESOURCE_MEDIA_TYPES = [
   'application/xhtml+xml',

@@ -1,7 +1,7 @@
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import type { Services } from '#api/services.ts'
-import type { FoundPage, PageAsk } from '#core/book/read-page.ts'
+import type { FoundPage, PageAsk } from '#core/reading/read-page.ts'
 
 /** What a page may be sent as, in every interface; books hold many kinds of pictures, and they are sent as they are unless another format is request for. */
 export const PAGE_MEDIA_TYPES = [

@@ -1,6 +1,6 @@
 import type { Call } from '#api/http/endpoint.ts'
 import type { ArchiveReply } from '#api/http/send-archive.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
 import type { Services } from '#api/services.ts'
 
 /** The files of a series as a stream route answers them. @throws what `open` of the downloads throws */

@@ -3,9 +3,9 @@ import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Services } from '#api/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { PLACEHOLDER_COVER } from '#core/cover/placeholder.ts'
-import { findBookThumbnail, findSeriesThumbnail, type ShownCover } from '#core/cover/shown-cover.ts'
-import { refuse } from '#core/errors.ts'
+import { findBookThumbnail, findSeriesThumbnail, type ShownCover } from '#core/catalog/cover-choice.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
 
 /** Query members of every thumbnail; spread them into the query schema of the route. */
 export const thumbnailQuery = {

@@ -15,7 +15,7 @@ import { verdict } from '#bench/verdict.ts'
 import type { PublicationFile } from '#core/reading/publication.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
-import { readPublication } from '#workers/publication.ts'
+import { readPublication } from '#workers/formats/epub/publication.ts'
 
 const CONNECTIONS = 16
 /** Chapters of novels have some 60 KB, which pack to a third; pictures in them some hundred. */

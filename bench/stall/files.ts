@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import sharp from 'sharp'
 import { largePlugin } from '#bench/stall/plugin.ts'
-import { READING_LIST_ENTRIES_MAX } from '#core/shelf/reading-list.ts'
+import { READING_LIST_ENTRIES_MAX } from '#core/shelves/reading-list.ts'
 
 /** Files for every route that takes one: valid, and as large as they may be. */
 

@@ -6,7 +6,7 @@ import { largeConfig, largePlugin } from '#bench/stall/plugin.ts'
 import { plantRepositories } from '#bench/stall/repository.ts'
 import { awaitIdle } from '#bench/stall/tasks.ts'
 import { PERMISSIONS } from '#core/account/permission.ts'
-import { BOOK_EXPORT_FIELDS, SERIES_EXPORT_FIELDS } from '#core/export/export-field.ts'
+import { BOOK_EXPORT_FIELDS, SERIES_EXPORT_FIELDS } from '#core/exports/export-field.ts'
 import type { RunningServer } from '#test/support/running-server.ts'
 
 /** As many as a series may have, and as many grants as that. */

@@ -1,6 +1,6 @@
 import { largestOf } from '#bench/stall/largest.ts'
 import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
-import { packPlugin } from '#plugins/package/plugin-package.ts'
+import { packPlugin } from '#plugins/packages/plugin-package.ts'
 
 /** Of the 1,048,576 characters of the largest answer that a plugin may give. */
 const ANSWER_ROOM = 900_000

@@ -16,9 +16,9 @@ import { type LoginProof, openSignIn, type SignedIn } from '#core/account/sign-i
 import { openTokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
-import { CarrelError, refuse } from '#core/errors.ts'
-import type { Log } from '#core/log.ts'
-import type { Settings } from '#core/setting/settings.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 /** "Last used" of API keys is written this often, not with every request. */
 const RECORD_USES_MS = 60_000

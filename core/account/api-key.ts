@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { PERMISSIONS } from '#core/account/permission.ts'
-import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** 64 bits find the row without ever colliding in practice; they are no secret. */
 const PREFIX_BYTES = 8

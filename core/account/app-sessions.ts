@@ -2,8 +2,8 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
 import { type AppSessionProof, findAppSession, openAppSession } from '#core/account/app-session-store.ts'
-import { bounded } from '#core/bounded.ts'
-import { openFreshCache } from '#core/fresh-cache.ts'
+import { openFreshCache } from '#core/database/fresh-cache.ts'
+import { bounded } from '#core/foundation/bounded.ts'
 
 /** A reader app is opened every few days; until then its session lasts without a password. */
 const SESSION_MS = 7 * 86_400_000

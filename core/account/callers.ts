@@ -13,9 +13,9 @@ import { findSessionUser } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
-import { bounded } from '#core/bounded.ts'
+import { openFreshCache } from '#core/database/fresh-cache.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
-import { openFreshCache } from '#core/fresh-cache.ts'
+import { bounded } from '#core/foundation/bounded.ts'
 
 /** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
 const FRESH_MS = 5_000

@@ -5,7 +5,7 @@ import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
 import type { EditedUser } from '#core/account/user.ts'
 import { findUserWithHash } from '#core/account/user-store.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** What somebody sends who changes their own password. */
 export interface PasswordChange {

@@ -5,7 +5,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { readPermissions, refuseBeyond } from '#core/account/edit-user.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** More than anybody has devices and scripts; without an end one user could fill the table. */
 const KEYS_MAX = 50

@@ -9,8 +9,8 @@ import { readRegistration } from '#core/account/registration-query.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
 import { type EditedUser, NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
 import { deleteUser, insertAllowed, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
-import { refuse } from '#core/errors.ts'
-import { didYouMean } from '#core/setting/nearest-name.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 
 /** Reads permissions in any spelling. @throws invalid_value naming the one that is none */
 export function readPermissions(texts: readonly string[]): Permission[] {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { addressGroup } from '#core/account/address.ts'
 import type { Known } from '#core/account/known-devices.ts'
-import { bounded } from '#core/bounded.ts'
-import { refuse } from '#core/errors.ts'
+import { bounded } from '#core/foundation/bounded.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** Of one account from one place. Nobody mistypes more often in a row; then each further failure doubles the pause. */
 const PLACE = { freeFailures: 5, pauseSecondsMax: 300 }

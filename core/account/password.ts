@@ -1,5 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** NIST SP 800-63B: at least 8 characters, no rules of composition. */
 export const PASSWORD_LENGTH_MIN = 8

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { PREFERENCES_BYTES_MAX, PREFERENCES_MAX, type Preference, readPreference, valueTypeOf } from '#core/account/preference.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 interface Row {
   key: string

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { refuse } from '#core/errors.ts'
-import { OneOf, Timestamp } from '#core/schema.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { OneOf, Timestamp } from '#core/foundation/schema.ts'
 
 /** JSON of one value: the settings of a whole page, not a file. */
 export const PREFERENCE_BYTES_MAX = 64 * 1024

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { isSwitchedOn, readSetting } from '#core/setting/chosen-setting-store.ts'
+import { isSwitchedOn, readSetting } from '#core/settings/chosen-setting-store.ts'
 
 export const REGISTRATION_TAGS = 'auth.registration_tags'
 

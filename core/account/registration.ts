@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { addressGroup } from '#core/account/address.ts'
-import { bounded } from '#core/bounded.ts'
-import { refuse } from '#core/errors.ts'
+import { bounded } from '#core/foundation/bounded.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** Behind one address there may be a family, a school, an office; they register once. */
 const REGISTRATIONS_MAX = 20

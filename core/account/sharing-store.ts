@@ -12,8 +12,8 @@ import {
 import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
 import { findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { CarrelError, refuse } from '#core/errors.ts'
 import { announceAccess, announceSeries } from '#core/events/event-store.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
 
 const UNIQUE_VIOLATION = '23505'
 /** Of those who would see more. */

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { SharingGrant } from '#core/account/user.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** Fits a list in a menu; begins and ends with something that can be seen. */
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^\\S(.*\\S)?$' })

@@ -11,8 +11,8 @@ import { insertSession, revokeSession, rotateRefreshToken } from '#core/account/
 import type { Tokens } from '#core/account/token.ts'
 import { type User, UserInfo, userInfo } from '#core/account/user.ts'
 import { findLogin, recordLogin } from '#core/account/user-store.ts'
-import { refuse } from '#core/errors.ts'
-import type { Log } from '#core/log.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 const DAY_MS = 86_400_000
 const REFRESH_TOKEN_BYTES = 32

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Role } from '#core/account/permission.ts'
-import { bounded } from '#core/bounded.ts'
-import { isUuid } from '#core/schema.ts'
+import { bounded } from '#core/foundation/bounded.ts'
+import { isUuid } from '#core/foundation/schema.ts'
 
 /** HS256 wants a key at least as long as its output (RFC 7518, 3.2). */
 const KEY_BYTES_MIN = 32

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import type { Permission, Role } from '#core/account/permission.ts'
 import type { SharingGrant, User } from '#core/account/user.ts'
-import { CarrelError, refuse } from '#core/errors.ts'
 import { announceAccess } from '#core/events/event-store.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
 
 const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
-import { Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/schema.ts'
+import { Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /**
  * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 const LOOK_EVERY_MS = 2_000
 /** A disk that has gone to sleep answers in less; a network file system that has gone away never does. */

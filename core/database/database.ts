@@ -5,7 +5,7 @@ import pg from 'pg'
 import { limitedClient } from '#core/database/limited-client.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
 import { openStatementLimiter, STATEMENT_LIMITS, type StatementLimits } from '#core/database/statement-limits.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /** One statement longer than this is stuck or wrong; only migrations may take as long as they need. */
 const STATEMENT_TIMEOUT_MS = 120_000

@@ -8,7 +8,7 @@ import { launchPostgres, launchProgram } from '#core/database/launch-postgres.ts
 import { findPostgresRunner, type PostgresRunner } from '#core/database/postgres-binaries.ts'
 import { readPostmasterFile, stopOrphan, stopPostmaster } from '#core/database/postmaster.ts'
 import { describeLastWords, StartProblem } from '#core/database/start-problem.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /** The name of our database in the cluster. */
 const DATABASE = 'carrel'

@@ -1,7 +1,7 @@
 import { type Canceller, openCanceller } from '#core/database/canceller.ts'
 import { openPlaces, type Places } from '#core/database/statement-places.ts'
 import type { LiveScope } from '#core/database/statement-scope.ts'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 
 /** Limits of the statements of requests, in ms where nothing else is said. */
 export interface StatementLimits {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce } from '#core/events/event-store.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /**
  * A commit that notifies waits for every other one that does, with the disk's time for each: analyses, which come by the hundred a second, are

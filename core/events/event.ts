@@ -1,6 +1,6 @@
 import type { Static, TObject, TProperties } from 'typebox'
 import Type from 'typebox'
-import { OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 const Fields = Type.Array(Type.String(), { description: 'Names of the members that changed, as the record has them.' })
 const ofLibrary = { libraryId: Uuid }

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { type Channel, openChannel } from '#core/database/channel-store.ts'
-import { refuse } from '#core/errors.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
 import { EVENT_CHANNEL, readAnnouncements } from '#core/events/event-store.ts'
 import { foldAnnouncements } from '#core/events/fold.ts'
 import { type Delivery, type FollowedStream, type Follower, Stream, type StreamOwner } from '#core/events/stream.ts'
 import { openWindow } from '#core/events/window.ts'
-import type { Log } from '#core/log.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /** Tabs and devices of one person, with room for programs that do not close what they open. A stream costs some 20 KB. */
 const STREAMS_PER_USER_MAX = 100

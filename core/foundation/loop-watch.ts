@@ -1,5 +1,5 @@
 import { takeLongestWork } from '#core/foundation/current-work.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/foundation/log.ts'
 
 /** A timer that comes so late was kept waiting by something that a person would notice: everybody waited. */
 const STALL_MS = 200

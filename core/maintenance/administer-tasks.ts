@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { refuse } from '#core/errors.ts'
-import type { Scans } from '#core/library/scans.ts'
-import { TASK_PRIORITY, type TaskQueue, type TaskType } from '#core/task/task.ts'
-import { deleteEndedTasks, takeFromLostNode } from '#core/task/task-admin-store.ts'
-import { getTask } from '#core/task/task-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Scans } from '#core/ingest/scans.ts'
+import { TASK_PRIORITY, type TaskQueue, type TaskType } from '#core/tasks/task.ts'
+import { deleteEndedTasks, takeFromLostNode } from '#core/tasks/task-admin-store.ts'
+import { getTask } from '#core/tasks/task-query.ts'
 
 interface Dependencies {
   database: Knex

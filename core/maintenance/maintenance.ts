@@ -1,11 +1,11 @@
 import type { Knex } from 'knex'
-import type { DrawBookCover } from '#core/book/analysis.ts'
-import { openOrphanCleanup } from '#core/cover/orphans.ts'
-import { openThumbnails } from '#core/cover/thumbnails.ts'
-import { openDuplicates } from '#core/duplicate/duplicates.ts'
-import { purgeDeleted } from '#core/library/purge-deleted.ts'
-import { openRenumbering } from '#core/library/renumber.ts'
-import type { TaskQueue } from '#core/task/task.ts'
+import { openDuplicates } from '#core/catalog/duplicates.ts'
+import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
+import { openRenumbering } from '#core/ingest/renumber.ts'
+import { openThumbnails } from '#core/ingest/thumbnails.ts'
+import type { DrawBookCover } from '#core/metadata/analysis.ts'
+import { openOrphanCleanup } from '#core/metadata/orphans.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
 
 /** Registers the handlers of all that keeps libraries in order; call before the queue's start(). */
 export function openMaintenance(parts: {

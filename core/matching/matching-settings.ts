@@ -1,4 +1,4 @@
-import type { TitleRules } from '#core/library/title-rules.ts'
+import type { TitleRules } from '#core/conditions/title-rules.ts'
 
 /** How the metadata of a provider is used, as an administrator has set it; what is missing has its default. */
 export interface MatchingSettings {

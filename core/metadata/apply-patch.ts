@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { isSameText } from '#core/foundation/exact-json.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'

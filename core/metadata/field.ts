@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
+import { FreeObject } from '#core/foundation/schema.ts'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
-import { FreeObject } from '#core/schema.ts'
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
-import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { announceRecords } from '#core/events/event-store.ts'
 import { readExactJson } from '#core/foundation/exact-json.ts'
+import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { Field, Holding, Source } from '#core/metadata/field.ts'
-import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 export type Kind = 'book' | 'series'
 

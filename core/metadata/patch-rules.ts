@@ -1,7 +1,7 @@
-import { BOOK_FIELDS } from '#core/book/metadata.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { isExactNumber } from '#core/foundation/exact-json.ts'
 import { splitNames } from '#core/metadata/apply-patch.ts'
+import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import type { BookPage } from '#core/book/book.ts'
-import { getBook } from '#core/book/book-query.ts'
-import { type FullBook, fullBooks } from '#core/book/full-book-query.ts'
-import type { PageReader } from '#core/book/read-page.ts'
-import { refuse } from '#core/errors.ts'
+import type { BookPage } from '#core/catalog/book.ts'
+import { getBook } from '#core/catalog/book-query.ts'
+import { type FullBook, fullBooks } from '#core/catalog/full-book-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { manifestMetadata } from '#core/reading/manifest-metadata.ts'
 import type { Publication, PublicationResource, SpineItem, TocEntry } from '#core/reading/publication.ts'
 import type { Publications } from '#core/reading/publications.ts'
+import type { PageReader } from '#core/reading/read-page.ts'
 import {
   DIVINA_TYPE,
   encodeHref,

@@ -1,13 +1,13 @@
 import type { Caller } from '#core/account/caller.ts'
-import { CarrelError, refuse } from '#core/errors.ts'
+import { type ProgressRow, placeOf } from '#core/catalog/progress.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { readInstant } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
-import { type ProgressRow, placeOf } from '#core/progress/progress.ts'
-import { getReading, type Reading } from '#core/progress/progress-query.ts'
-import { saveProgress } from '#core/progress/progress-store.ts'
-import { type Locator, type Progression, placeOfLocator, progressionOf } from '#core/progress/progression.ts'
 import type { ReadingParts } from '#core/reading/manifest.ts'
 import { locateText, pathsOfHref, positionWithin } from '#core/reading/positions.ts'
+import { getReading, type Reading } from '#core/reading/progress-query.ts'
+import { saveProgress } from '#core/reading/progress-store.ts'
+import { type Locator, type Progression, placeOfLocator, progressionOf } from '#core/reading/progression.ts'
 import { type PublicationAddresses, relativeAddresses } from '#core/reading/web-publication.ts'
 
 /** Where a reader is in a book: pages and progressions tell of one place. */

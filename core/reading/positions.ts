@@ -1,6 +1,6 @@
-import { refuse } from '#core/errors.ts'
-import type { Locator } from '#core/progress/progression.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import type { BookAsk, ReadingParts } from '#core/reading/manifest.ts'
+import type { Locator } from '#core/reading/progression.ts'
 import { normalizeArchivePath, type Publication, type TocEntry } from '#core/reading/publication.ts'
 import { encodePath, type PositionList, type PublicationAddresses } from '#core/reading/web-publication.ts'
 

@@ -2,7 +2,7 @@
  * The contract across the worker thread: what an EPUB holds for those who read it by its web-publication manifest. Every path is that of a file in the
  * archive, without `..`, and every media type one that may stand in a header.
  */
-import type { LibraryFile, Problem, ZipLocation } from '#core/book/analysis.ts'
+import type { LibraryFile, Problem, ZipLocation } from '#core/metadata/analysis.ts'
 
 /** A file in the archive. `zip` is null where its data cannot be had: it is encrypted, or packed in a way that is not known. */
 export interface PublicationFile {

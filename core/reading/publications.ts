@@ -1,15 +1,15 @@
 import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
-import type { Problem, ZipLocation } from '#core/book/analysis.ts'
-import { openBookLookup } from '#core/book/book-lookup.ts'
-import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/book/file-faults.ts'
-import type { ReadableBook } from '#core/book/page-query.ts'
-import { openSingleFlight } from '#core/book/single-flight.ts'
-import { CarrelError, refuse } from '#core/errors.ts'
+import { openBookLookup } from '#core/catalog/book-lookup.ts'
+import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { openSingleFlight } from '#core/database/single-flight.ts'
 import { openByteBudget } from '#core/foundation/byte-budget.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { normalizeText } from '#core/foundation/text.ts'
+import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
+import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/reading/file-faults.ts'
 import {
   GZIP_EXTRA_BYTES,
   normalizeArchivePath,

@@ -1,10 +1,10 @@
 import type { Caller } from '#core/account/caller.ts'
-import { refuse } from '#core/errors.ts'
-import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf, TEXT_COMPLETE_FROM } from '#core/progress/progress.ts'
-import { listCopies, type Reading } from '#core/progress/progress-query.ts'
-import { saveProgress } from '#core/progress/progress-store.ts'
+import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf, TEXT_COMPLETE_FROM } from '#core/catalog/progress.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { findPublication, type PlaceParts } from '#core/reading/places.ts'
 import { countPositions, partAt } from '#core/reading/positions.ts'
+import { listCopies, type Reading } from '#core/reading/progress-query.ts'
+import { saveProgress } from '#core/reading/progress-store.ts'
 import type { OpenPublication } from '#core/reading/publications.ts'
 
 /** A place in a file as e-readers tell it to each other. */

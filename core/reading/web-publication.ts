@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Locator } from '#core/progress/progression.ts'
+import { Locator } from '#core/reading/progression.ts'
 
 /** A link of a Readium web publication; `children` and `alternate` are links too. */
 export const WebLink = Type.Object(

@@ -105,7 +105,7 @@ function main() {
 /** How the scripts of a plugin start the tool, and where npm finds what they need. @param {string} folder of the checkout */
 const ofCheckout = (folder) => ({
   checkout: folder,
-  tool: `node ${folder}/plugins/tool/carrel-plugin.mjs`,
+  tool: `node ${folder}/plugins/devkit/carrel-plugin.mjs`,
   packages: `"@carrel/plugin-sdk": "file:${folder}/plugin-sdk"`,
 })
 

@@ -1,15 +1,15 @@
 import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
-import { refuse } from '#core/errors.ts'
-import type { Log } from '#core/log.ts'
-import { findSourceMap, recordFailure } from '#core/plugin/plugin-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { failureCode, isFault, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import { GuestError, uncaughtMessage } from '#plugins/isolate/guest-error.ts'
-import type { CallRecord } from '#plugins/journal/plugin-journal.ts'
-import { harmless, hideSecrets } from '#plugins/journal/text.ts'
-import type { CodePlace } from '#plugins/package/source-map.ts'
+import { findSourceMap, recordFailure } from '#plugins/host/plugin-store.ts'
+import type { CallRecord } from '#plugins/logs/plugin-journal.ts'
+import { harmless, hideSecrets } from '#plugins/logs/text.ts'
+import type { CodePlace } from '#plugins/packages/source-map.ts'
+import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
 
 /** A call of a plugin that runs or has ended. */
 export interface NamedCall {

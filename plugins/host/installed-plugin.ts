@@ -1,6 +1,6 @@
-import type { PluginRow } from '#core/plugin/plugin-store.ts'
-import type { Manifest } from '#plugins/manifest/manifest.ts'
-import type { Permissions } from '#plugins/manifest/permissions.ts'
+import type { PluginRow } from '#plugins/host/plugin-store.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+import type { Permissions } from '#plugins/packages/permissions.ts'
 
 /** A plugin as the database keeps it, with the version that runs, or the newest where none does yet. */
 export type InstalledPlugin = PluginRow<Manifest, Permissions>

@@ -1,8 +1,8 @@
 import { readResult } from '#plugins/host/results.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
-import { JSON_BOUNDS } from '#plugins/isolate/guest-text.ts'
-import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
-import { type CodePlace, findSource, type KeptMap } from '#plugins/package/source-map.ts'
+import { jsonExcess } from '#plugins/packages/json-bounds.ts'
+import { type CodePlace, findSource, type KeptMap } from '#plugins/packages/source-map.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { JSON_BOUNDS } from '#plugins/runtime/guest-text.ts'
 
 /** A large text of a plugin, and what it is. */
 export type JsonJob =

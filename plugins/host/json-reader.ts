@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { JsonJob, JsonOutcome } from '#plugins/host/json-job.ts'
 import { readResult } from '#plugins/host/results.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
-import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/isolate/guest-text.ts'
-import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
-import { type CodePlace, findSource, inBundle, type KeptMap } from '#plugins/package/source-map.ts'
+import { jsonExcess } from '#plugins/packages/json-bounds.ts'
+import { type CodePlace, findSource, inBundle, type KeptMap } from '#plugins/packages/source-map.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 
 /** Reads what plugins send: short texts at once, long ones in a thread beside, so that none holds up the server. */
 export interface JsonReader {

@@ -1,4 +1,4 @@
-import type { CarrelError } from '#core/errors.ts'
+import type { CarrelError } from '#core/foundation/errors.ts'
 
 /** What a plugin did wrong, in a word, where that is what an error is about; null for errors of whoever asked. */
 export function pluginFault(error: CarrelError): string | null {

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
-import { refuse } from '#core/errors.ts'
-import type { Log } from '#core/log.ts'
-import { countFailures, recordFailure, recordSuccess, updatePlugin } from '#core/plugin/plugin-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { GuestError } from '#plugins/isolate/guest-error.ts'
+import { countFailures, recordFailure, recordSuccess, updatePlugin } from '#plugins/host/plugin-store.ts'
+import type { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** Ways to end that only broken or hostile code has; so many within the time, and an administrator has to look. */
 export const QUARANTINE = { codes: ['memory', 'crash', 'cpu'], minutes: 10, failures: 3 }

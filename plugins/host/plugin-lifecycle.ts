@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
-import { CarrelError, refuse } from '#core/errors.ts'
-import type { Log } from '#core/log.ts'
-import { listIdNames, prefixNewNames } from '#core/plugin/id-name-query.ts'
-import { copyStorage, dropStorage } from '#core/plugin/plugin-storage-store.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
+import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
+import { failureCode, isFault, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { copyStorage, dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
   addVersion,
   deleteFailures,
@@ -18,16 +21,13 @@ import {
   type PluginState,
   updatePlugin,
   type VersionRow,
-} from '#core/plugin/plugin-store.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
-import { failureCode, isFault, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
-import type { Manifest } from '#plugins/manifest/manifest.ts'
-import { permissionGrowth, permissionsOf } from '#plugins/manifest/permissions.ts'
-import { readConfig } from '#plugins/manifest/plugin-config.ts'
-import { readPackageBeside } from '#plugins/package/package-reader.ts'
-import { checkUpgrade, compareVersions } from '#plugins/package/upgrade.ts'
+} from '#plugins/host/plugin-store.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+import { readPackageBeside } from '#plugins/packages/package-reader.ts'
+import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
+import { readConfig } from '#plugins/packages/plugin-config.ts'
+import { checkUpgrade, compareVersions } from '#plugins/packages/upgrade.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface Installation {
   plugin: InstalledPlugin

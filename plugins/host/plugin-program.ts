@@ -1,6 +1,6 @@
-import type { Budget, Program } from '#plugins/isolate/program.ts'
-import type { Manifest } from '#plugins/manifest/manifest.ts'
-import { type Permissions, permissionsOf } from '#plugins/manifest/permissions.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+import { type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
+import type { Budget, Program } from '#plugins/runtime/program.ts'
 
 /** Functions that every plugin may have beside those of its manifest. */
 export const LIFECYCLE: readonly string[] = ['setup', 'migrate']

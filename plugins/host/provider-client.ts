@@ -1,15 +1,15 @@
 import type { Knex } from 'knex'
-import type { CarrelError } from '#core/errors.ts'
+import type { CarrelError } from '#core/foundation/errors.ts'
 import type { Recommendation } from '#core/matching/provider-answers.ts'
 import type { Answered, PluginReader, Provider, ProviderClient, ProviderFailure, Recommender } from '#core/matching/provider-client.ts'
-import { findPlugin } from '#core/plugin/plugin-store.ts'
-import { findUserPlugin, listUserPlugins, updateUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { hasFailed, type PluginCall } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import { methodsOf } from '#plugins/manifest/manifest.ts'
-import { isOffered, nameOf } from '#plugins/reader/user-plugins.ts'
+import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { findUserPlugin, listUserPlugins, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { isOffered, nameOf } from '#plugins/host/user-plugins.ts'
+import { methodsOf } from '#plugins/packages/manifest.ts'
 
 /** A plugin as matching and recommendations know it. */
 export function providerOf(plugin: Pick<InstalledPlugin, 'id' | 'key' | 'version' | 'state' | 'manifest' | 'matching'>): Provider {

@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
-import type { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
 import {
   BookAnswer,
@@ -12,9 +11,10 @@ import {
   SearchResult,
   SeriesAnswer,
 } from '#core/matching/provider-answers.ts'
+import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { ProposedBy } from '#core/metadata/field.ts'
-import type { SERIES_FIELDS } from '#core/series/metadata.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type * as Kit from '../../plugin-sdk/types.ts'
 
 /**

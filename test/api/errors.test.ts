@@ -1,6 +1,6 @@
 import t from 'tap'
 import { answerOf } from '#api/errors.ts'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 

@@ -3,8 +3,8 @@ import path from 'node:path'
 import t from 'tap'
 import { commands } from '#api/cli/commands.ts'
 import { freshPages } from '#api/readme-write.ts'
-import { FILTER_FIELDS } from '#core/filter/filter-query.ts'
-import { listFlags, SETTINGS } from '#core/setting/setting-table.ts'
+import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
+import { listFlags, SETTINGS } from '#core/settings/setting-table.ts'
 import { root } from '#test/support/carrel-process.ts'
 
 t.test('generated pages are those of the code', async (t) => {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { readPackage } from '#plugins/package/plugin-package.ts'
-import { bundleProject } from '#plugins/tool/bundle.ts'
-import { packProject } from '#plugins/tool/pack.ts'
-import { readProject } from '#plugins/tool/project.ts'
+import { bundleProject } from '#plugins/devkit/bundle.ts'
+import { packProject } from '#plugins/devkit/pack.ts'
+import { readProject } from '#plugins/devkit/project.ts'
+import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { buildKit } from '../../plugin-sdk/build.mjs'
 
@@ -124,6 +124,6 @@ t.test('what cannot be begun is refused, with what to do', async (t) => {
   t.match((await run(process.execPath, [program, 'full'], folder)).stderr, /is not empty/)
   t.same(await readdir(folder), ['full'], 'and nothing was written')
   t.match(await succeeds(process.execPath, [program, '--help'], folder), /--template <name>/)
-  for (const name of ['create-plugin.mjs', '../../plugins/tool/carrel-plugin.mjs'])
+  for (const name of ['create-plugin.mjs', '../../plugins/devkit/carrel-plugin.mjs'])
     t.ok((await stat(path.join(create, name))).mode & 0o100, `${name} can be run`)
 })

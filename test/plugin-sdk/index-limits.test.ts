@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { ENTRIES_PAGE } from '#core/plugin/library-entry-query.ts'
+import { ENTRIES_PAGE } from '#plugins/host/library-entry-query.ts'
 import { BREAKER, QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { LOAD, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
-import { JSON_BOUNDS, REQUESTED_LENGTH_MAX, requestLengthMax } from '#plugins/isolate/guest-text.ts'
-import { Manifest } from '#plugins/manifest/manifest.ts'
-import { DEFAULT_LIMITS } from '#plugins/manifest/permissions.ts'
-import { CONFIG_LENGTH_MAX } from '#plugins/manifest/plugin-config.ts'
-import { PACKAGE_BYTES_MAX } from '#plugins/package/zip.ts'
+import { Manifest } from '#plugins/packages/manifest.ts'
+import { DEFAULT_LIMITS } from '#plugins/packages/permissions.ts'
+import { CONFIG_LENGTH_MAX } from '#plugins/packages/plugin-config.ts'
+import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
+import { JSON_BOUNDS, REQUESTED_LENGTH_MAX, requestLengthMax } from '#plugins/runtime/guest-text.ts'
 import { ROOT } from '#test/support/plugin-kit.ts'
 
 /** The number that stands behind a name in a file; constants are not exported for people to read them. */
@@ -40,18 +40,18 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
   })
   const asking = plugin as NonNullable<typeof plugin>
   const host = await numbersOf('plugins/host/host-calls.ts')
-  const config = await numbersOf('plugins/manifest/plugin-config.ts')
+  const config = await numbersOf('plugins/packages/plugin-config.ts')
   const [egress, request, turns, credential] = [
-    await numbersOf('plugins/egress/egress.ts'),
-    await numbersOf('plugins/egress/request.ts'),
-    await numbersOf('plugins/egress/turns.ts'),
-    await numbersOf('plugins/egress/credential.ts'),
+    await numbersOf('plugins/network/egress.ts'),
+    await numbersOf('plugins/network/request.ts'),
+    await numbersOf('plugins/network/turns.ts'),
+    await numbersOf('plugins/network/credential.ts'),
   ]
-  const [map, guestText] = [await numbersOf('plugins/package/source-map.ts'), await numbersOf('plugins/isolate/guest-text.ts')]
-  const sandbox = await numbersOf('plugins/isolate/runner/sandbox.mjs')
+  const [map, guestText] = [await numbersOf('plugins/packages/source-map.ts'), await numbersOf('plugins/runtime/guest-text.ts')]
+  const sandbox = await numbersOf('plugins/runtime/runner/sandbox.mjs')
   const [html, xml] = [await numbersOf('plugin-sdk/html.ts'), await numbersOf('plugin-sdk/xml.ts')]
   t.same([html('HTML_LENGTH_MAX'), html('ELEMENTS_MAX')], [xml('XML_LENGTH_MAX'), xml('ELEMENTS_MAX')], 'both parsers take as much')
-  const places = await readFile(path.join(ROOT, 'plugins/package/plugin-package.ts'), 'utf8')
+  const places = await readFile(path.join(ROOT, 'plugins/packages/plugin-package.ts'), 'utf8')
   const placeOf = (name: string) => {
     const [, value = ''] =
       places
@@ -139,7 +139,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Body of an answer, decompressed', '', mb(egress('RESPONSE_BYTES_MAX'))],
     [
       'Requests to one host, by all plugins (`http.rateLimit`)',
-      `${(await readFile(path.join(ROOT, 'plugins/egress/turns.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]} at once, then ${turns('perSecond')} a second`,
+      `${(await readFile(path.join(ROOT, 'plugins/network/turns.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]} at once, then ${turns('perSecond')} a second`,
       'the same',
     ],
     ['Requests of one plugin under way', '', String(turns('PARALLEL_MAX'))],

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { packPlugin, readPackage } from '#plugins/package/plugin-package.ts'
+import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
 import { compile, filesOf, placeKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { describeManifest } from '#plugins/manifest/manifest-schema.ts'
-import { packPlugin, readPackage } from '#plugins/package/plugin-package.ts'
+import { describeManifest } from '#plugins/packages/manifest-schema.ts'
+import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { bundle, compile, filesOf, installKit, KIT, run, TSC, writeFiles } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
@@ -272,7 +272,7 @@ t.test('errors, configuration and the context are in the sandbox what they are i
 
 t.test('the schema of manifests that is given away is the one that the server checks', async (t) => {
   const published = JSON.parse(await readFile(path.join(KIT, 'manifest.schema.json'), 'utf8'))
-  t.same(published, describeManifest(), 'plugin-sdk/manifest.schema.json is stale: run plugins/manifest/manifest-schema-write.ts')
+  t.same(published, describeManifest(), 'plugin-sdk/manifest.schema.json is stale: run plugins/packages/manifest-schema-write.ts')
   const check = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(published)
   t.ok(check(JSON.parse((await tutorialFiles()).get('manifest.json') as string)), JSON.stringify(check.errors))
   t.ok(check(manifestOf()))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CAPABILITY_METHODS } from '#plugins/manifest/manifest.ts'
+import type { CAPABILITY_METHODS } from '#plugins/packages/manifest.ts'
 import * as kit from '../../plugin-sdk/testing.ts'
 import {
   type CallTrace,

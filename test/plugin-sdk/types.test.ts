@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Static } from 'typebox'
-import type { LibraryEntry } from '#core/plugin/library-entry-query.ts'
+import type { LibraryEntry } from '#plugins/host/library-entry-query.ts'
 import { RESULT_SCHEMAS, readResult } from '#plugins/host/results.ts'
-import { CAPABILITY_METHODS } from '#plugins/manifest/manifest.ts'
+import { CAPABILITY_METHODS } from '#plugins/packages/manifest.ts'
 import type * as Sdk from '../../plugin-sdk/types.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import type { Analysis, FileFacts } from '#core/book/analysis.ts'
+import type { Analysis, FileFacts } from '#core/metadata/analysis.ts'
 
 /** Analysis made up for one test, with what a real one would say of the rest: a comic of one page. */
 export const madeUpAnalysis = (more: Partial<Analysis> = {}): Analysis => ({

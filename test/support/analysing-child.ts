@@ -1,6 +1,6 @@
 /** A process of its own that analyzes one file with the real pool, tells what came of it, and has nothing left to do: `node analysing-child.ts <path>`. */
 import { fileAt } from '#test/support/file-at.ts'
-import { openPool } from '#workers/pool.ts'
+import { openPool } from '#workers/pool/pool.ts'
 
 const [path = ''] = process.argv.slice(2)
 const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 60_000 })

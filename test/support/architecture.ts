@@ -30,40 +30,40 @@ const FOLDERS: Record<string, readonly string[]> = {
 const SOLE_IMPORTERS: Record<string, RegExp> = {
   knex: /^core\/(database\/|.*(database|-store|-query)\.ts$)|^migrations\//,
   pg: /^core\/(database\/|.*(database|-store|-query)\.ts$)/,
-  'pg-boss': /^core\/task\/task-queue\.ts$/,
+  'pg-boss': /^core\/tasks\/task-queue\.ts$/,
   piscina: /^workers\/pool\/(thread-pool|moved)\.ts$/,
-  commander: /^core\/setting\/command-line\.ts$/,
+  commander: /^core\/settings\/command-line\.ts$/,
   'node-unrar-js': /^workers\/rar.*\.ts$/,
   'pdfjs-dist': /^workers\/pdf.*\.ts$/,
   '@napi-rs/canvas': /^workers\/pdf.*\.ts$/,
-  unzipper: /^workers\/epub-entries\.ts$/,
+  unzipper: /^workers\/formats\/epub\/epub-entries\.ts$/,
   'fast-xml-parser': /^(workers|plugin-sdk)\/xml\.ts$/,
   htmlparser2: /^plugin-sdk\/html\.ts$/,
   'css-select': /^plugin-sdk\/html\.ts$/,
   // Servers do not have it.
   esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|template\/guest\/rules)\/build\.mjs|tool\/.*))$/,
-  sharp: /^workers\/image\.ts$/,
-  'image-size': /^workers\/image\.ts$/,
+  sharp: /^workers\/images\/image\.ts$/,
+  'image-size': /^workers\/images\/image\.ts$/,
   restify: /^api\//,
   passport: /^api\//,
   'passport-custom': /^api\//,
   'passport-http': /^api\//,
   'passport-headerapikey': /^api\//,
   // Nor this.
-  ws: /^plugins\/tool\/inspector\.ts$/,
-  'isolated-vm': /^plugins\/isolate\/runner\/(sandbox|inspection)\.mjs$/,
+  ws: /^plugins\/devkit\/inspector\.ts$/,
+  'isolated-vm': /^plugins\/runtime\/runner\/(sandbox|inspection)\.mjs$/,
   re2js: /^core\/(library\/title-rewriting|template\/condition)\.ts$/,
 }
 
 /** Files of ours that evaluate what strangers write: they are for the program of an isolate, never for the process of the server. */
-const ISOLATED = new Set(['core/library/title-rewriting.ts', 'core/template/condition.ts'])
+const ISOLATED = new Set(['core/conditions/title-rewriting.ts', 'core/conditions/condition.ts'])
 const ISOLATE_PROGRAMS = /^plugins\/template\/guest\/|^(test|bench)\//
 
 /** The composition root (and what it is split into) is the one place of api that knows the worker pool. */
 const COMPOSITION = /^api\/(main|composition)\.ts$/
 
 /** A launcher starts another one as a program, on the Node that the checkout is made for; it imports nothing from it. */
-const LAUNCHERS: Record<string, string> = { 'plugins/tool/carrel-plugin.mjs': 'api/launch.mjs' }
+const LAUNCHERS: Record<string, string> = { 'plugins/devkit/carrel-plugin.mjs': 'api/launch.mjs' }
 
 /** What the kit for plugins and the server must do alike is written in the kit, which imports nothing; core knows each file of it by one module. */
 const SHARED_WITH_KIT: Record<string, string> = {

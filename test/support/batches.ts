@@ -5,15 +5,15 @@ import path from 'node:path'
  * Starting a process and loading the server takes a second of a core, and most files need little more than that. So the whole suite runs files of
  * one room together: a file in the cache has them run one after the other, each as it runs by itself, but in the same process.
  */
-const ROOMS = ['test/core/', 'test/api/http/', 'test/api/routes/', 'test/plugins/', 'test/workers/']
+const ROOMS = ['test/core/', 'test/api/http/', 'test/api/rest/catalog/', 'test/plugins/', 'test/workers/']
 /** What needs a process to itself: it stops PostgreSQL, starts and counts processes, burns what it can get, bounds the most memory that it ever had, or takes as long as a batch. */
 const ALONE = [
   'test/core/database/embedded-postgres.test.ts',
-  'test/plugins/isolate/',
-  'test/plugins/package/',
-  'test/plugins/tool/',
+  'test/plugins/runtime/',
+  'test/plugins/packages/',
+  'test/plugins/devkit/',
   'test/workers/corpus.test.ts',
-  'test/workers/pool.test.ts',
+  'test/workers/pool/pool.test.ts',
 ]
 /** So that no batch takes much longer than the longest single file. */
 const FILES_MAX = 6

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs'
 import type { Test } from 'tap'
-import type { Analysis } from '#core/book/analysis.ts'
+import type { Analysis } from '#core/metadata/analysis.ts'
 import type { ExpectedBook } from '#test/support/corpus.ts'
 import { fileAt } from '#test/support/file-at.ts'
-import { drawPdfPage } from '#workers/pdf.ts'
-import { closePdfs } from '#workers/pdf-document.ts'
+import { drawPdfPage } from '#workers/formats/pdf/pdf.ts'
+import { closePdfs } from '#workers/formats/pdf/pdf-document.ts'
 
 /** What the corpus says of EPUBs and PDFs beyond other books. */
 interface ExpectedDocument extends ExpectedBook {

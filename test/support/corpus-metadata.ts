@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import type { Analysis, Embedded } from '#core/book/analysis.ts'
+import type { Analysis, Embedded } from '#core/metadata/analysis.ts'
 import type { Author } from '#core/metadata/field.ts'
 import type { ExpectedBook } from '#test/support/corpus.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
-import { readComicInfo } from '#workers/comic-info.ts'
-import { openRemarks } from '#workers/metadata-values.ts'
-import { readOpfMetadata } from '#workers/opf-metadata.ts'
-import { parseXml } from '#workers/xml.ts'
+import { readComicInfo } from '#workers/metadata/comic-info.ts'
+import { openRemarks } from '#workers/metadata/metadata-values.ts'
+import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
+import { parseXml } from '#workers/metadata/xml.ts'
 
 type Texts = Record<string, string | string[] | { length: number; starts: string }>
 

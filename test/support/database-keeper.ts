@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import net from 'node:net'
 import { openDataFolder } from '#core/database/data-folder.ts'
 import { openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
-import { silentLog } from '#core/log.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { CLUSTER_FOLDER, KEEPER_SOCKET } from '#test/support/database.ts'
 
 /** Between two test files of one run there is a moment in which nobody is connected. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { closeDatabase, hashMigrations, migrate, openDatabase } from '#core/database/database.ts'
-import { silentLog } from '#core/log.ts'
+import { silentLog } from '#core/foundation/log.ts'
 
 /** First use on a machine runs initdb, beside other tests. */
 const CLUSTER_PATIENCE_MS = 60_000

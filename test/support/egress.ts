@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { EgressResponse } from '#plugins/egress/answer.ts'
-import { type EgressPolicy, openEgress } from '#plugins/egress/egress.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
+import type { EgressResponse } from '#plugins/network/answer.ts'
+import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { type Loopback, openLoopback } from '#test/support/plugins.ts'
 
 /** What a plugin of these tests may do. */

@@ -1,8 +1,8 @@
 /** A process of its own that makes exports; killed by the test in the middle. */
 import { openDatabase } from '#core/database/database.ts'
-import { openExports } from '#core/export/series-exports.ts'
-import { silentLog } from '#core/log.ts'
-import { openTaskQueue } from '#core/task/task-queue.ts'
+import { openExports } from '#core/exports/series-exports.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
 
 const [url, dataFolder] = process.argv.slice(2) as [string, string]
 const database = openDatabase({ url, poolMax: 5, log: silentLog })

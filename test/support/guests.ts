@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { silentLog } from '#core/log.ts'
-import type { Guest } from '#plugins/isolate/guest.ts'
-import { GuestError } from '#plugins/isolate/guest-error.ts'
-import type { Budget, CallOptions, Program } from '#plugins/isolate/program.ts'
-import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/isolate/supervisor.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import type { Guest } from '#plugins/runtime/guest.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+import type { Budget, CallOptions, Program } from '#plugins/runtime/program.ts'
+import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/runtime/supervisor.ts'
 
 export const BUDGET: Budget = { cpuMs: 300, wallMs: 10_000 }
 /** What the context of a plugin's function is made of. */

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, Socket } from 'node:net'
 
-const { frameOf, createFrameReader } = await import(process.argv[1].replace(/test\/support\/.*$/, 'plugins/isolate/runner/frame.mjs'))
+const { frameOf, createFrameReader } = await import(process.argv[1].replace(/test\/support\/.*$/, 'plugins/runtime/runner/frame.mjs'))
 const server = new Socket({ fd: 3, readable: true, writable: true })
 const send = (header, body) => server.write(frameOf(header, body))
 const flood = (step) => {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Supervisor } from '#plugins/isolate/supervisor.ts'
+import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import type { LibraryEntry } from '../../plugin-sdk/types.ts'
 
 const PAGE = 200

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
-import type { TaskRecord } from '#core/task/task-query.ts'
+import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { until } from '#test/support/house.ts'
 

@@ -3,7 +3,7 @@ import { stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Knex } from 'knex'
 import sharp from 'sharp'
-import type { Analysis, BookFormat, Page, PageSource } from '#core/book/analysis.ts'
+import type { Analysis, BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 /** A picture of noise: it does not compress, so its size is that of a scanned page. As GIF it is of one colour, which is quick. */

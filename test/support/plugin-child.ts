@@ -1,10 +1,10 @@
 /** A process of its own that updates and rolls back one plugin for ever; killed by the test in the middle. */
 import { openDatabase } from '#core/database/database.ts'
-import { CarrelError } from '#core/errors.ts'
-import { silentLog } from '#core/log.ts'
-import { openEgress } from '#plugins/egress/egress.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { updateOf } from '#test/support/plugins.ts'
 
 const [url, firstVersion, secret] = process.argv.slice(2) as [string, string, string]

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Test } from 'tap'
-import { runCommandLine } from '#plugins/tool/command-line.ts'
+import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { manifestOf } from './plugins.ts'
 
 const PATIENCE_MS = 60_000

@@ -1,11 +1,11 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
-import { openEgress } from '#plugins/egress/egress.ts'
-import { readPackage } from '#plugins/package/plugin-package.ts'
-import { type Download, openDownload } from '#plugins/repository/download.ts'
-import { pluginEntry, versionEntry } from '#plugins/repository/index-entry.ts'
-import { type IndexPlugin, type RepositoryIndex, signIndex } from '#plugins/repository/index-file.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { readPackage } from '#plugins/packages/plugin-package.ts'
+import { type Download, openDownload } from '#plugins/repositories/download.ts'
+import { pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
+import { type IndexPlugin, type RepositoryIndex, signIndex } from '#plugins/repositories/index-file.ts'
 import { type Loopback, openLoopback } from '#test/support/plugins.ts'
 
 export type UnsignedIndex = Omit<RepositoryIndex, 'keys'>

@@ -2,8 +2,8 @@ import type { KeyObject } from 'node:crypto'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import type { EgressWay } from '#plugins/egress/egress.ts'
-import { packPlugin } from '#plugins/package/plugin-package.ts'
+import type { EgressWay } from '#plugins/network/egress.ts'
+import { packPlugin } from '#plugins/packages/plugin-package.ts'
 
 /** The manifest of a plugin for series metadata; members given replace those. */
 export const manifestOf = (change: Record<string, unknown> = {}): Record<string, unknown> => ({

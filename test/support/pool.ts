@@ -1,5 +1,5 @@
 import tap from 'tap'
-import { openPool, type Pool } from '#workers/pool.ts'
+import { openPool, type Pool } from '#workers/pool/pool.ts'
 
 /** By the deadline of their work. */
 const pools = new Map<number, Pool>()

@@ -1,8 +1,8 @@
 /** A process of its own that works off analyze_book tasks and writes what it did; killed by the test in the middle. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '#core/database/database.ts'
-import { silentLog } from '#core/log.ts'
-import { openTaskQueue } from '#core/task/task-queue.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
 
 const database = openDatabase({ url: process.argv[2] as string, poolMax: 5, log: silentLog })
 const queue = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })

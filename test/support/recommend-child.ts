@@ -1,12 +1,12 @@
 /** A process of its own that looks for recommendations; killed by the test in the middle. */
 import { openDatabase } from '#core/database/database.ts'
-import { silentLog } from '#core/log.ts'
-import { openTaskQueue } from '#core/task/task-queue.ts'
-import { openEgress } from '#plugins/egress/egress.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { openRecommendations } from '#core/recommendations/recommendations.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openSupervisor } from '#plugins/isolate/supervisor.ts'
-import { openRecommendations } from '#plugins/recommendation/recommendations.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 
 const [url, secret] = process.argv.slice(2) as [string, string]
 const database = openDatabase({ url, poolMax: 5, log: silentLog })

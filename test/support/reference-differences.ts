@@ -1,5 +1,5 @@
 import type { SchemaObject } from 'ajv/dist/2020.js'
-import type { OpenApi } from '#api/openapi.ts'
+import type { OpenApi } from '#api/docs/openapi.ts'
 import { type InterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
 import { LISTS_OF_SERIES } from '#test/support/promised-shapes.ts'
 

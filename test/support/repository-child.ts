@@ -1,10 +1,10 @@
 /** A process of its own that refreshes a repository from a server of a test, by which it is killed in the middle. */
 import http from 'node:http'
 import { openDatabase } from '#core/database/database.ts'
-import { silentLog } from '#core/log.ts'
-import { type EgressWay, openEgress } from '#plugins/egress/egress.ts'
-import { openDownload } from '#plugins/repository/download.ts'
-import { openRepositories } from '#plugins/repository/repositories.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { type EgressWay, openEgress } from '#plugins/network/egress.ts'
+import { openDownload } from '#plugins/repositories/download.ts'
+import { openRepositories } from '#plugins/repositories/repositories.ts'
 
 const [url, port, id] = process.argv.slice(2) as [string, string, string]
 const database = openDatabase({ url, poolMax: 3, log: silentLog })

@@ -1,9 +1,9 @@
 import tap from 'tap'
-import { silentLog } from '#core/log.ts'
-import type { Rules } from '#core/template/rules.ts'
-import type { Isolation } from '#plugins/isolate/placement.ts'
-import { openSupervisor, type Supervisor } from '#plugins/isolate/supervisor.ts'
-import { openRules } from '#plugins/template/rules.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import type { Isolation } from '#plugins/runtime/placement.ts'
+import { openSupervisor, type Supervisor } from '#plugins/runtime/supervisor.ts'
+import { openRules } from '#plugins/templates/rules.ts'
 
 const supervisors = new Map<Isolation, Supervisor>()
 

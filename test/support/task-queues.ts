@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { silentLog } from '#core/log.ts'
-import type { TaskQueue } from '#core/task/task.ts'
-import { openTaskQueue } from '#core/task/task-queue.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 /** Task queues of several nodes over one fresh database. */

@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { Analysis } from '#core/book/analysis.ts'
+import type { Analysis } from '#core/metadata/analysis.ts'
 import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
 import { testDocuments } from '#test/support/corpus-documents.ts'
 import { testMetadata } from '#test/support/corpus-metadata.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
-import { analyse } from '#workers/analyse.ts'
+import { analyse } from '#workers/formats/analyze.ts'
 
 /** Of computing: bombs must end long before a deadline would stop them. */
 const HOSTILE_MS_MAX = 10_000

@@ -1,12 +1,12 @@
 import { type BigIntStats, stat } from 'node:fs'
 import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
-import type { Problem } from '#core/book/analysis.ts'
-import { refuse } from '#core/errors.ts'
-import { type Gate, openGate } from '../gate.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Problem } from '#core/metadata/analysis.ts'
+import type { DrawingOutcome, DrawingRequest, FromChild } from '../drawing.ts'
 import { type ChildEnd, type DrawingChild, startChild } from './child-process.ts'
-import type { DrawingOutcome, DrawingRequest, FromChild } from './drawing.ts'
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
+import { type Gate, openGate } from './gate.ts'
 
 export interface ChildPoolOptions {
   /** Drawings at a time, those aside that have taken long already. */

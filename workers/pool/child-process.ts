@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import type { FromChild, ToChild } from '../drawing.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
-import type { FromChild, ToChild } from './drawing.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
 /** Why a child ended: by our hand, by the file it worked on, or by somebody from outside (the kernel, a person), which says nothing of the file. */

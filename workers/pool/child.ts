@@ -4,10 +4,10 @@
  */
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import type { FromChild, PageDrawing, ToChild } from '../drawing.ts'
 import { BookFault } from '../fault.ts'
+import { drawPdfPage } from '../formats/pdf/pdf.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
-import { drawPdfPage } from '../pdf.ts'
-import type { FromChild, PageDrawing, ToChild } from './drawing.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
 // While a page is painted this thread hears nothing; another one notices that the server has gone.
@@ -38,7 +38,7 @@ async function draw(id: number, request: PageDrawing, deadlineMs: number): Promi
 
 async function drawPicture(id: number, bytes: Uint8Array, fit: { width: number; height: number }): Promise<void> {
   // Loaded for the first of them: most books need none.
-  const { drawPlain } = await import('../image.ts')
+  const { drawPlain } = await import('../images/image.ts')
   try {
     const { jpeg, width, height } = await drawPlain(bytes, fit)
     send({ kind: 'drawn', id, width, height, incomplete: false }, jpeg)

@@ -1,7 +1,7 @@
-import { BOOK_ERROR_TYPES, type Problem } from '#core/book/analysis.ts'
-import { SIDE_MAX } from '../plain-picture.ts'
+import { BOOK_ERROR_TYPES, type Problem } from '#core/metadata/analysis.ts'
+import type { DrawingOutcome, DrawingRequest, FromChild } from '../drawing.ts'
+import { SIDE_MAX } from '../images/plain-picture.ts'
 import type { ChildEnd } from './child-process.ts'
-import type { DrawingOutcome, DrawingRequest, FromChild } from './drawing.ts'
 
 const MESSAGE_LENGTH_MAX = 1_000
 

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, parentPort } from 'node:worker_threads'
-import type { DrawingOutcome, DrawingRequest } from './drawing.ts'
+import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 
 /** What travels to a thread: the request, and the times that the thread writes down. */
 export interface Errand<Request> {

@@ -1,9 +1,9 @@
 import { Piscina } from 'piscina'
-import type { Problem } from '#core/book/analysis.ts'
-import { deathProblem } from '#core/book/suspect.ts'
-import { refuse } from '#core/errors.ts'
+import { deathProblem } from '#core/catalog/suspect.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Problem } from '#core/metadata/analysis.ts'
+import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 import { type Deadline, openDeadline } from './deadline.ts'
-import type { DrawingOutcome, DrawingRequest } from './drawing.ts'
 import { type DrawingMessage, ENDED, type Errand } from './errand.ts'
 
 export interface ThreadPoolOptions {
@@ -39,7 +39,7 @@ const TRY_AGAIN_MS = 5_000
 
 export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   const piscina = new Piscina({
-    filename: new URL('../thread.ts', import.meta.url).href,
+    filename: new URL('./thread.ts', import.meta.url).href,
     // The default would freeze a thread between tasks, with its timers and pending closes.
     atomics: 'async',
     // All of them end when nothing is to be done: one that waits keeps 20 MB, and a new one is there in 0.2 s.

@@ -1,10 +1,10 @@
 import Type from 'typebox'
 import { DEVICE_COOKIE } from '#api/http/authentication.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { EditedUser, Password, UserEdit } from '#core/account/user.ts'
-import { Secret } from '#core/schema.ts'
+import { Secret } from '#core/foundation/schema.ts'
 
 export const ownPasswordRoutes = [
   endpoint({

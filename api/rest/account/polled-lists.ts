@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { endpoint } from '#api/routes/route.ts'
-import { Uuid } from '#core/schema.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 
 /**
  * Clients of this API ask these again and again, whatever the server can do: whether releases of a library are tracked, and where one may sign in

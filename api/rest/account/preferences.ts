@@ -1,11 +1,11 @@
 import Type from 'typebox'
 import { escapePointer } from '#api/http/body.ts'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
 import { PREFERENCE_BYTES_MAX, PREFERENCES_MAX, Preference, PreferenceKey } from '#core/account/preference.ts'
 import { deletePreference, getPreference, listPreferences, savePreferences } from '#core/account/preference-store.ts'
-import { refuse } from '#core/errors.ts'
-import { FreeJson } from '#core/schema.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { FreeJson } from '#core/foundation/schema.ts'
 
 const tag = 'preferences'
 // Of all permissions these are the ones for what is a user's own rather than the library's: how somebody reads is kept like what they have read.

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { endpoint } from '#api/routes/route.ts'
-import { BrowsedFolder, browseFolder, FileSystemEntry, listRootFolders } from '#core/library/browse-folders.ts'
-import { UNTRIMMED } from '#core/schema.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { UNTRIMMED } from '#core/foundation/schema.ts'
+import { BrowsedFolder, browseFolder, FileSystemEntry, listRootFolders } from '#core/ingest/browse-folders.ts'
 
 const tag = 'filesystem'
 const allow = { who: 'system-admin' } as const

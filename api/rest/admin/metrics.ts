@@ -1,12 +1,12 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { readInventory } from '#core/metric/inventory-query.ts'
-import { findFirstHour } from '#core/metric/task-metric-query.ts'
-import { deleteTaskHours } from '#core/metric/task-metric-store.ts'
-import { METRICS_KEPT_DAYS } from '#core/metric/task-metrics.ts'
-import { readTaskHistory, readTaskReport } from '#core/metric/task-report.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { readInventory } from '#core/catalog/inventory-query.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { findFirstHour } from '#core/tasks/task-metric-query.ts'
+import { deleteTaskHours } from '#core/tasks/task-metric-store.ts'
+import { METRICS_KEPT_DAYS } from '#core/tasks/task-metrics.ts'
+import { readTaskHistory, readTaskReport } from '#core/tasks/task-report.ts'
 
 const DAYS_DEFAULT = 7
 const Count = Type.Integer({ minimum: 0 })

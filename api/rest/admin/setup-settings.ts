@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { changeChosen, SettingValue } from '#api/routes/settings.ts'
-import { CHOSEN_SETTINGS, VALUE_LENGTH_MAX } from '#core/setting/chosen-setting.ts'
-import { listSettings } from '#core/setting/chosen-setting-store.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { changeChosen, SettingValue } from '#api/rest/admin/settings.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { CHOSEN_SETTINGS, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
+import { listSettings } from '#core/settings/chosen-setting-store.ts'
 
 const tag = 'setup'
 const allow = { who: 'system-admin' } as const

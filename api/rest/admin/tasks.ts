@@ -1,96 +1,89 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/book/request-analysis.ts'
-import { forgetEndedTasks, removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'
-import { STARTABLE, startTask } from '#core/maintenance/start-task.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/schema.ts'
+import type { Call } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { cancelTask, retryTask } from '#core/maintenance/change-task.ts'
+import { countTasks, getTask, listTasks, TASK_STATUSES, TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
 
-/** Far above those that tasks have by themselves. */
-const PRIORITY_MAX = 10_000
-/** Nothing is remembered for longer. */
-const DAYS_MAX = 365
-const Deleted = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
-const kinds = Object.entries(STARTABLE).map(([type, { takes, needs }]) => `${type} (${takes}; ${needs})`)
+/** Finished analyses come by the thousand; nobody reads more at once. */
+const LIMIT_MAX = 1_000
+const LIMIT_DEFAULT = 50
+const Message = Noun('Message')({ message: Type.String() })
+const params = Type.Object({ taskId: Uuid })
 const tag = 'tasks'
 
-/** Members of types that cannot be started by their type: they are taken so that the refusal names the type and not a member. */
-const OTHER_MEMBERS = Object.fromEntries(
-  ['source', 'sourceId', 'sourceScope', 'jobId', 'pluginId', 'userId', 'exportId', 'externalId', 'reason', 'thumbnailPath'].map((name) => [
-    name,
-    Type.Optional(Nullable(Type.String({ maxLength: 1_000, description: 'Of types that cannot be started here.' }))),
-  ]),
-)
-
-const TaskRequest = Type.Object(
-  {
-    type: Type.String({ maxLength: 100, description: `With what it takes, and the permission that it needs: ${kinds.join(', ')}.` }),
-    libraryId: Type.Optional(Nullable(Uuid)),
-    seriesId: Type.Optional(Nullable(Uuid)),
-    bookId: Type.Optional(Nullable(Uuid)),
-    bookIds: Type.Optional(Nullable(Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX }))),
-    seriesIds: Type.Optional(Nullable(Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX }))),
-    force: Type.Optional(Nullable(Type.Boolean())),
-    mode: Type.Optional(Nullable(OneOf(['normal', 'deep']))),
-    ...OTHER_MEMBERS,
-  },
-  { title: 'TaskRequest' },
-)
-
-export const taskAdminRoutes = [
+export const taskRoutes = [
   endpoint({
-    method: 'POST',
+    method: 'GET',
     path: '/api/v1/tasks',
-    summary: 'Begin a task by its type, as the operation of its own does',
+    summary: 'List tasks, the newest first',
     tag,
-    allow: { who: 'tasks-write' },
-    status: 202,
-    body: Type.Object({
-      taskType: TaskRequest,
-      priority: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: PRIORITY_MAX, description: 'Higher ones come first.' }))),
-      scheduledFor: Type.Optional(Nullable(Timestamp, { description: 'Not before; 30 days from now at most. Scans begin at once.' })),
-    }),
-    reply: Type.Object({ taskId: Uuid }),
-    run: async (call, { body: { taskType, ...when } }) => {
-      const { taskId } = await startTask(call.services, signedInCaller(call), { task: taskType, ...when })
-      return { taskId }
-    },
-  }),
-  endpoint({
-    method: 'DELETE',
-    path: '/api/v1/tasks/purge',
-    summary: 'Forget tasks that have ended, of those that one sees',
-    tag,
-    allow: { who: 'tasks-write' },
+    allow: { who: 'tasks-read' },
     query: Type.Object({
-      days: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: DAYS_MAX, description: 'Only those that ended so long ago; all of them unless said.' }),
+      status: Type.Optional(OneOf(TASK_STATUSES)),
+      taskType: Type.Optional(Type.String({ maxLength: 100 })),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: `${LIMIT_DEFAULT} unless said; more than ${LIMIT_MAX} is served as ${LIMIT_MAX}.`,
+        }),
       ),
     }),
-    reply: Deleted,
-    run: async (call, { query }) => ({ deleted: await forgetEndedTasks(call.services, signedInCaller(call), query.days ?? 0) }),
+    reply: Type.Array(TaskRecord),
+    run: async (call, { query }) =>
+      await listTasks(call.services.database, { ...query, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, signedInCaller(call)),
   }),
   endpoint({
-    method: 'DELETE',
-    path: '/api/v1/tasks/nuke',
-    summary: 'Cancel every task and forget all that have ended',
+    method: 'GET',
+    path: '/api/v1/tasks/stats',
+    summary: 'Count tasks by status and type',
     tag,
-    allow: { who: 'system-admin' },
-    reply: Deleted,
-    run: async ({ services, caller }) => {
-      const deleted = await removeAllTasks(services)
-      services.log.warn({ deleted, by: caller?.userId }, 'All tasks were cancelled')
-      return { deleted }
+    allow: { who: 'tasks-read' },
+    reply: TaskStats,
+    run: async ({ services, caller }) => await countTasks(services.database, caller),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/tasks/:taskId',
+    summary: 'Show a task',
+    tag,
+    allow: { who: 'tasks-read' },
+    params,
+    reply: TaskRecord,
+    run: async (call, { params }) => await getTask(call.services.database, params.taskId, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/tasks/:taskId/cancel',
+    summary: 'Cancel a task that waits or runs',
+    tag,
+    allow: { who: 'tasks-write' },
+    params,
+    reply: Message,
+    run: async (call, { params }) => {
+      await refuseHidden(call, params.taskId)
+      return { message: await cancelTask(call.services, params.taskId) }
     },
   }),
   endpoint({
     method: 'POST',
-    path: '/api/v1/tasks/:taskId/unlock',
-    summary: 'Put a task back in line whose node is gone',
+    path: '/api/v1/tasks/:taskId/retry',
+    summary: 'Put a failed or cancelled task back in line',
     tag,
     allow: { who: 'tasks-write' },
-    params: Type.Object({ taskId: Uuid }),
-    reply: Type.Object({ message: Type.String() }),
-    run: async (call, { params }) => ({ message: await unlockTask(call.services, signedInCaller(call), params.taskId) }),
+    params,
+    reply: Message,
+    run: async (call, { params }) => {
+      await refuseHidden(call, params.taskId)
+      return { message: await retryTask(call.services, params.taskId) }
+    },
   }),
 ]
+
+/** @throws not_found for a task that does not exist or that the caller does not see */
+async function refuseHidden(call: Call<Services>, taskId: string): Promise<void> {
+  await getTask(call.services.database, taskId, signedInCaller(call))
+}

@@ -1,11 +1,11 @@
 import { relative } from 'node:path'
 import Type from 'typebox'
-import { endpoint } from '#api/routes/route.ts'
+import { endpoint } from '#api/rest/route.ts'
 import type { Services } from '#api/services.ts'
-import { requestPageCacheCleanup, UNUSED_DAYS_MAX } from '#core/book/page-cache-upkeep.ts'
-import { countOrphans, removeOrphans, requestOrphanCleanup } from '#core/cover/orphans.ts'
 import { describeBytes } from '#core/foundation/byte-text.ts'
-import { Nullable, OneOf, Uuid } from '#core/schema.ts'
+import { Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { countOrphans, removeOrphans, requestOrphanCleanup } from '#core/metadata/orphans.ts'
+import { requestPageCacheCleanup, UNUSED_DAYS_MAX } from '#core/reading/page-cache-upkeep.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 const allow = { who: 'system-admin' } as const

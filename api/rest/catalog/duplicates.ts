@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { listDuplicates } from '#core/duplicate/duplicate-query.ts'
-import { dismissDuplicates, scanDuplicates } from '#core/duplicate/duplicates.ts'
-import { Timestamp, Uuid } from '#core/schema.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { listDuplicates } from '#core/catalog/duplicate-query.ts'
+import { dismissDuplicates, scanDuplicates } from '#core/catalog/duplicates.ts'
+import { Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** A few hundred kilobytes; further groups are listed when these are dismissed or deleted. */
 const GROUPS_MAX = 1_000

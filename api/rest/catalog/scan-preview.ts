@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/library/library.ts'
-import { previewScan } from '#core/library/preview-scan.ts'
-import { FreeJson, Nullable, OneOf } from '#core/schema.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/catalog/library.ts'
+import { FreeJson, Nullable, OneOf } from '#core/foundation/schema.ts'
+import { previewScan } from '#core/ingest/preview-scan.ts'
 
 export const scanPreviewRoutes = [
   endpoint({

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { stream } from '#api/routes/route.ts'
+import { stream } from '#api/rest/route.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
-import { Uuid } from '#core/schema.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 
 export const seriesDownloadRoutes = [
   stream({

@@ -1,10 +1,10 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { BULK_SERIES_MAX } from '#core/book/request-analysis.ts'
-import { purgeDeletedOfSeries } from '#core/library/purge-deleted.ts'
-import { renumberManySeries, renumberSeries } from '#core/library/renumber.ts'
-import { Uuid } from '#core/schema.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+import { purgeDeletedOfSeries } from '#core/ingest/purge-deleted.ts'
+import { renumberManySeries, renumberSeries } from '#core/ingest/renumber.ts'
+import { BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
 
 const SeriesId = Type.Object({ seriesId: Uuid })
 const tag = 'series'

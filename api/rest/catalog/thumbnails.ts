@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/routes/auth.ts'
-import { endpoint } from '#api/routes/route.ts'
-import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/book/request-analysis.ts'
-import { requestThumbnail, requestThumbnails } from '#core/cover/request-thumbnails.ts'
-import { Nullable, Uuid } from '#core/schema.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
+import { requestThumbnail, requestThumbnails } from '#core/ingest/request-thumbnails.ts'
 
 const LibraryId = Type.Object({ libraryId: Uuid })
 const force = Type.Optional(Type.Boolean({ description: 'Also those that are there; false unless said: only what is missing is drawn.' }))

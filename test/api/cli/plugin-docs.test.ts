@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { readSettings } from '#core/setting/read-settings.ts'
+import { readSettings } from '#core/settings/read-settings.ts'
 import { openDocumentedServer } from '#test/support/documented-commands.ts'
 import { both, key, one, publicKey, two } from '#test/support/plugin-repositories.ts'
 import { filesOf } from '#test/support/plugin-repository.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { infoRoutes } from '#api/routes/info.ts'
+import { infoRoutes } from '#api/rest/admin/info.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 const READER = 'https://reader.example.org'

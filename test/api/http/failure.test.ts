@@ -4,9 +4,9 @@ import t from 'tap'
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
 import { eventsOf } from '#api/http/event-stream.ts'
-import { endpoint, stream } from '#api/routes/route.ts'
+import { endpoint, stream } from '#api/rest/route.ts'
 import type { Services } from '#api/services.ts'
-import { silentLog } from '#core/log.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 /** An answer that is not there by then never comes. */

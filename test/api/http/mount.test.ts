@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import Type from 'typebox'
+import { describeRoutes } from '#api/docs/openapi.ts'
 import { type Mount, mountsOf } from '#api/http/mount.ts'
-import { describeRoutes } from '#api/openapi.ts'
-import { endpoint } from '#api/routes/route.ts'
+import { endpoint } from '#api/rest/route.ts'
 import type { Services } from '#api/services.ts'
-import { refuse } from '#core/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const Said = Type.Object({ said: Type.String(), at: Type.String() }, { title: 'Said' })

@@ -10,8 +10,8 @@ import Type from 'typebox'
 import { takesGzip } from '#api/http/answer.ts'
 import { readRange } from '#api/http/conditional.ts'
 import { attachment } from '#api/http/send.ts'
-import { endpoint, stream } from '#api/routes/route.ts'
-import { refuse } from '#core/errors.ts'
+import { endpoint, stream } from '#api/rest/route.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const folder = t.testdir()

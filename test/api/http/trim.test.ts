@@ -1,7 +1,7 @@
 import t from 'tap'
 import Type from 'typebox'
 import { readId, trimTexts } from '#api/http/trim.ts'
-import { FreeJson, FreeObject, Nullable, OneOf, Secret, UNTRIMMED, Uuid } from '#core/schema.ts'
+import { FreeJson, FreeObject, Nullable, OneOf, Secret, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 
 t.test('texts lose the white space at their ends, wherever they stand', async (t) => {
   const schema = Type.Object({

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { writeCover } from '#core/book/cover-store.ts'
-import { PLACEHOLDER_COVER } from '#core/cover/placeholder.ts'
+import { writeCover } from '#core/metadata/cover-store.ts'
+import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { switchKomgaOn } from '#test/support/komga-switch.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'

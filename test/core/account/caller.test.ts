@@ -121,8 +121,8 @@ t.test('without progress-read nothing is begun, in any interface; without progre
 
 t.test('an export tells what was read to those who may know', async (t) => {
   const server = await openTestServer(t)
-  const { openExports } = await import('#core/export/series-exports.ts')
-  const { silentLog } = await import('#core/log.ts')
+  const { openExports } = await import('#core/exports/series-exports.ts')
+  const { silentLog } = await import('#core/foundation/log.ts')
   const reader = await addCaller(server.database)
   const exports = await openExports({
     database: server.database,

@@ -4,7 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { openDataFolder } from '#core/database/data-folder.ts'
 import { watchDataFolder } from '#core/database/data-folder-watch.ts'
-import { type Log, silentLog } from '#core/log.ts'
+import { type Log, silentLog } from '#core/foundation/log.ts'
 import { eventually } from '#test/support/guests.ts'
 
 t.test('a data folder that is renamed, replaced, emptied or deleted is noticed and said, and so is its return', async (t) => {

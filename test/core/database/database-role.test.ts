@@ -13,7 +13,7 @@ import { findRunningUrl, openEmbeddedPostgres, socketUrl } from '#core/database/
 import { launchPostgres, launchProgram } from '#core/database/launch-postgres.ts'
 import { findPostgresRunner } from '#core/database/postgres-binaries.ts'
 import { readPostmasterFile, stopPostmaster } from '#core/database/postmaster.ts'
-import { silentLog } from '#core/log.ts'
+import { silentLog } from '#core/foundation/log.ts'
 
 // Making a cluster takes a second on a quiet machine, and several on a busy one.
 t.setTimeout(240_000)

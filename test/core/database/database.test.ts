@@ -11,7 +11,7 @@ import {
   parseNumeric,
   pendingMigrations,
 } from '#core/database/database.ts'
-import { silentLog } from '#core/log.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 t.test('migrating twice, at once and after a kill', async (t) => {

@@ -11,7 +11,7 @@ import { checkDatabase, closeDatabase, openDatabase } from '#core/database/datab
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres, socketUrl } from '#core/database/embedded-postgres.ts'
 import { findPostgresFolder, findPostgresRunner, NOBODY, reachableByNobody, readPostgresVersion } from '#core/database/postgres-binaries.ts'
 import { findPostmaster, readPostmasterFile, stopOrphan } from '#core/database/postmaster.ts'
-import { silentLog } from '#core/log.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { awaitGone } from '#test/support/carrel-process.ts'
 
 // Making a cluster takes a second on a quiet machine, and several on a busy one.
@@ -92,7 +92,7 @@ async function spawnOwner(folder: string): Promise<ChildProcess> {
   const script = `
     const { openEmbeddedPostgres } = await import('#core/database/embedded-postgres.ts')
     const { makeDataFolder } = await import('#core/database/data-folder.ts')
-    const { silentLog } = await import('#core/log.ts')
+    const { silentLog } = await import('#core/foundation/log.ts')
     await openEmbeddedPostgres({ folder: await makeDataFolder(process.argv[1]), log: silentLog, onExit() {} })
     console.log('ready')`
   const owner = spawn(process.execPath, ['--input-type=module', '-e', script, folder], {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { closeDatabase, openDatabase } from '#core/database/database.ts'
 import type { StatementLimits } from '#core/database/statement-limits.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
-import { silentLog } from '#core/log.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 /** Shorter than they are; the time of a test is not what it is about. */

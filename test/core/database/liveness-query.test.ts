@@ -5,8 +5,8 @@ import t from 'tap'
 import { closeDatabase, openDatabase } from '#core/database/database.ts'
 import { openDiskProbe } from '#core/database/disk-space.ts'
 import { openDatabaseProbe } from '#core/database/liveness-query.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { openSharedProbe } from '#core/foundation/shared-probe.ts'
-import { silentLog } from '#core/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 /** How long an answer holds, and a little. */

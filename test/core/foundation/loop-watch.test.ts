@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { duringWork } from '#core/foundation/current-work.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
-import { silentLog } from '#core/log.ts'
 
 function standStill(ms: number): void {
   const until = performance.now() + ms

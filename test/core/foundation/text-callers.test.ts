@@ -13,16 +13,16 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
     instead: 'call normalizeText of core/foundation/text.ts, which cuts and bounds first',
     allowed: {
       'plugin-sdk/normalize-text.ts': 'is the implementation',
-      'plugins/isolate/runner/url-parts.js': 'runs in a sandbox, on names of hosts of bounded length',
+      'plugins/runtime/runner/url-parts.js': 'runs in a sandbox, on names of hosts of bounded length',
     },
   },
   {
     pattern: /\.localeCompare\(|Intl\.Collator|\bcollator\b/i,
     instead: 'bound the marks before texts are compared by a language',
     allowed: {
-      'core/library/walk.ts': 'bounds the marks of both names',
-      'core/series/series-query.ts': 'compares single letters',
-      'workers/page-order.ts': 'only a comment',
+      'core/ingest/walk.ts': 'bounds the marks of both names',
+      'core/catalog/series-query.ts': 'compares single letters',
+      'workers/formats/formats/comic/page-order.ts': 'only a comment',
     },
   },
   {

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import t from 'tap'
 import { Value } from 'typebox/value'
-import { BOOK_FIELDS } from '#core/book/metadata.ts'
-import type { ExportField } from '#core/export/export-field.ts'
+import type { ExportField } from '#core/exports/export-field.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
+import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { ExportedBy, Field, ProposedBy } from '#core/metadata/field.ts'
 import { fieldsOf, type Kind, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
-import { SERIES_FIELDS } from '#core/series/metadata.ts'
+import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { BOOK_SAMPLES, SERIES_SAMPLES } from '#test/support/metadata-samples.ts'
@@ -97,7 +97,11 @@ t.test('every sample is a value of its field, and comes back from its column as 
 
 t.test('the documents name every field', async (t) => {
   const read = async (name: string) => await readFile(new URL(`../../../${name}`, import.meta.url), 'utf8')
-  const [templates, api, openapi] = await Promise.all([read('docs/templates.md'), read('docs/plugin-api.md'), read('api/openapi.json')])
+  const [templates, api, openapi] = await Promise.all([
+    read('docs/templates.md'),
+    read('docs/plugin-api.md'),
+    read('api/docs/openapi.json'),
+  ])
   const sectionOf = (text: string, heading: string) => (text.split(`\n${heading}\n`)[1] ?? '').split(/\n##/, 1)[0] ?? ''
   for (const { kind, list, answer } of KINDS) {
     const context = sectionOf(templates, `## Fields of a ${kind}`)
@@ -110,7 +114,7 @@ t.test('the documents name every field', async (t) => {
       ...(proposed !== null && !declared.includes(` ${proposed}?: `)
         ? [`docs/plugin-api.md does not name ${proposed} of ${answer}: run node plugin-sdk/api-page.mjs`]
         : []),
-      ...(openapi.includes(`"${name}"`) ? [] : [`api/openapi.json does not name ${name} of ${list}: run npm run openapi`]),
+      ...(openapi.includes(`"${name}"`) ? [] : [`api/docs/openapi.json does not name ${name} of ${list}: run npm run openapi`]),
     ])
     t.same(lacking, [])
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { BOOK_FIELDS } from '#core/book/metadata.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
+import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { Field, Holding } from '#core/metadata/field.ts'
 import { loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'

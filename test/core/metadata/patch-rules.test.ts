@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CarrelError } from '#core/errors.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 
 const nest = (depth: number): unknown => (depth === 0 ? 1 : { a: nest(depth - 1) })

@@ -3,8 +3,8 @@ import { closeSync, openSync, readFileSync, utimesSync, writeFileSync, writeSync
 import http from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
-import { readingRoutes } from '#api/routes/reading.ts'
-import { silentLog } from '#core/log.ts'
+import { readingRoutes } from '#api/rest/reading/reading.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import type { WebPublication } from '#core/reading/web-publication.ts'
 import { findCorpus } from '#test/support/corpus.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
@@ -13,7 +13,7 @@ import { shareSeries } from '#test/support/library-rows.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
 import { get } from '#test/support/server.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
-import { openZip } from '#workers/zip.ts'
+import { openZip } from '#workers/formats/zip/zip.ts'
 
 t.setTimeout(240_000)
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
+import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { type AniListContent, openAniList } from '#test/support/anilist.ts'
 import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'

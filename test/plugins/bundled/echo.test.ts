@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
-import { packPlugin } from '#plugins/package/plugin-package.ts'
+import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
+import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
+import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { readFixtures } from '../../../plugin-sdk/fixtures.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { getBundledPlugin } from '#plugins/bundled/bundled.ts'
 import { readResult } from '#plugins/host/results.ts'
+import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { openBundledSandbox } from '#test/support/library-plugin.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'

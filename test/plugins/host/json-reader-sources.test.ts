@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openJsonReader } from '#plugins/host/json-reader.ts'
-import { readSourceMap } from '#plugins/package/source-map.ts'
+import { readSourceMap } from '#plugins/packages/source-map.ts'
 
 t.setTimeout(240_000)
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { openJsonReader } from '#plugins/host/json-reader.ts'
-import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/isolate/guest-text.ts'
-import { jsonExcess } from '#plugins/manifest/json-bounds.ts'
+import { jsonExcess } from '#plugins/packages/json-bounds.ts'
+import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 import { watchTurns } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { enableUserPlugin } from '#core/plugin/user-plugin-store.ts'
+import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { enableUserPlugin } from '#core/plugin/user-plugin-store.ts'
 import { failuresOf } from '#plugins/host/plugin-health.ts'
-import { CONFIG_LENGTH_MAX, readConfig } from '#plugins/manifest/plugin-config.ts'
+import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { CONFIG_LENGTH_MAX, readConfig } from '#plugins/packages/plugin-config.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { providerOf } from '#plugins/host/provider-client.ts'
-import { readManifest } from '#plugins/manifest/read-manifest.ts'
+import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 const providerWith = (capabilities: object) => {

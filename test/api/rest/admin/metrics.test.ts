@@ -1,5 +1,5 @@
 import t from 'tap'
-import { METRICS_KEPT_DAYS } from '#core/metric/task-metrics.ts'
+import { METRICS_KEPT_DAYS } from '#core/tasks/task-metrics.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/house.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'

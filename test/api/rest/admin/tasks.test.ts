@@ -1,118 +1,202 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { describeRoutes } from '#api/openapi.ts'
-import { routes } from '#api/routes/index.ts'
-import { NOT_STARTABLE, STARTABLE } from '#core/maintenance/start-task.ts'
-import type { TaskRecord } from '#core/task/task-query.ts'
-import { addWalker } from '#test/support/composed-server.ts'
-import { comic } from '#test/support/house.ts'
-import { openLibraryServer } from '#test/support/library-server.ts'
+import { taskRoutes } from '#api/rest/admin/tasks.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { openScans } from '#core/ingest/scans.ts'
+import type { TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { until } from '#test/support/house.ts'
+import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { openTestServer } from '#test/support/server.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
-t.test('what cannot be started by its type is refused with an operation that there is', async (t) => {
-  const known = new Set(Object.keys(describeRoutes(routes).paths))
-  for (const [type, reason] of Object.entries(NOT_STARTABLE)) {
-    t.notOk(Object.hasOwn(STARTABLE, type), type)
-    for (const [address] of reason.matchAll(/\/api\/v1\/[\w/{}-]+/g)) t.ok(known.has(address), address)
-  }
+t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
+  const server = await openTestServer(t, { routes: taskRoutes })
+  const { database, adminToken: token } = server
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1', retryDelaySeconds: 1 })
+  const scans = await openScans({
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder: '/nonexistent',
+    purgeAfterSeconds: 86_400,
+  })
+  Object.assign(server.services, { tasks, scans })
+  t.teardown(() => tasks.stop())
+  const ask = <T = never>(method: string, path: string) => server.request<T>(method, `/api/v1${path}`, { token })
+
+  t.same((await ask('GET', '/tasks')).json, [])
+  t.match((await ask('GET', '/tasks/stats')).json, { pending: 0, processing: 0, completed: 0, failed: 0, stale: 0, total: 0, byType: {} })
+
+  const libraryId = await addLibrary(database, { name: 'Shelf' })
+  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Saga' })
+  const bookId = await addBook(database, { library_id: libraryId, series_id: seriesId, title: 'Saga 1' })
+  const one = await tasks.add({ type: 'analyze_book', libraryId, bookId, dedupeKey: 'one', params: { outcome: 'good' } })
+  await tasks.add({ type: 'analyze_book', libraryId, dedupeKey: 'two', params: { outcome: 'bad' }, priority: 900 })
+
+  t.match((await ask<TaskRecord[]>('GET', '/tasks?status=pending&taskType=analyze_book&limit=1')).json, [
+    { status: 'pending', params: { outcome: 'bad' } },
+  ])
+  t.match((await ask('GET', `/tasks/${one.taskId}`)).json, {
+    id: one.taskId,
+    taskType: 'analyze_book',
+    status: 'pending',
+    priority: 800,
+    attempts: 0,
+    maxAttempts: 4,
+    libraryId,
+    libraryName: 'Shelf',
+    bookId,
+    bookTitle: 'Saga 1',
+    seriesTitle: 'Saga',
+    lastError: null,
+    lockedBy: null,
+    startedAt: null,
+    completedAt: null,
+    createdAt: /^20.*Z$/,
+    scheduledFor: /^20.*Z$/,
+  })
+
+  let finish = () => {}
+  tasks.handle('analyze_book', { concurrency: 1 }, async (run) => {
+    if (run.params.outcome === 'bad') throw new Error('bad luck')
+    run.progress(3, 9, 'page 3')
+    await new Promise<void>((resolve, reject) => {
+      finish = resolve
+      run.signal.addEventListener('abort', () => reject(run.signal.reason))
+    })
+    return { pages: 9 }
+  })
+  await tasks.start()
+  await until(async () => (await ask<TaskRecord>('GET', `/tasks/${one.taskId}`)).json.progress)
+  t.match((await ask('GET', `/tasks/${one.taskId}`)).json, {
+    status: 'processing',
+    attempts: 1,
+    lockedBy: 'node-1',
+    progress: { current: 3, total: 9, message: 'page 3' },
+  })
+  t.match((await ask<TaskStats>('GET', '/tasks/stats')).json, { processing: 1, total: 2, byType: { analyze_book: { processing: 1 } } })
+  t.match(await ask('POST', `/tasks/${one.taskId}/retry`), { status: 409, json: { message: /only failed and cancelled/i } })
+  t.match(await ask('POST', `/tasks/${one.taskId}/cancel`), { status: 200, json: { message: 'The task was cancelled.' } })
+  t.match((await ask('GET', `/tasks/${one.taskId}`)).json, { status: 'cancelled' })
+  t.equal((await ask('POST', `/tasks/${one.taskId}/cancel`)).status, 409)
+  t.match(await ask('POST', `/tasks/${one.taskId}/retry`), { status: 200, json: { message: 'The task is back in line.' } })
+  await until(async () => (await ask<TaskRecord>('GET', `/tasks/${one.taskId}`)).json.progress)
+  finish()
+  await until(async () => (await ask<TaskRecord>('GET', `/tasks/${one.taskId}`)).json.status === 'completed')
+  t.match((await ask('GET', `/tasks/${one.taskId}`)).json, { result: { pages: 9 }, completedAt: /^20/ })
+  t.match((await ask('GET', '/tasks?status=completed')).json, [{ id: one.taskId }])
+  const [waiting] = (await ask<TaskRecord[]>('GET', '/tasks?status=pending')).json
+  t.match(waiting, { lastError: 'bad luck', maxAttempts: 4 })
+
+  const scan = await scans.start(libraryId)
+  await until(async () => (await ask<TaskRecord>('GET', `/tasks/${scan.taskId}`)).json.status === 'failed')
+  t.match(await ask('POST', `/tasks/${scan.taskId}/retry`), { status: 409, json: { message: /start a new one/ } })
+
+  const unknown = randomUUID()
+  t.equal((await ask('GET', `/tasks/${unknown}`)).status, 404)
+  t.equal((await ask('POST', `/tasks/${unknown}/cancel`)).status, 404)
+  t.equal((await ask('POST', `/tasks/${unknown}/retry`)).status, 404)
+  t.equal((await ask('GET', '/tasks/nonsense')).status, 400)
+  t.equal((await ask('GET', '/tasks?status=sleeping')).status, 400)
+  t.equal((await ask('GET', '/tasks?limit=0')).status, 400)
+  t.equal((await ask('GET', '/tasks?limit=100000')).status, 200)
 })
 
-t.setTimeout(240_000)
-t.test('tasks are begun by their type, forgotten, taken back and cancelled', { timeout: 240_000 }, async (t) => {
-  const server = await openLibraryServer(t, { 'Saga/1.cbz': comic('1'), 'Saga/2.cbz': comic('2') })
-  const { ask, ended, database, services, libraryId } = server
-  const books = await server.books()
-  const { id: bookId, series_id: seriesId } = books.get('Saga/1.cbz') as { id: string; series_id: string }
-  const begin = async (taskType: object, more: object = {}, token?: string) =>
-    await ask<{ taskId: string; message: string }>('POST', 'tasks', { taskType, ...more }, token)
+t.test('cancelling the task of a scan cancels the scan', { timeout: 240_000 }, async (t) => {
+  const server = await openTestServer(t, { routes: taskRoutes })
+  const { database, adminToken: token } = server
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
+  const scans = await openScans({
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder: '/nonexistent',
+    purgeAfterSeconds: 86_400,
+  })
+  Object.assign(server.services, { tasks, scans })
+  t.teardown(() => tasks.stop())
+  const libraryId = await addLibrary(database)
+  const { taskId } = await scans.start(libraryId)
+  t.equal((await server.request('POST', `/api/v1/tasks/${taskId}/cancel`, { token })).status, 200)
+  t.match(await scans.getStatus(libraryId), { status: 'cancelled' })
+  t.match(await scans.start(libraryId), { status: 'pending' }, 'and the next can be asked for')
+})
 
-  await t.test('every type that there is', async (t) => {
-    const types: Record<string, object> = {
-      analyze_book: { bookId },
-      analyze_series: { seriesId, force: true },
-      scan_library: { libraryId, mode: 'normal' },
-      purge_deleted: { libraryId },
-      generate_thumbnail: { bookId, force: true },
-      generate_thumbnails: { libraryId },
-      generate_series_thumbnail: { seriesId },
-      generate_series_thumbnails: { seriesIds: [seriesId] },
-      find_duplicates: {},
-      reprocess_series_title: { seriesId },
-      reprocess_series_titles: { libraryId },
-      renumber_series: { seriesId },
-      renumber_series_batch: { seriesIds: [seriesId] },
-      cleanup_orphaned_files: {},
-      cleanup_pdf_cache: {},
+t.test('who may not see a series sees none of its tasks', { timeout: 240_000 }, async (t) => {
+  const server = await openTestServer(t, { routes: taskRoutes })
+  const { database } = server
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
+  const scans = await openScans({
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder: '/nonexistent',
+    purgeAfterSeconds: 86_400,
+  })
+  Object.assign(server.services, { tasks, scans })
+  t.teardown(() => tasks.stop())
+  const denied = await server.signUp({ username: 'denied', role: 'maintainer' })
+  const allowed = await server.signUp({ username: 'allowed', role: 'maintainer' })
+  const callerOf = async (token: string) => (await server.accounts.callers.ofToken(token, 'token'))!
+  const free = await server.signUp({ username: 'free', role: 'maintainer' })
+
+  const libraryId = await addLibrary(database, { name: 'Shelf' })
+  const [open, hidden] = [
+    await addSeries(database, { library_id: libraryId, title: 'Open Saga' }),
+    await addSeries(database, { library_id: libraryId, title: 'Hidden Saga' }),
+  ]
+  await shareSeries(database, { seriesId: hidden, caller: await callerOf(denied.token), mode: 'deny' })
+  await shareSeries(database, { seriesId: open, caller: await callerOf(allowed.token), mode: 'allow' })
+  const add = async (name: string, of: object) =>
+    (await tasks.add({ type: 'analyze_book', libraryId, dedupeKey: name, params: { name }, ...of })).taskId
+  const openBook = await addBook(database, { library_id: libraryId, series_id: open, title: 'Open 1' })
+  const hiddenBook = await addBook(database, { library_id: libraryId, series_id: hidden, title: 'Hidden 1' })
+  const purged = randomUUID()
+  const seen = { book: await add('open book', { bookId: openBook }), series: await add('open series', { seriesId: open }) }
+  const unseen = {
+    book: await add('hidden book', { bookId: hiddenBook }),
+    series: await add('hidden series', { seriesId: hidden }),
+    both: await add('hidden both', { seriesId: open, bookId: hiddenBook }),
+    purged: await add('purged book', { bookId: purged }),
+  }
+  // A scan that fails names the first file that it could not read.
+  const scan = await scans.start(libraryId)
+  await database('pgboss.job')
+    .where('id', scan.taskId)
+    .update({ state: 'failed', output: JSON.stringify({ message: '"Hidden Saga/1.cbz" is damaged' }) })
+
+  for (const { token } of [denied, allowed]) {
+    const ask = <T = never>(path: string, method = 'GET') => server.request<T>(method, `/api/v1/tasks${path}`, { token })
+    const list = await ask<TaskRecord[]>('')
+    t.same(list.json.map(({ id }) => id).sort(), [seen.book, seen.series, scan.taskId].sort())
+    t.notMatch(list.text, /hidden/i)
+    t.notMatch(list.text, hiddenBook)
+    t.match(await ask('?limit=1&status=pending&taskType=analyze_book'), { json: [{ id: seen.series, seriesTitle: 'Open Saga' }] })
+    t.match((await ask(`/${seen.book}`)).json, { bookId: openBook, bookTitle: 'Open 1', seriesTitle: 'Open Saga' })
+    t.match((await ask(`/${scan.taskId}`)).json, { status: 'failed', libraryName: 'Shelf', lastError: null })
+    for (const [what, id] of Object.entries(unseen)) {
+      t.equal((await ask(`/${id}`)).status, 404, what)
+      t.equal((await ask(`/${id}/cancel`, 'POST')).status, 404, `${what} cannot be cancelled`)
+      t.equal((await ask(`/${id}/retry`, 'POST')).status, 404, `${what} cannot be retried`)
     }
-    for (const [type, members] of Object.entries(types)) {
-      const { status, json } = await begin({ type, ...members })
-      t.equal(status, 202, `${type}: ${json.message}`)
-      t.match(await ended(json.taskId), { status: 'completed', taskType: type === 'analyze_series' ? 'analyze_books' : type })
-    }
-  })
-
-  await t.test('what cannot be', async (t) => {
-    t.match(await begin({ type: 'export_series' }), { status: 422, json: { message: /analyze_book/ } })
-    t.match(await begin({ type: 'export_series', exportId: 'e', userId: 'u' }), { status: 422, json: { message: /POST .*exports.series/ } })
-    t.match(await begin({ type: 'poll_release_source', sourceId: 's' }), { status: 422, json: { message: /Release tracking is not part/ } })
-    t.match(await begin({ type: 'constructor' }), { status: 422, json: { message: /no such type/ } })
-    t.match(await begin({ type: 'analyze_book' }), { status: 422, json: { message: /needs bookId/ } })
-    t.match(await begin({ type: 'analyze_book', bookId: randomUUID() }), { status: 404 })
-    t.match(await begin({ type: 'scan_library', libraryId }, { scheduledFor: '2999-01-01T00:00:00Z' }), { status: 422 })
-    t.match(await begin({ type: 'find_duplicates' }, { scheduledFor: '2999-01-01T00:00:00Z' }), { status: 422 })
-    t.match(await begin({ type: 'find_duplicates' }, { priority: -1 }), { status: 422 })
-    const key = await ask<{ key: string }>('POST', 'api-keys', { name: 'tasks only', permissions: ['tasks-write'] })
-    t.match(await begin({ type: 'find_duplicates' }, {}, key.json.key), { status: 403, json: { details: { permission: 'books-write' } } })
-  })
-
-  const later = new Date(Date.now() + 3_600_000).toISOString()
-  const waiting = await begin({ type: 'renumber_series', seriesId }, { scheduledFor: later, priority: 7 })
-  t.match((await ask<TaskRecord>('GET', `tasks/${waiting.json.taskId}`)).json, { status: 'pending', priority: 7, scheduledFor: later })
-
-  await t.test('whose node is gone is taken back, whose lives is not', async (t) => {
-    t.match(await ask('POST', `tasks/${waiting.json.taskId}/unlock`), { status: 200, json: { message: /nothing to unlock/ } })
-    t.equal((await ask('POST', `tasks/${randomUUID()}/unlock`)).status, 404)
-    const taskId = randomUUID()
-    await database('pgboss.job').insert({ id: taskId, name: 'export_series', state: 'active', started_on: new Date() })
-    t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 409, json: { message: /lives/ } }, 'just claimed')
-    const [{ node_lock }] = (await database
-      .raw(
-        `SELECT ((classid::bigint << 32) | objid::bigint)::text AS node_lock FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      )
-      .then(({ rows }) => rows)) as [{ node_lock: string }]
-    const run = { task_id: taskId, task_type: 'export_series', node_id: 'node-9' }
-    await database('task_runs').insert({ ...run, node_lock })
-    t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 409, json: { message: /node-9, which lives/ } })
-    await database.transaction(async (trx) => {
-      // In one step: the server looks for such tasks itself.
-      await trx('task_runs').where('task_id', taskId).update({ node_lock: 1 })
-      await trx('pgboss.job').where('id', taskId).update({ started_on: new Date() })
-    })
-    t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 200, json: { message: /back in line|nothing to unlock/ } })
-    t.match(await ended(taskId), { attempts: 2 }, 'and begins once more')
-  })
-
-  await t.test('what has ended is forgotten, of what one sees', async (t) => {
-    const count = async () => (await ask<TaskRecord[]>('GET', 'tasks?status=completed&limit=1000')).json.length
-    const before = await count()
-    t.ok(before > 10)
-    t.same((await ask('DELETE', 'tasks/purge?days=1')).json, { deleted: 0 })
-    const [tag] = await database('sharing_tags').insert({ name: 'kept' }, 'id')
-    await database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tag.id })
-    const walker = await addWalker({ database, services }, { role: 'maintainer', mode: 'deny', tagId: tag.id })
-    const some = (await ask<{ deleted: number }>('DELETE', 'tasks/purge', undefined, walker.accessToken)).json.deleted
-    const left = await count()
-    t.ok(some > 0 && left > 0 && left < before, `${some} of ${before}`)
-    t.equal((await ask('DELETE', 'tasks/nuke', undefined, walker.accessToken)).status, 403)
-    t.ok((await ask<{ deleted: number }>('DELETE', 'tasks/purge')).json.deleted >= left)
-    t.equal((await ask<TaskRecord>('GET', `tasks/${waiting.json.taskId}`)).json.status, 'pending', 'what waits stays')
-  })
-
-  await t.test('all are cancelled', async (t) => {
-    const { status, json } = await ask<{ deleted: number }>('DELETE', 'tasks/nuke')
-    t.equal(status, 200)
-    t.ok(json.deleted >= 1)
-    t.match((await ask('GET', 'tasks/stats')).json, { pending: 0, processing: 0 })
-    t.equal((await ask('GET', `tasks/${waiting.json.taskId}`)).status, 404)
-  })
+  }
+  const all = await server.request<TaskRecord[]>('GET', '/api/v1/tasks', { token: free.token })
+  t.equal(all.json.length, 7)
+  t.match(
+    all.json.find(({ id }) => id === unseen.book),
+    { status: 'pending', bookTitle: 'Hidden 1', seriesTitle: 'Hidden Saga' },
+  )
+  t.match(
+    all.json.find(({ id }) => id === unseen.purged),
+    { bookId: purged, bookTitle: null },
+  )
+  t.match(
+    all.json.find(({ id }) => id === scan.taskId),
+    { lastError: '"Hidden Saga/1.cbz" is damaged' },
+  )
+  t.equal((await server.request('POST', `/api/v1/tasks/${unseen.book}/cancel`, { token: free.token })).status, 200)
 })

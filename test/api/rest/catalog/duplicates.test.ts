@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
-import { listDuplicateIds } from '#core/duplicate/duplicates.ts'
+import { listDuplicateIds } from '#core/catalog/duplicates.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/house.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'

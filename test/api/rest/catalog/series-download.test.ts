@@ -3,12 +3,12 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { DOWNLOAD_LIMITS, openSeriesDownloads } from '#core/library/download-series.ts'
+import { DOWNLOAD_LIMITS, openSeriesDownloads } from '#core/reading/download-series.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic, until } from '#test/support/house.ts'
 import { addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
-import { openZip } from '#workers/zip.ts'
+import { openZip } from '#workers/formats/zip/zip.ts'
 
 /** Larger than what the connection and its buffers hold. */
 const LARGE_BYTES = 40 * 1_048_576

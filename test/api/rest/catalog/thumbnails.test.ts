@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync, statSync, utimesSync } from 'node:fs'
 import t from 'tap'
-import { coverPath } from '#core/cover/cover.ts'
+import { coverPath } from '#core/metadata/cover.ts'
 import { comic } from '#test/support/house.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
 

@@ -1,0 +1,186 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+import type { TSchema } from 'typebox'
+import Type from 'typebox'
+import { type Components, type Json, openComponents } from '#api/docs/openapi-components.ts'
+import { EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
+import { operationName } from '#api/docs/openapi-names.ts'
+import { describeResponses } from '#api/docs/openapi-responses.ts'
+import { TAGS } from '#api/docs/openapi-tags.ts'
+import { AUTH_COOKIE } from '#api/http/authentication.ts'
+import { etagOf } from '#api/http/conditional.ts'
+import { type Route, type Stream, type StreamReply, streamOf } from '#api/http/endpoint.ts'
+import { describedPath } from '#api/http/route-path.ts'
+import { NAME, VERSION } from '#api/version.ts'
+
+const compress = promisify(gzip)
+
+/** An OpenAPI 3.1 document as plain JSON. */
+export interface OpenApi extends Json {
+  paths: Record<string, Record<string, Json>>
+  components: { schemas: Record<string, Json>; responses: Record<string, Json>; parameters: Record<string, Json> } & Json
+}
+
+/** Describes routes as an OpenAPI document. Object schemas with a title become components of that name. */
+export function describeRoutes(routes: readonly Route<never>[]): OpenApi {
+  const parts = openParts()
+  for (const route of routes) addRoute(parts, route)
+  return documentOf(parts, routes)
+}
+
+/** As {@link describeRoutes}, with turns of the event loop between the routes: all of them at a stretch take a tenth of a second. */
+async function describeInTurns(routes: readonly Route<never>[]): Promise<OpenApi> {
+  const parts = openParts()
+  for (const route of routes) {
+    addRoute(parts, route)
+    await nextTurn()
+  }
+  return documentOf(parts, routes)
+}
+
+interface Parts {
+  components: Components
+  paths: OpenApi['paths']
+}
+
+const openParts = (): Parts => ({ components: openComponents(), paths: {} })
+
+function addRoute({ components, paths }: Parts, route: Route<never>): void {
+  const path = describedPath(route.path)
+  paths[path] ??= {}
+  paths[path][route.method.toLowerCase()] = describeRoute(route, components)
+}
+
+function documentOf({ components, paths }: Parts, routes: readonly Route<never>[]): OpenApi {
+  const { schemas, responses, parameters } = components.finish()
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: NAME,
+      version: VERSION,
+      license: { name: 'MIT', identifier: 'MIT' },
+      description:
+        'Digital library server for comics, manga and ebooks. Texts of request bodies lose the white space at their ends, unless their schema says `x-untrimmed` or `x-exact`.',
+    },
+    servers: [{ url: '/', description: 'The server that this document is from.' }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].sort().map((name) => ({ name, ...(TAGS[name] && { description: TAGS[name] }) })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: {
+      schemas,
+      responses,
+      parameters,
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API key.' },
+        cookie: { type: 'apiKey', in: 'cookie', name: AUTH_COOKIE, description: 'Set by login; for pictures and files.' },
+        ...(routes.some(({ allow }) => allow.basic) && {
+          basic: { type: 'http', scheme: 'basic', description: 'User name and password, or an API key as the password.' },
+        }),
+        ...(routes.some(({ allow }) => allow.userHeader) && {
+          userHeader: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-Auth-User',
+            description: 'An API key, where e-readers send the name of a user.',
+          },
+        }),
+      },
+    },
+  }
+}
+
+/** The route that serves the description of all routes, its own included. It is written down once, with its compressed form. */
+export function openApiRoute<Services>(routes: () => readonly Route<Services>[]): Stream<Services> {
+  let reply: Promise<StreamReply> | undefined
+  return streamOf<Services>()({
+    path: '/api/openapi.json',
+    summary: 'This API as an OpenAPI 3.1 document.',
+    tag: 'info',
+    allow: { who: 'public' },
+    mediaTypes: ['application/json'],
+    run: () => (reply ??= writeOnce(routes())),
+  })
+}
+
+/** Everybody may ask for it, and it is a megabyte: nothing is done for the second who asks. */
+async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> {
+  const bytes = Buffer.from(JSON.stringify(await describeInTurns(routes)))
+  return {
+    kind: 'bytes',
+    bytes,
+    gzipped: await compress(bytes, { level: constants.Z_BEST_COMPRESSION }),
+    mediaType: 'application/json; charset=utf-8',
+    etag: etagOf(bytes),
+    cacheControl: 'no-cache',
+  }
+}
+
+function describeRoute(route: Route<never>, components: Components): Json {
+  const { who, also = [] } = route.allow
+  const needed = who === 'public' || who === 'user' ? [] : [who, ...also]
+  const operationId = operationName(route)
+  const example = EXAMPLES[operationId]
+  return {
+    operationId,
+    summary: route.summary,
+    tags: [route.tag],
+    ...(needed.length > 0 && {
+      description: `Needs the permission${needed.length > 1 ? 's' : ''} ${needed.map((name) => `\`${name}\``).join(' and ')}.`,
+    }),
+    security: describeSecurity(route),
+    ...describeParameters(route, components, example),
+    ...describeBody(route, components, example),
+    responses: describeResponses(route, components, example),
+  }
+}
+
+function describeSecurity({ allow }: Route<never>): Json[] {
+  if (allow.who === 'public') return []
+  return [
+    { bearer: [] },
+    { apiKey: [] },
+    ...(allow.cookie ? [{ cookie: [] }] : []),
+    ...(allow.basic ? [{ basic: [] }] : []),
+    ...(allow.userHeader ? [{ userHeader: [] }] : []),
+  ]
+}
+
+function describeParameters(route: Route<never>, components: Components, example: Example | undefined): Json {
+  const parameters: Json[] = []
+  for (const [place, given] of [
+    ['path', route.params],
+    ['query', route.query],
+  ] as [string, TSchema | undefined][]) {
+    const { properties: named = {}, required = [] } = (given ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
+    const properties = place === 'path' ? { ...mountParameters(route), ...named } : named
+    for (const [name, member] of Object.entries(properties)) {
+      const { description, ...rest } = components.ofAnswer(member)
+      const described = description !== undefined && { description }
+      const value = example?.parameters?.[name]
+      const shown = value !== undefined && { example: value }
+      const isRequired = place === 'path' || required.includes(name)
+      parameters.push(components.parameter({ name, in: place, required: isRequired, ...described, schema: rest, ...shown }))
+    }
+  }
+  return parameters.length > 0 ? { parameters } : {}
+}
+
+/** Parts of a path by which a mount is found, and of which its routes know nothing. */
+function mountParameters({ path, mount }: Route<never>): Record<string, TSchema> {
+  return mount && path.startsWith('/:prefix/')
+    ? { prefix: Type.String({ description: 'As the setting `compatibilityApi.prefix` says; "komga" unless it was changed.' }) }
+    : {}
+}
+
+function describeBody(route: Route<never>, components: Components, example: Example | undefined): Json {
+  if (route.kind !== 'endpoint') return {}
+  if (route.upload) {
+    const file = { type: 'string', format: 'binary', description: route.upload.description }
+    const schema = { type: 'object', properties: { file }, required: ['file'] }
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } }
+  }
+  if (!route.body) return {}
+  const body = { schema: components.ofRequest(route.body), ...(example?.body !== undefined && { example: example.body }) }
+  return { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': body } } }
+}

@@ -1,0 +1,38 @@
+import { DOCS_FILES, findDocsFile } from '#api/docs/files.ts'
+import { startPage } from '#api/docs/start-page.ts'
+import { stream } from '#api/rest/route.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { readFreshSetting, readSetting } from '#core/settings/chosen-setting-store.ts'
+
+/** The interactive documentation: there only while the setting says so, and else as if it had never been. */
+const documentation = DOCS_FILES.map((file) =>
+  stream({
+    path: file.name === '' ? '/api/docs' : `/api/docs/${file.name}`,
+    summary:
+      file.name === '' ? 'This API as interactive pages, while the setting apiDocs.enabled is on' : `${file.name} of the interactive pages`,
+    tag: 'docs',
+    allow: { who: 'public' },
+    mediaTypes: [file.mediaType.split(';')[0] as string],
+    run: async ({ services }) => {
+      if ((await readFreshSetting(services.database, 'apiDocs.enabled')) !== 'true')
+        refuse('not_found', 'There is nothing at this address.')
+      return await findDocsFile(file)
+    },
+  }),
+)
+
+export const docsRoutes = [
+  stream({
+    path: '/',
+    summary: 'A page that says where the interfaces of this server are',
+    tag: 'docs',
+    allow: { who: 'public' },
+    mediaTypes: ['text/html'],
+    run: async ({ services: { database } }) =>
+      startPage({
+        name: await readSetting(database, 'application.name'),
+        hasDocs: (await readSetting(database, 'apiDocs.enabled')) === 'true',
+      }),
+  }),
+  ...documentation,
+]

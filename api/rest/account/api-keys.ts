@@ -1,0 +1,73 @@
+import Type from 'typebox'
+import type { Route } from '#api/http/endpoint.ts'
+import { madeAt } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+
+const params = Type.Object({ apiKeyId: Uuid })
+
+export const apiKeyRoutes: Route<Services>[] = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/api-keys',
+    summary: 'List your own API keys, oldest first.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-read' },
+    query: Type.Object(pageQuery),
+    reply: Paginated(ApiKey),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { total, keys } = await call.services.accounts.listApiKeys(signedInCaller(call), { offset, limit })
+      return paginate({ call, page, pageSize, total, data: keys })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/api-keys',
+    summary: 'Make an API key; a user has 50 at most. The answer is the only time the key itself is shown.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-write' },
+    status: 201,
+    body: NewApiKey,
+    reply: NewApiKeyAnswer,
+    run: async (call, { body }) => madeAt(call, '/api/v1/api-keys', await call.services.accounts.createApiKey(body, signedInCaller(call))),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/api-keys/:apiKeyId',
+    summary: 'One API key: your own, or of anybody with users-read.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-read' },
+    params,
+    reply: ApiKey,
+    run: (call, { params }) => call.services.accounts.getApiKey(params.apiKeyId, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/api-keys/:apiKeyId',
+    summary: 'Change an API key: your own, or with users-write that of anybody who may do no more than you.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-write' },
+    params,
+    body: ApiKeyEdit,
+    reply: ApiKey,
+    run: (call, { params, body }) => call.services.accounts.editApiKey(params.apiKeyId, body, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/api-keys/:apiKeyId',
+    summary: 'Delete an API key: your own, or with users-delete that of anybody who may do no more than you. It stops working at once.',
+    tag: 'api-keys',
+    allow: { who: 'api-keys-delete' },
+    status: 204,
+    params,
+    run: async (call, { params }) => {
+      await call.services.accounts.removeApiKey(params.apiKeyId, signedInCaller(call))
+      return undefined
+    },
+  }),
+]

@@ -1,0 +1,89 @@
+import Type from 'typebox'
+import { authCookie, DEVICE_COOKIE, deviceCookie } from '#api/http/authentication.ts'
+import type { Call, Route } from '#api/http/endpoint.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
+import { SignedIn } from '#core/account/sign-in.ts'
+import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Noun, Secret } from '#core/foundation/schema.ts'
+
+const Message = Noun('Message')({ message: Type.String() })
+
+/** Hands the signed-in client its cookie beside the tokens, and answers what was given. */
+export function withCookie<T extends SignedIn>(call: Call<Services>, signedIn: T): T {
+  const { cookieSecure } = call.services.settings
+  call.setHeader('Set-Cookie', authCookie(signedIn.accessToken, { maxAgeSeconds: signedIn.expiresIn, secure: cookieSecure }))
+  return signedIn
+}
+
+export const authRoutes: Route<Services>[] = [
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/auth/login',
+    summary: 'Sign in with a user name or an e-mail address; also sets the cookie for pictures and files.',
+    tag: 'auth',
+    allow: { who: 'public' },
+    body: Type.Object({
+      username: Type.String({ minLength: 1, maxLength: 254 }),
+      password: Secret({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
+    }),
+    reply: SignedIn,
+    run: async (call, { body }) => {
+      const { address } = call
+      const keep = (token: string) => call.setHeader('Set-Cookie', deviceCookie(token, { secure: call.services.settings.cookieSecure }))
+      return withCookie(call, await call.services.accounts.login({ ...body, address, device: { shown: call.cookie(DEVICE_COOKIE), keep } }))
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/auth/refresh',
+    summary: 'Trade a refresh token for new tokens. Each works once; using one twice ends the session.',
+    tag: 'auth',
+    allow: { who: 'public' },
+    body: Type.Object({ refreshToken: Type.String({ minLength: 1, maxLength: 200 }) }),
+    reply: SignedIn,
+    run: async (call, { body }) => withCookie(call, await call.services.accounts.refresh(body.refreshToken)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/auth/logout',
+    summary: 'End this session: its tokens die and the cookie is taken back.',
+    tag: 'auth',
+    allow: { who: 'user' },
+    reply: Message,
+    run: async (call) => {
+      await call.services.accounts.logout(signedInCaller(call))
+      call.setHeader('Set-Cookie', authCookie('', { maxAgeSeconds: 0, secure: call.services.settings.cookieSecure }))
+      return { message: 'Signed out.' }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/auth/me',
+    summary: 'Who am I, and what may this credential do?',
+    tag: 'auth',
+    allow: { who: 'user', cookie: true },
+    reply: UserInfo,
+    run: async (call) => {
+      const caller = signedInCaller(call)
+      const user = await call.services.accounts.getUser(caller.userId)
+      return { ...userInfo(user), permissions: [...caller.permissions] }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user',
+    summary: 'The signed-in user with the sharing tags that rule what they see.',
+    tag: 'user',
+    allow: { who: 'user' },
+    reply: UserDetail,
+    run: (call) => call.services.accounts.getUser(signedInCaller(call).userId),
+  }),
+]
+
+/** The caller of a route that only signed-in users reach. */
+export function signedInCaller(call: Pick<Call<Services>, 'caller'>) {
+  return call.caller ?? refuse('unauthorized')
+}

@@ -1,0 +1,195 @@
+import Type from 'typebox'
+import { madeAt } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import {
+  NewGrant,
+  NewSharingTag,
+  SeriesSharingTags,
+  SharingGrants,
+  SharingTag,
+  SharingTagEdit,
+  SharingTagSummary,
+} from '#core/account/sharing.ts'
+import {
+  addSeriesTag,
+  addSharingTag,
+  editSharingTag,
+  getSharingTag,
+  listGrants,
+  listSeriesTags,
+  listSharingTags,
+  removeGrant,
+  removeSeriesTag,
+  removeSharingTag,
+  setGrant,
+  setSeriesTags,
+} from '#core/account/sharing-store.ts'
+import { SharingGrant } from '#core/account/user.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+
+const TagId = Type.Object({ tagId: Uuid })
+const SeriesId = Type.Object({ seriesId: Uuid })
+const UserId = Type.Object({ userId: Uuid })
+const tag = 'sharing-tags'
+const allow = { who: 'system-admin' } as const
+
+export const sharingTagRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/sharing-tags',
+    summary: 'List sharing tags by name',
+    tag,
+    allow,
+    query: Type.Object(pageQuery),
+    reply: Paginated(SharingTag),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { items, total } = await listSharingTags(call.services.database, signedInCaller(call), { offset, limit })
+      return paginate({ call, page, pageSize, total, data: items })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/sharing-tags',
+    summary: 'Make a sharing tag',
+    tag,
+    allow,
+    status: 201,
+    body: NewSharingTag,
+    reply: SharingTag,
+    run: async (call, { body }) =>
+      madeAt(call, '/api/v1/admin/sharing-tags', await addSharingTag(call.services.database, signedInCaller(call), body)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/sharing-tags/:tagId',
+    summary: 'One sharing tag',
+    tag,
+    allow,
+    params: TagId,
+    reply: SharingTag,
+    run: (call, { params }) => getSharingTag(call.services.database, signedInCaller(call), params.tagId),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/admin/sharing-tags/:tagId',
+    summary: 'Change the name or description of a sharing tag',
+    tag,
+    allow,
+    params: TagId,
+    body: SharingTagEdit,
+    reply: SharingTag,
+    run: (call, { params, body }) => editSharingTag(call.services.database, signedInCaller(call), params.tagId, body),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/admin/sharing-tags/:tagId',
+    summary: 'Delete a sharing tag; it is taken from every series and every user',
+    tag,
+    allow,
+    status: 204,
+    params: TagId,
+    query: Type.Object({
+      confirm: Type.Optional(
+        Type.Boolean({ description: 'Also where somebody then sees more than now; without it such a tag is kept (409).' }),
+      ),
+    }),
+    run: async (call, { params, query }) => {
+      await removeSharingTag(call.services.database, params.tagId, { isConfirmed: query.confirm === true })
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/sharing-tags',
+    summary: 'The sharing tags of a series',
+    tag,
+    allow,
+    params: SeriesId,
+    reply: Type.Array(SharingTagSummary),
+    run: (call, { params }) => listSeriesTags(call.services.database, signedInCaller(call), params.seriesId),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/series/:seriesId/sharing-tags',
+    summary: 'Set the sharing tags of a series',
+    tag,
+    allow,
+    params: SeriesId,
+    body: SeriesSharingTags,
+    reply: Type.Array(SharingTagSummary),
+    run: (call, { params, body }) => setSeriesTags(call.services.database, signedInCaller(call), { ...params, tagIds: body.sharingTagIds }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/sharing-tags',
+    summary: 'Add a sharing tag to a series',
+    tag,
+    allow,
+    params: SeriesId,
+    body: Type.Object({ sharingTagId: Uuid }),
+    reply: Type.Array(SharingTagSummary),
+    run: (call, { params, body }) => addSeriesTag(call.services.database, signedInCaller(call), { ...params, tagId: body.sharingTagId }),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/sharing-tags/:tagId',
+    summary: 'Take a sharing tag from a series',
+    tag,
+    allow,
+    status: 204,
+    params: Type.Object({ seriesId: Uuid, tagId: Uuid }),
+    run: async (call, { params }) => {
+      await removeSeriesTag(call.services.database, signedInCaller(call), params)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user/sharing-tags',
+    summary: 'What the signed-in user is allowed and denied',
+    tag,
+    allow: { who: 'user' },
+    reply: SharingGrants,
+    run: async (call) => {
+      const { userId } = signedInCaller(call)
+      return { userId, grants: await listGrants(call.services.database, userId) }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/users/:userId/sharing-tags',
+    summary: 'What a user is allowed and denied',
+    tag,
+    allow,
+    params: UserId,
+    reply: SharingGrants,
+    run: async (call, { params }) => ({ ...params, grants: await listGrants(call.services.database, params.userId) }),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/users/:userId/sharing-tags',
+    summary: 'Allow or deny a user the series with a tag',
+    tag,
+    allow,
+    params: UserId,
+    body: NewGrant,
+    reply: SharingGrant,
+    run: (call, { params, body }) => setGrant(call.services.database, signedInCaller(call), params.userId, body),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/users/:userId/sharing-tags/:tagId',
+    summary: 'Take a grant from a user',
+    tag,
+    allow,
+    status: 204,
+    params: Type.Object({ userId: Uuid, tagId: Uuid }),
+    run: async (call, { params }) => {
+      await removeGrant(call.services.database, signedInCaller(call), params.userId, params.tagId)
+      return undefined
+    },
+  }),
+]

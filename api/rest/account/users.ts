@@ -1,0 +1,79 @@
+import Type from 'typebox'
+import type { Route } from '#api/http/endpoint.ts'
+import { madeAt } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { ROLES } from '#core/account/permission.ts'
+import { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
+import { OneOf, Uuid } from '#core/foundation/schema.ts'
+
+const params = Type.Object({ userId: Uuid })
+
+export const userRoutes: Route<Services>[] = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/users',
+    summary: 'List users by name.',
+    tag: 'users',
+    allow: { who: 'users-read' },
+    query: Type.Object({
+      ...pageQuery,
+      role: Type.Optional(OneOf(ROLES)),
+      sharingTag: Type.Optional(Type.String({ maxLength: 200, description: 'Name of a sharing tag the user has a grant for.' })),
+      sharingTagMode: Type.Optional(OneOf(['allow', 'deny'])),
+    }),
+    reply: Paginated(User),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { total, users } = await call.services.accounts.listUsers({ filter: query, offset, limit })
+      return paginate({ call, page, pageSize, total, data: users })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/users',
+    summary: 'Make a user; a reader unless said.',
+    tag: 'users',
+    allow: { who: 'users-write' },
+    status: 201,
+    body: NewUser,
+    reply: User,
+    run: async (call, { body }) => madeAt(call, '/api/v1/users', await call.services.accounts.createUser(body, signedInCaller(call))),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/users/:userId',
+    summary: 'One user with their sharing tags.',
+    tag: 'users',
+    allow: { who: 'users-read' },
+    params,
+    reply: UserDetail,
+    run: (call, { params }) => call.services.accounts.getUser(params.userId),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/users/:userId',
+    summary: 'Change a user. A new password or a disabled account ends all their sessions; revokeApiKeys ends their API keys too.',
+    tag: 'users',
+    allow: { who: 'users-write' },
+    params,
+    body: UserEdit,
+    reply: EditedUser,
+    run: (call, { params, body }) => call.services.accounts.editUser(params.userId, body, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/users/:userId',
+    summary: 'Delete a user with everything that is theirs.',
+    tag: 'users',
+    allow: { who: 'users-delete' },
+    status: 204,
+    params,
+    run: async (call, { params }) => {
+      await call.services.accounts.removeUser(params.userId, signedInCaller(call))
+      return undefined
+    },
+  }),
+]

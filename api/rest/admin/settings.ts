@@ -1,0 +1,171 @@
+import Type from 'typebox'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { listUnknownTags, REGISTRATION_TAGS } from '#core/account/registration-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Nullable, UNTRIMMED } from '#core/foundation/schema.ts'
+import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
+import { type Change, changeSettings, listSettingChanges, listSettings, readSetting } from '#core/settings/chosen-setting-store.ts'
+
+const tag = 'settings'
+const allow = { who: 'system-admin' } as const
+const Key = Type.Object({ key: Type.String({ minLength: 1, maxLength: 100 }) })
+export const SettingValue = Type.Union([Type.String({ ...UNTRIMMED, maxLength: VALUE_LENGTH_MAX }), Type.Boolean(), Type.Number()], {
+  description: 'A text, or JSON of the type of the setting. Templates are kept to the last space; other texts are trimmed.',
+})
+const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1_000 })))
+/** More than there are settings. */
+const UPDATES_MAX = 100
+const HISTORY_MAX = 500
+const SWITCH = /^(true|false)$/
+
+type Call = { caller: Caller | null; services: Services; address: string }
+
+/** Checks every value before any is kept. @throws not_found, invalid_value with the path of the value */
+export async function changeChosen(
+  dependencies: Pick<Services, 'database' | 'templates'> & { userId: string; address: string },
+  changes: readonly (Change & { path: string })[],
+  reason: string | null | undefined,
+): Promise<SettingRecord[]> {
+  for (const { key, value, path } of changes) {
+    const setting = getChosenSetting(key)
+    if (value === null) continue
+    const wrong = (message: string): never => refuse('invalid_value', `The setting ${key} ${message}.`, { details: [{ path, message }] })
+    const { length } = setting.kind === 'template' ? value : value.trim()
+    if (length > setting.lengthMax) wrong(`has ${length} characters; ${setting.lengthMax} are allowed`)
+    if (setting.kind === 'text' && !setting.mayBeEmpty && value.trim() === '') wrong('must not be empty')
+    if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
+    const problem = setting.check?.(value.trim())
+    if (problem) wrong(problem)
+    const [unknown] = key === REGISTRATION_TAGS ? await listUnknownTags(dependencies.database, value) : []
+    if (unknown !== undefined) wrong(`names "${unknown}", which is no sharing tag`)
+    if (setting.kind !== 'template') continue
+    const outline = await dependencies.templates.read(value)
+    if ('error' in outline) {
+      const { message, line, column } = outline.error
+      wrong(`is no template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
+    }
+  }
+  const kept = changes.map((one) => ({
+    ...one,
+    value: getChosenSetting(one.key).kind === 'template' ? one.value : (one.value?.trim() ?? null),
+  }))
+  return await changeSettings(dependencies.database, kept, {
+    userId: dependencies.userId,
+    reason: reason ?? null,
+    address: dependencies.address,
+  })
+}
+
+async function change(
+  { caller, services, address }: Call,
+  ...given: Parameters<typeof changeChosen> extends [unknown, ...infer Rest] ? Rest : never
+) {
+  const { userId } = caller ?? refuse('unauthorized')
+  return await changeChosen({ database: services.database, templates: services.templates, userId, address }, ...given)
+}
+
+const only = ([record]: SettingRecord[]): SettingRecord => record ?? refuse('not_found')
+
+export const settingRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/settings',
+    summary: 'Settings that are chosen while the server runs',
+    tag,
+    allow,
+    query: Type.Object({ category: Type.Optional(Type.String({ maxLength: 100 })) }),
+    reply: Type.Array(SettingRecord),
+    run: async (call, { query }) => {
+      const settings = await listSettings(call.services.database)
+      return query.category === undefined ? settings : settings.filter(({ category }) => category === query.category)
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/settings/bulk',
+    summary: 'Change several settings, all or none',
+    tag,
+    allow,
+    body: Type.Object({
+      updates: Type.Array(Type.Object({ key: Key.properties.key, value: SettingValue }), { maxItems: UPDATES_MAX }),
+      changeReason: Reason,
+    }),
+    reply: Type.Array(SettingRecord),
+    run: (call, { body }) =>
+      change(
+        call,
+        body.updates.map(({ key, value }, index) => ({ key, value: String(value), path: `/updates/${index}/value` })),
+        body.changeReason,
+      ),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/settings/:key',
+    summary: 'One setting',
+    tag,
+    allow,
+    params: Key,
+    reply: SettingRecord,
+    run: async (call, { params }) => {
+      const { key } = getChosenSetting(params.key)
+      return only((await listSettings(call.services.database)).filter((setting) => setting.key === key))
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/admin/settings/:key',
+    summary: 'Change a setting',
+    tag,
+    allow,
+    params: Key,
+    body: Type.Object({ value: SettingValue, changeReason: Reason }),
+    reply: SettingRecord,
+    run: async (call, { params, body }) =>
+      only(await change(call, [{ key: params.key, value: String(body.value), path: '/value' }], body.changeReason)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/settings/:key/reset',
+    summary: 'Give a setting its default value again',
+    tag,
+    allow,
+    params: Key,
+    reply: SettingRecord,
+    run: async (call, { params }) => only(await change(call, [{ key: params.key, value: null, path: '/value' }], null)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/settings/:key/history',
+    summary: 'Who changed a setting, the last change first',
+    tag,
+    allow,
+    params: Key,
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HISTORY_MAX, description: '50 unless said.' })) }),
+    reply: Type.Array(SettingChange),
+    run: (call, { params, query }) => listSettingChanges(call.services.database, params.key, query.limit ?? 50),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/settings/public',
+    summary: 'Settings that everybody who is signed in may know, by key',
+    tag,
+    allow: { who: 'user' },
+    reply: Type.Record(Type.String(), Type.Object({ key: Type.String(), value: Type.String() })),
+    run: async (call) => {
+      const known = new Set(CHOSEN_SETTINGS.filter(({ isPublic }) => isPublic).map(({ key }) => key))
+      const settings = (await listSettings(call.services.database)).filter(({ key }) => known.has(key))
+      return Object.fromEntries(settings.map(({ key, value }) => [key, { key, value }]))
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/settings/branding',
+    summary: 'What the library calls itself',
+    tag,
+    allow: { who: 'public' },
+    reply: Type.Object({ applicationName: Type.String() }),
+    run: async (call) => ({ applicationName: await readSetting(call.services.database, 'application.name') }),
+  }),
+]

@@ -1,0 +1,36 @@
+import Type from 'typebox'
+import type { Route } from '#api/http/endpoint.ts'
+import { withCookie } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { FirstSignIn } from '#core/account/sign-in.ts'
+import { Email, Password, Username } from '#core/account/user.ts'
+
+export const setupRoutes: Route<Services>[] = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/setup/status',
+    summary: 'Whether the first administrator still has to be made, and whether people may make accounts of their own.',
+    tag: 'setup',
+    allow: { who: 'public' },
+    reply: Type.Object({ setupRequired: Type.Boolean(), hasUsers: Type.Boolean(), registrationEnabled: Type.Boolean() }),
+    run: async ({ services }) => {
+      const setupRequired = await services.accounts.needsSetup()
+      const registrationEnabled = await services.accounts.isRegistrationOpen()
+      return { setupRequired, hasUsers: !setupRequired, registrationEnabled }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/setup/initialize',
+    summary: 'Make the first administrator and sign in. Only while there is no user.',
+    tag: 'setup',
+    allow: { who: 'public' },
+    body: Type.Object({ username: Username, email: Email, password: Password }),
+    reply: FirstSignIn,
+    run: async (call, { body }) => {
+      const signedIn = await call.services.accounts.initialize(body)
+      return withCookie(call, { ...signedIn, message: `Carrel is set up; you are signed in as ${body.username}.` })
+    },
+  }),
+]

@@ -1,0 +1,96 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
+import { forgetEndedTasks, removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'
+import { STARTABLE, startTask } from '#core/maintenance/start-task.ts'
+
+/** Far above those that tasks have by themselves. */
+const PRIORITY_MAX = 10_000
+/** Nothing is remembered for longer. */
+const DAYS_MAX = 365
+const Deleted = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
+const kinds = Object.entries(STARTABLE).map(([type, { takes, needs }]) => `${type} (${takes}; ${needs})`)
+const tag = 'tasks'
+
+/** Members of types that cannot be started by their type: they are taken so that the refusal names the type and not a member. */
+const OTHER_MEMBERS = Object.fromEntries(
+  ['source', 'sourceId', 'sourceScope', 'jobId', 'pluginId', 'userId', 'exportId', 'externalId', 'reason', 'thumbnailPath'].map((name) => [
+    name,
+    Type.Optional(Nullable(Type.String({ maxLength: 1_000, description: 'Of types that cannot be started here.' }))),
+  ]),
+)
+
+const TaskRequest = Type.Object(
+  {
+    type: Type.String({ maxLength: 100, description: `With what it takes, and the permission that it needs: ${kinds.join(', ')}.` }),
+    libraryId: Type.Optional(Nullable(Uuid)),
+    seriesId: Type.Optional(Nullable(Uuid)),
+    bookId: Type.Optional(Nullable(Uuid)),
+    bookIds: Type.Optional(Nullable(Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX }))),
+    seriesIds: Type.Optional(Nullable(Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX }))),
+    force: Type.Optional(Nullable(Type.Boolean())),
+    mode: Type.Optional(Nullable(OneOf(['normal', 'deep']))),
+    ...OTHER_MEMBERS,
+  },
+  { title: 'TaskRequest' },
+)
+
+export const taskAdminRoutes = [
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/tasks',
+    summary: 'Begin a task by its type, as the operation of its own does',
+    tag,
+    allow: { who: 'tasks-write' },
+    status: 202,
+    body: Type.Object({
+      taskType: TaskRequest,
+      priority: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: PRIORITY_MAX, description: 'Higher ones come first.' }))),
+      scheduledFor: Type.Optional(Nullable(Timestamp, { description: 'Not before; 30 days from now at most. Scans begin at once.' })),
+    }),
+    reply: Type.Object({ taskId: Uuid }),
+    run: async (call, { body: { taskType, ...when } }) => {
+      const { taskId } = await startTask(call.services, signedInCaller(call), { task: taskType, ...when })
+      return { taskId }
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/tasks/purge',
+    summary: 'Forget tasks that have ended, of those that one sees',
+    tag,
+    allow: { who: 'tasks-write' },
+    query: Type.Object({
+      days: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: DAYS_MAX, description: 'Only those that ended so long ago; all of them unless said.' }),
+      ),
+    }),
+    reply: Deleted,
+    run: async (call, { query }) => ({ deleted: await forgetEndedTasks(call.services, signedInCaller(call), query.days ?? 0) }),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/tasks/nuke',
+    summary: 'Cancel every task and forget all that have ended',
+    tag,
+    allow: { who: 'system-admin' },
+    reply: Deleted,
+    run: async ({ services, caller }) => {
+      const deleted = await removeAllTasks(services)
+      services.log.warn({ deleted, by: caller?.userId }, 'All tasks were cancelled')
+      return { deleted }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/tasks/:taskId/unlock',
+    summary: 'Put a task back in line whose node is gone',
+    tag,
+    allow: { who: 'tasks-write' },
+    params: Type.Object({ taskId: Uuid }),
+    reply: Type.Object({ message: Type.String() }),
+    run: async (call, { params }) => ({ message: await unlockTask(call.services, signedInCaller(call), params.taskId) }),
+  }),
+]

@@ -1,0 +1,206 @@
+import { performance } from 'node:perf_hooks'
+import Type from 'typebox'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { BookContext, type Context, SeriesContext } from '#core/conditions/context.ts'
+import { askedKeys, type ContextKind, isField, listFields, nearestField, nearestIdentifier } from '#core/conditions/fields.ts'
+import { OPERATORS } from '#core/conditions/operators.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { FreeObject, Nullable, OneOf, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { listIdNames, listUsedKeys } from '#core/metadata/id-name-query.ts'
+import { COMIC_INFO_KEY, pluginKey } from '#core/metadata/source-key.ts'
+import { getBookContext, getSeriesContext } from '#core/templates/context-query.ts'
+import { type Outline, TEMPLATE_LENGTH_MAX } from '#plugins/templates/templates.ts'
+
+const tag = 'templates'
+const allow = { who: 'books-read' } as const
+
+const Template = Type.String({
+  ...UNTRIMMED,
+  maxLength: TEMPLATE_LENGTH_MAX,
+  description: 'Handlebars; nothing is escaped unless {{html …}} asks for it.',
+})
+
+/** Unknown names of a template that a suggestion is looked for; who misspelled more than these has another kind of template. */
+const NEAREST_MAX = 20
+/** Keys of identifiers that are looked for: one book has no more of them. The rest counts as unknown. */
+const KEYS_MAX = 200
+
+/** What a template or condition is tried on: exactly one of the three. */
+const subject = {
+  bookId: Type.Optional(Uuid),
+  seriesId: Type.Optional(Uuid),
+  context: Type.Optional(FreeObject({ description: 'A context of your own making, in place of a book or a series.' })),
+}
+
+type Call = { caller: Caller | null; services: Services }
+type Subject = { bookId?: string; seriesId?: string; context?: Record<string, unknown> }
+
+async function contextOf({ caller, services: { database } }: Call, { bookId, seriesId, context }: Subject): Promise<Context> {
+  const who = caller ?? refuse('unauthorized')
+  if ([bookId, seriesId, context].filter((given) => given !== undefined).length !== 1)
+    refuse('invalid_request', 'Say what to try it on: exactly one of bookId, seriesId and context.')
+  if (bookId !== undefined) return await getBookContext(database, who, bookId)
+  if (seriesId !== undefined) return await getSeriesContext(database, who, seriesId)
+  return context as unknown as Context
+}
+
+const Place = { line: Nullable(Type.Integer({ minimum: 1 })), column: Nullable(Type.Integer({ minimum: 1 })) }
+const Kind = OneOf(['book', 'series'])
+
+export const templateRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/context',
+    summary: 'What templates and conditions see of a book',
+    tag,
+    allow,
+    params: Type.Object({ bookId: Uuid }),
+    reply: BookContext,
+    run: (call, { params }) => getBookContext(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/context',
+    summary: 'What templates and conditions see of a series',
+    tag,
+    allow: { who: 'series-read' },
+    params: Type.Object({ seriesId: Uuid }),
+    reply: SeriesContext,
+    run: (call, { params }) => getSeriesContext(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/templates/render',
+    summary: 'Render a template over a book, a series or a context of your own',
+    tag,
+    allow,
+    body: Type.Object({ template: Template, ...subject }),
+    reply: Type.Object({
+      output: Type.String(),
+      usedPaths: Type.Array(Type.String(), { description: 'What the template asked for, in this order.' }),
+      missingPaths: Type.Array(Type.String(), { description: 'What of it led to nothing.' }),
+      durationMs: Type.Number({ minimum: 0, description: 'Milliseconds, the way to the isolate and back included.' }),
+    }),
+    run: async (call, { body: { template, ...rest } }) => {
+      const context = await contextOf(call, rest)
+      const begun = performance.now()
+      const traced = await call.services.templates.trace(template, context)
+      return { ...traced, durationMs: Math.round((performance.now() - begun) * 1000) / 1000 }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/templates/validate',
+    summary: 'Say what is wrong with a template, and which of its fields do not exist',
+    tag,
+    allow,
+    body: Type.Object({ template: Template, type: Type.Optional(Kind) }),
+    reply: Type.Object({
+      valid: Type.Boolean({ description: 'Whether it can be rendered.' }),
+      errors: Type.Array(Type.Object({ message: Type.String(), ...Place })),
+      warnings: Type.Array(
+        Type.Object({
+          message: Type.String(),
+          path: Type.String({
+            description:
+              'The field that does not exist, or that asks for an identifier by an unknown key. A key is known where it is that of an installed plugin, where it is `comicinfo`, or where something that you may see has an identifier under it.',
+          }),
+          nearest: Nullable(Type.String(), {
+            description: 'The field that was probably meant; looked for only for the first 20, and for names of at most 100 characters.',
+          }),
+          ...Place,
+        }),
+      ),
+    }),
+    run: async (call, { body }) => {
+      const outline = await call.services.templates.read(body.template)
+      if ('error' in outline) {
+        const { message, line, column } = outline.error
+        return { valid: false, errors: [{ message, line, column }], warnings: [] }
+      }
+      const kind = body.type ?? 'book'
+      const keys = await readKeys(call, outline)
+      const unknown = outline.paths.filter(({ path }) => !isField(kind, path) || keys.isUnknown(path))
+      return {
+        valid: true,
+        errors: [],
+        warnings: unknown.map((asked, index) => warningOf(kind, asked, keys, index < NEAREST_MAX)),
+      }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/conditions/evaluate',
+    summary: 'Try a condition on a book, a series or a context of your own',
+    tag,
+    allow,
+    body: Type.Object({
+      condition: FreeObject({
+        description: `{ mode: "all" | "any", rules: [{ field, operator, value? } or another condition] }; operators: ${OPERATORS.join(', ')}.`,
+      }),
+      ...subject,
+    }),
+    reply: Type.Object({
+      passed: Type.Boolean(),
+      rules: Type.Array(
+        FreeObject({
+          description: 'Each rule with `actual`, the value that was found, and `passed`; groups with their own `rules`.',
+        }),
+      ),
+    }),
+    run: async (call, { body: { condition, ...rest } }) =>
+      await call.services.rules.explain(condition, await contextOf(call, rest), '/condition'),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/templates/fields',
+    summary: 'Every field that templates and conditions can ask for, and every helper',
+    tag,
+    allow,
+    query: Type.Object({ type: Type.Optional(Kind) }),
+    reply: Type.Object({
+      fields: Type.Array(Type.Object({ path: Type.String(), type: Type.String(), nullable: Type.Boolean(), description: Type.String() })),
+      helpers: Type.Array(Type.String()),
+    }),
+    run: async (call, { query }) => ({
+      fields: [...listFields(query.type ?? 'book')],
+      helpers: await call.services.templates.listHelpers(),
+    }),
+  }),
+]
+
+interface Keys {
+  /** Those that plugins and ComicInfo have. */
+  fixed: string[]
+  /** Whether a path asks for an identifier under a key that nothing is kept under. */
+  isUnknown: (path: string) => boolean
+}
+
+async function readKeys({ caller, services: { database } }: Call, { paths }: Outline): Promise<Keys> {
+  const asked = new Set(paths.flatMap(({ path }) => askedKeys(path)))
+  if (asked.size === 0) return { fixed: [], isUnknown: () => false }
+  const fixed = [...[...(await listIdNames(database))].map(pluginKey), COMIC_INFO_KEY]
+  const known = new Set(fixed)
+  const others = [...asked].filter((key) => !known.has(key)).slice(0, KEYS_MAX)
+  for (const key of await listUsedKeys(database, caller ?? refuse('unauthorized'), others)) known.add(key)
+  return {
+    fixed,
+    isUnknown: (path) => {
+      const keys = askedKeys(path)
+      return keys.length > 0 && !keys.some((key) => known.has(key))
+    },
+  }
+}
+
+function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }, keys: Keys, looksForNearest: boolean) {
+  if (keys.isUnknown(asked.path)) {
+    const nearest = looksForNearest ? nearestIdentifier(asked.path, keys.fixed) : null
+    const message = `No identifier is kept under the key of "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+    return { ...asked, nearest, message }
+  }
+  const nearest = looksForNearest ? nearestField(kind, asked.path) : null
+  const message = `A ${kind} has no field "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+  return { ...asked, nearest, message }
+}

@@ -1,0 +1,125 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
+import {
+  BULK_BOOKS_MAX,
+  BULK_SERIES_MAX,
+  requestAnalysesOfBooks,
+  requestAnalysesOfSeries,
+  requestBookAnalysis,
+  retryBook,
+  retryBooks,
+} from '#core/ingest/request-analysis.ts'
+import { BOOK_ERROR_TYPES } from '#core/metadata/analysis.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+const SeriesId = Type.Object({ seriesId: Uuid })
+const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
+const Enqueued = Type.Object(
+  { message: Type.String(), tasksEnqueued: Type.Integer({ minimum: 0 }), taskId: Uuid },
+  { title: 'Enqueued', description: 'The task ends when all of the books are done; cancelled, those that wait are not analysed.' },
+)
+const ErrorType = OneOf(BOOK_ERROR_TYPES)
+const force = Type.Optional(Type.Boolean({ description: 'Also those that were analysed before; false unless said.' }))
+
+export const analysisRoutes = [
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/bulk/analyze',
+    summary: 'Analyse many books; one unknown id and none is',
+    tag: 'books',
+    allow: { who: 'books-write' },
+    status: 202,
+    body: Type.Object({ bookIds: Type.Array(Uuid, { maxItems: BULK_BOOKS_MAX }), force }),
+    reply: Enqueued,
+    run: (call, { body }) =>
+      requestAnalysesOfBooks(call.services, signedInCaller(call), { bookIds: body.bookIds, choice: body.force ? 'all' : 'unanalyzed' }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/bulk/analyze',
+    summary: 'Analyse the books of many series; one unknown id and none is',
+    tag: 'series',
+    allow: { who: 'series-write' },
+    status: 202,
+    body: Type.Object({ seriesIds: Type.Array(Uuid, { maxItems: BULK_SERIES_MAX }), force }),
+    reply: Enqueued,
+    run: (call, { body }) =>
+      requestAnalysesOfSeries(call.services, signedInCaller(call), {
+        seriesIds: body.seriesIds,
+        choice: body.force ? 'all' : 'unanalyzed',
+      }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/retry-all-errors',
+    summary: 'Analyse all books with errors once more',
+    tag: 'books',
+    allow: { who: 'books-write' },
+    status: 202,
+    bodyOptional: true,
+    body: Type.Object({ errorType: Type.Optional(Nullable(ErrorType)), libraryId: Type.Optional(Nullable(Uuid)) }),
+    reply: Enqueued,
+    run: (call, { body }) => retryBooks(call.services, signedInCaller(call), body),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/retry',
+    summary: 'Analyse a book with errors once more',
+    tag: 'books',
+    allow: { who: 'books-write' },
+    status: 202,
+    params: BookId,
+    bodyOptional: true,
+    body: Type.Object({ errorTypes: Type.Optional(Nullable(Type.Array(ErrorType, { maxItems: BOOK_ERROR_TYPES.length }))) }),
+    reply: Enqueued,
+    run: (call, { params, body }) => retryBook(call.services, signedInCaller(call), { ...params, ...body }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/analyze',
+    summary: 'Analyse a book once more',
+    tag: 'books',
+    allow: { who: 'books-write' },
+    status: 202,
+    params: BookId,
+    reply: TaskStarted,
+    run: (call, { params }) => requestBookAnalysis(call.services, signedInCaller(call), { ...params, choice: 'all' }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/analyze-unanalyzed',
+    summary: 'Analyse a book that has not been, or could not be',
+    tag: 'books',
+    allow: { who: 'books-write' },
+    status: 202,
+    params: BookId,
+    reply: TaskStarted,
+    run: (call, { params }) => requestBookAnalysis(call.services, signedInCaller(call), { ...params, choice: 'unanalyzed' }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/analyze',
+    summary: 'Analyse all books of a series once more',
+    tag: 'series',
+    allow: { who: 'series-write' },
+    status: 202,
+    params: SeriesId,
+    reply: Enqueued,
+    run: (call, { params }) =>
+      requestAnalysesOfSeries(call.services, signedInCaller(call), { seriesIds: [params.seriesId], choice: 'all' }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/analyze-unanalyzed',
+    summary: 'Analyse the books of a series that have not been, or could not be',
+    tag: 'series',
+    allow: { who: 'series-write' },
+    status: 202,
+    params: SeriesId,
+    reply: Enqueued,
+    run: (call, { params }) =>
+      requestAnalysesOfSeries(call.services, signedInCaller(call), { seriesIds: [params.seriesId], choice: 'unanalyzed' }),
+  }),
+]

@@ -1,0 +1,142 @@
+import Type from 'typebox'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { BOOK_SORT, BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/views/book-view.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { AdjacentBooks, BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
+import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
+import { type BookFilter, checkLibrary, findAdjacentBooks, getBook, listBooks, readBookSort } from '#core/catalog/book-query.ts'
+import { compileFilter } from '#core/catalog/filter-query.ts'
+import { type FullBook as FullBookValue, fullBooks } from '#core/catalog/full-book-query.ts'
+import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { getHeldBook } from '#core/metadata/book-metadata-query.ts'
+import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
+
+const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
+const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
+
+/** Everything a list of books was asked, wherever it stood in the request. */
+interface ListRequest {
+  call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
+  query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
+  filter: BookFilter
+}
+
+async function answerBooks({ call, query, filter }: ListRequest) {
+  const { services } = call
+  const { page, pageSize, offset, limit } = readPage(query)
+  const list = { filter, sort: readBookSort(query.sort), offset, limit }
+  const { items, total } = await listBooks(services.database, call.caller ?? refuse('unauthorized'), list)
+  return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
+}
+
+export const bookRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books',
+    summary: 'List books',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) }),
+    reply: Paginated(ShownBook),
+    run: (call, { query }) => answerBooks({ call, query, filter: query }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/list',
+    summary: 'List books by filter',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    query: Type.Object({ ...pageQuery, sort: BOOK_SORT, full: FULL }),
+    bodyOptional: true,
+    body: Type.Object(
+      {
+        condition: Type.Optional(Nullable(FreeObject())),
+        fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
+        includeDeleted: INCLUDE_DELETED,
+      },
+      { additionalProperties: false },
+    ),
+    reply: Paginated(ShownBook),
+    run: async (call, { query, body }) => {
+      const condition = body.condition ? compileFilter(body.condition, 'books', call.caller ?? refuse('unauthorized')) : undefined
+      const filter = { condition, search: readSearch(body.fullTextSearch), includeDeleted: body.includeDeleted }
+      return await answerBooks({ call, query, filter })
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/books',
+    summary: 'List the books of a library',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    params: Type.Object({ libraryId: Uuid }),
+    query: Type.Object(bookQuery),
+    reply: Paginated(ShownBook),
+    run: async (call, { params, query }) => {
+      await checkLibrary(call.services.database, params.libraryId)
+      return await answerBooks({ call, query, filter: { ...params, includeDeleted: query.includeDeleted } })
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/errors',
+    summary: 'Books with errors, grouped by error type',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    query: Type.Object({
+      libraryId: Type.Optional(Uuid),
+      seriesId: Type.Optional(Uuid),
+      errorType: Type.Optional(BookErrorType),
+      page: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'From 0, unlike every other list; 0 unless said.' }),
+      ),
+      pageSize: pageQuery.pageSize,
+    }),
+    reply: BooksWithErrors,
+    run: async (call, { query }) => {
+      const { pageSize } = readPage({ pageSize: query.pageSize })
+      const found = await listBooksWithErrors(call.services.database, call.caller ?? refuse('unauthorized'), {
+        filter: { libraryId: query.libraryId, seriesId: query.seriesId, errorType: query.errorType },
+        page: query.page ?? 0,
+        pageSize,
+      })
+      for (const group of found.groups) for (const entry of group.books) entry.book = shownBook(call.services, entry.book)
+      return found
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId',
+    summary: 'One book',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    params: Type.Object({ bookId: Uuid }),
+    query: Type.Object({ full: FULL }),
+    reply: Type.Union([BookDetail, FullBook]),
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const caller = call.caller ?? refuse('unauthorized')
+      const book = await getBook(services.database, caller, params.bookId)
+      if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
+      const held = await getHeldBook(services.database, caller, params.bookId)
+      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book, held) }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/adjacent',
+    summary: 'The books before and after this one in its series',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    params: Type.Object({ bookId: Uuid }),
+    reply: AdjacentBooks,
+    run: async (call, { params }) => {
+      const { prev, next } = await findAdjacentBooks(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      return { prev: prev && shownBook(call.services, prev), next: next && shownBook(call.services, next) }
+    },
+  }),
+]

@@ -1,0 +1,208 @@
+import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint, stream } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import {
+  bookCoverOf,
+  chooseCover,
+  chooseSource,
+  deleteCover,
+  dropChoice,
+  getCoverFile,
+  listCovers,
+  seriesCoverOf,
+  uploadCover,
+} from '#core/catalog/choose-cover.ts'
+import { Noun, Uuid } from '#core/foundation/schema.ts'
+import { BookCover, COVER_BYTES_MAX, type CoverOwner, SeriesCover } from '#core/metadata/cover.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+const BookCoverId = Type.Object({ bookId: Uuid, coverId: Uuid })
+const SeriesId = Type.Object({ seriesId: Uuid })
+const SeriesCoverId = Type.Object({ seriesId: Uuid, coverId: Uuid })
+const SeriesCovers = Noun('SeriesCovers')({ covers: Type.Array(SeriesCover) })
+/** A form is a little more than the file in it. */
+const bodyBytesMax = COVER_BYTES_MAX + 65_536
+const upload = { description: 'JPEG, PNG, WebP, AVIF or GIF, 20 MB at most.' }
+const tag = 'covers'
+
+const book = (id: string): CoverOwner => ({ kind: 'book', id: id.toLowerCase() })
+const series = (id: string): CoverOwner => ({ kind: 'series', id: id.toLowerCase() })
+
+/** A cover never changes under its address. Never `public`: a shared cache knows nothing of who may see what. */
+const cacheControl = 'private, max-age=600'
+
+async function seriesCovers(call: Call<Services>, seriesId: string) {
+  const rows = await listCovers(call.services, signedInCaller(call), series(seriesId))
+  return { covers: rows.map((row) => seriesCoverOf(seriesId, row)) }
+}
+
+export const coverRoutes = [
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/cover',
+    summary: 'Give a book a cover; it is shown from now on, and only people change that',
+    tag,
+    allow: { who: 'books-write' },
+    params: BookId,
+    upload,
+    bodyBytesMax,
+    reply: BookCover,
+    run: async (call, { params: { bookId }, upload: { bytes } }) =>
+      bookCoverOf(bookId, await uploadCover(call.services, signedInCaller(call), { owner: book(bookId), bytes })),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/covers',
+    summary: 'The covers of a book besides the one its file brings',
+    tag,
+    allow: { who: 'books-read' },
+    params: BookId,
+    reply: Type.Object({ covers: Type.Array(BookCover) }),
+    run: async (call, { params: { bookId } }) => {
+      const rows = await listCovers(call.services, signedInCaller(call), book(bookId))
+      return { covers: rows.map((row) => bookCoverOf(bookId, row)) }
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/books/:bookId/covers/selected',
+    summary: 'Show the cover that the file of a book brings again',
+    tag,
+    allow: { who: 'books-write' },
+    status: 204,
+    params: BookId,
+    run: async (call, { params }) => {
+      await dropChoice(call.services, signedInCaller(call), book(params.bookId))
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/books/:bookId/covers/:coverId',
+    summary: 'Delete a cover of a book',
+    tag,
+    allow: { who: 'books-write' },
+    status: 204,
+    params: BookCoverId,
+    run: async (call, { params: { bookId, coverId } }) => {
+      await deleteCover(call.services, signedInCaller(call), { owner: book(bookId), coverId })
+      return undefined
+    },
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/covers/:coverId/image',
+    summary: 'The picture of a cover of a book',
+    tag,
+    allow: { who: 'books-read', cookie: true },
+    params: BookCoverId,
+    mediaTypes: ['image/jpeg'],
+    run: async (call, { params: { bookId, coverId } }) => {
+      const file = await getCoverFile(call.services, signedInCaller(call), { owner: book(bookId), coverId })
+      return { kind: 'file', ...file, mediaType: 'image/jpeg', cacheControl }
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/books/:bookId/covers/:coverId/select',
+    summary: 'Show this cover of a book',
+    tag,
+    allow: { who: 'books-write' },
+    params: BookCoverId,
+    reply: BookCover,
+    run: async (call, { params: { bookId, coverId } }) =>
+      bookCoverOf(bookId, await chooseCover(call.services, signedInCaller(call), { owner: book(bookId), coverId })),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/cover',
+    summary: 'Give a series a cover; it is shown from now on, and only people change that',
+    tag,
+    allow: { who: 'series-write' },
+    params: SeriesId,
+    upload,
+    bodyBytesMax,
+    reply: SeriesCover,
+    run: async (call, { params: { seriesId }, upload: { bytes } }) =>
+      seriesCoverOf(seriesId, await uploadCover(call.services, signedInCaller(call), { owner: series(seriesId), bytes })),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/series/:seriesId/cover/source',
+    summary: 'Choose where the cover of a series comes from: default, custom, book:<id> or plugin:<name>; only people change that again',
+    tag,
+    allow: { who: 'series-write' },
+    params: SeriesId,
+    body: Type.Object({
+      source: Type.String({
+        maxLength: 200,
+        pattern: '^(default|custom|book:[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|plugin:.+)$',
+      }),
+    }),
+    reply: SeriesCovers,
+    run: async (call, { params, body }) => {
+      await chooseSource(call.services, signedInCaller(call), { ...params, ...body })
+      return await seriesCovers(call, params.seriesId)
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/covers',
+    summary: 'The covers of a series besides that of its first book',
+    tag,
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    reply: SeriesCovers,
+    run: (call, { params }) => seriesCovers(call, params.seriesId),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/covers/selected',
+    summary: 'Show the cover of the first book of a series again',
+    tag,
+    allow: { who: 'series-write' },
+    status: 204,
+    params: SeriesId,
+    run: async (call, { params }) => {
+      await dropChoice(call.services, signedInCaller(call), series(params.seriesId))
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/covers/:coverId',
+    summary: 'Delete a cover of a series',
+    tag,
+    allow: { who: 'series-write' },
+    status: 204,
+    params: SeriesCoverId,
+    run: async (call, { params: { seriesId, coverId } }) => {
+      await deleteCover(call.services, signedInCaller(call), { owner: series(seriesId), coverId })
+      return undefined
+    },
+  }),
+  stream({
+    path: '/api/v1/series/:seriesId/covers/:coverId/image',
+    summary: 'The picture of a cover of a series',
+    tag,
+    allow: { who: 'series-read', cookie: true },
+    params: SeriesCoverId,
+    mediaTypes: ['image/jpeg'],
+    run: async (call, { params: { seriesId, coverId } }) => {
+      const file = await getCoverFile(call.services, signedInCaller(call), { owner: series(seriesId), coverId })
+      return { kind: 'file', ...file, mediaType: 'image/jpeg', cacheControl }
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/series/:seriesId/covers/:coverId/select',
+    summary: 'Show this cover of a series',
+    tag,
+    allow: { who: 'series-write' },
+    params: SeriesCoverId,
+    reply: SeriesCover,
+    run: async (call, { params: { seriesId, coverId } }) =>
+      seriesCoverOf(seriesId, await chooseCover(call.services, signedInCaller(call), { owner: series(seriesId), coverId })),
+  }),
+]

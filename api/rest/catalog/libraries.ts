@@ -1,0 +1,172 @@
+import Type from 'typebox'
+import { madeAt } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
+import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { createLibrary, editLibrary, removeLibrary } from '#core/ingest/edit-library.ts'
+import { purgeDeletedOf, requestAnalysis } from '#core/ingest/library-work.ts'
+import { ScanStatus } from '#core/ingest/scans.ts'
+
+const params = Type.Object({ libraryId: Uuid })
+const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
+const tag = 'libraries'
+
+export const libraryRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries',
+    summary: 'List libraries',
+    tag,
+    allow: { who: 'libraries-read' },
+    query: Type.Object(pageQuery),
+    reply: Paginated(Library),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { items, total } = await listLibraries(call.services.database, call.caller ?? refuse('unauthorized'), { offset, limit })
+      return paginate({ call, page, pageSize, total, data: items })
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries',
+    summary: 'Make a library of a folder',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 201,
+    body: CreateLibraryRequest,
+    reply: Library,
+    run: async (call, { body }) => {
+      const { services, caller } = call
+      const libraryId = await createLibrary(services, body)
+      return madeAt(call, '/api/v1/libraries', await getLibrary(services.database, caller ?? refuse('unauthorized'), libraryId))
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId',
+    summary: 'Show a library',
+    tag,
+    allow: { who: 'libraries-read' },
+    params,
+    reply: Library,
+    run: async ({ services, caller }, { params }) =>
+      await getLibrary(services.database, caller ?? refuse('unauthorized'), params.libraryId),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/libraries/:libraryId',
+    summary: 'Change a library',
+    tag,
+    allow: { who: 'libraries-write' },
+    params,
+    body: UpdateLibraryRequest,
+    reply: Library,
+    run: async ({ services, caller }, { params, body }) => {
+      await editLibrary(services, params.libraryId, body)
+      return await getLibrary(services.database, caller ?? refuse('unauthorized'), params.libraryId)
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/libraries/:libraryId',
+    summary: 'Take a library away; its files stay',
+    tag,
+    allow: { who: 'libraries-delete' },
+    status: 204,
+    params,
+    run: async ({ services }, { params }) => {
+      await removeLibrary({ ...services, dataFolder: services.settings.dataFolder }, params.libraryId)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/scan',
+    summary: 'Scan a library',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params,
+    query: Type.Object({
+      mode: Type.Optional(OneOf(['normal', 'deep'])),
+      confirm: Type.Optional(
+        Type.Boolean({
+          description:
+            'Books missing from the folder, as it is now, are gone, even all of them. Without it a scan that misses all known books, or more than half of them and at least 20, changes nothing and says so. A folder that cannot be read changes nothing even so.',
+        }),
+      ),
+    }),
+    reply: ScanStatus,
+    run: async (call, { params, query }) =>
+      await call.services.scans.start(params.libraryId, query.mode, signedInCaller(call), { confirm: query.confirm }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/scan-status',
+    summary: 'Show how the latest scan of a library stands',
+    tag,
+    allow: { who: 'libraries-read' },
+    params,
+    reply: ScanStatus,
+    run: async (call, { params }) => await call.services.scans.getStatus(params.libraryId, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/scan/cancel',
+    summary: 'Stop the scan and the analyses of a library; what is finished stays',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 204,
+    params,
+    run: async ({ services }, { params }) => {
+      await services.scans.cancel(params.libraryId)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/libraries/:libraryId/purge-deleted',
+    summary: 'Forget the books whose files have gone; answers how many',
+    tag,
+    allow: { who: 'libraries-write' },
+    params,
+    reply: Type.Integer({ minimum: 0 }),
+    run: async ({ services }, { params }) =>
+      await purgeDeletedOf({ database: services.database, dataFolder: services.settings.dataFolder }, params.libraryId),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/analyze',
+    summary: 'Analyse every book of a library once more',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params,
+    reply: TaskStarted,
+    run: async ({ services }, { params }) => await requestAnalysis(services, params.libraryId, 'all'),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/analyze-unanalyzed',
+    summary: 'Analyse the books of a library that have not been, or could not be',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params,
+    reply: TaskStarted,
+    run: async ({ services }, { params }) => await requestAnalysis(services, params.libraryId, 'unanalyzed'),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/scans/active',
+    summary: 'List the scans that wait or run',
+    tag: 'scans',
+    allow: { who: 'libraries-read' },
+    reply: Type.Array(ScanStatus),
+    run: async (call) => await call.services.scans.listActive(signedInCaller(call)),
+  }),
+]

@@ -1,0 +1,213 @@
+import Type from 'typebox'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
+import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { type BookFilter, type BookSort, checkLibrary, listBooks, listOnDeck, readBookSort } from '#core/catalog/book-query.ts'
+import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+
+/** A shelf on a start page; the full list has pages. */
+const LIMIT_MAX = 100
+const LIMIT_DEFAULT = 50
+
+const LibraryId = Type.Object({ libraryId: Uuid })
+const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `${LIMIT_DEFAULT} unless said.` }))
+const bookQuery = { ...pageQuery, sort: BOOK_SORT, full: FULL, seriesId: Type.Optional(Uuid) }
+const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
+const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
+
+interface ListRequest {
+  call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
+  query: {
+    page?: number
+    pageSize?: number
+    sort?: string
+    full?: boolean
+    limit?: number
+    libraryId?: string
+    seriesId?: string
+  }
+  /** Of the path. */
+  libraryId?: string
+}
+
+/** A library named in the path must be there; one named in the query just matches nothing. */
+async function placeOf(request: ListRequest): Promise<Pick<BookFilter, 'libraryId' | 'seriesId'>> {
+  if (request.libraryId !== undefined) await checkLibrary(request.call.services.database, request.libraryId)
+  return { libraryId: request.libraryId ?? request.query.libraryId, seriesId: request.query.seriesId }
+}
+
+const BOOK_SHELVES = {
+  'recently-added': { summary: 'Books by the day they came, the newest first', filter: {}, sort: { field: 'created', direction: 'desc' } },
+  'in-progress': {
+    summary: 'Books I have begun and not finished, the latest first',
+    filter: { reading: 'unfinished' },
+    sort: { field: 'read', direction: 'desc' },
+  },
+} as const satisfies Record<string, { summary: string; filter: BookFilter; sort: BookSort }>
+
+async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRequest) {
+  const { services } = request.call
+  const { page, pageSize, offset, limit } = readPage(request.query)
+  const { filter, sort } = BOOK_SHELVES[shelf]
+  const list = {
+    filter: { ...(await placeOf(request)), ...filter },
+    sort: request.query.sort ? readBookSort(request.query.sort) : sort,
+    offset,
+    limit,
+  }
+  const { items, total } = await listBooks(services.database, request.call.caller ?? refuse('unauthorized'), list)
+  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
+}
+
+async function answerOnDeck(request: ListRequest) {
+  const { services } = request.call
+  const { page, pageSize, offset, limit } = readPage(request.query)
+  const list = { filter: await placeOf(request), sort: readBookSort(request.query.sort), offset, limit }
+  const { items, total } = await listOnDeck(services.database, request.call.caller ?? refuse('unauthorized'), list)
+  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
+}
+
+async function answerRecentlyRead(request: ListRequest) {
+  const { services } = request.call
+  const { items } = await listBooks(services.database, request.call.caller ?? refuse('unauthorized'), {
+    filter: { ...(await placeOf(request)), reading: 'begun' },
+    sort: readBookSort(request.query.sort) ?? { field: 'read', direction: 'desc' },
+    offset: 0,
+    limit: request.query.limit ?? LIMIT_DEFAULT,
+  })
+  return shownBooks(request.call, items, request.query)
+}
+
+const SERIES_SHELVES = {
+  'in-progress': { summary: 'Series I have begun and not finished, the latest first', filter: { inProgress: true }, field: 'read' },
+  'recently-added': { summary: 'Series by the day they came, the newest first', filter: {}, field: 'created' },
+  'recently-updated': { summary: 'Series by their last change, the latest first', filter: {}, field: 'updated' },
+} as const satisfies Record<string, { summary: string; filter: SeriesFilter; field: SeriesSort['field'] }>
+
+async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: ListRequest) {
+  const { filter, field } = SERIES_SHELVES[shelf]
+  const { libraryId } = await placeOf(request)
+  const { items } = await listSeries(request.call.services.database, request.call.caller ?? refuse('unauthorized'), {
+    filter: { ...filter, libraryId },
+    sort: readSeriesSort(request.query.sort) ?? { field, direction: 'desc' },
+    offset: 0,
+    limit: request.query.limit ?? LIMIT_DEFAULT,
+  })
+  return shownSeries(request.call, items, request.query)
+}
+
+/** The shelves of a start page, of everything and of one library. Series shelves know no pages in this interface. */
+export const readingListRoutes = [
+  ...(Object.keys(BOOK_SHELVES) as (keyof typeof BOOK_SHELVES)[]).flatMap((shelf) => [
+    endpoint({
+      method: 'GET',
+      path: `/api/v1/books/${shelf}`,
+      summary: BOOK_SHELVES[shelf].summary,
+      tag: 'books',
+      allow: { who: 'books-read' },
+      query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
+      reply: Paginated(ShownBook),
+      run: (call, { query }) => answerBookShelf(shelf, { call, query }),
+    }),
+    endpoint({
+      method: 'GET',
+      path: `/api/v1/libraries/:libraryId/books/${shelf}`,
+      summary: `${BOOK_SHELVES[shelf].summary}, of one library`,
+      tag: 'books',
+      allow: { who: 'books-read' },
+      params: LibraryId,
+      query: Type.Object(bookQuery),
+      reply: Paginated(ShownBook),
+      run: (call, { params, query }) => answerBookShelf(shelf, { call, query, libraryId: params.libraryId }),
+    }),
+  ]),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/on-deck',
+    summary: 'The next book of every series I am in between two books of',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
+    reply: Paginated(ShownBook),
+    run: (call, { query }) => answerOnDeck({ call, query }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/books/on-deck',
+    summary: 'The next book of every series I am in between two books of, of one library',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    params: LibraryId,
+    query: Type.Object(bookQuery),
+    reply: Paginated(ShownBook),
+    run: (call, { params, query }) => answerOnDeck({ call, query, libraryId: params.libraryId }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/recently-read',
+    summary: 'What I read last, the latest first',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    query: Type.Object({ ...lastBooksQuery, libraryId: Type.Optional(Uuid) }),
+    reply: Type.Array(ShownBook),
+    run: (call, { query }) => answerRecentlyRead({ call, query }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/books/recently-read',
+    summary: 'What I read last of a library, the latest first',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    params: LibraryId,
+    query: Type.Object(lastBooksQuery),
+    reply: Type.Array(ShownBook),
+    run: (call, { params, query }) => answerRecentlyRead({ call, query, libraryId: params.libraryId }),
+  }),
+  ...(Object.keys(SERIES_SHELVES) as (keyof typeof SERIES_SHELVES)[]).flatMap((shelf) => [
+    endpoint({
+      method: 'GET',
+      path: `/api/v1/series/${shelf}`,
+      summary: SERIES_SHELVES[shelf].summary,
+      tag: 'series',
+      allow: { who: 'series-read' },
+      query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid) }),
+      reply: Type.Array(ShownSeries),
+      run: (call, { query }) => answerSeriesShelf(shelf, { call, query }),
+    }),
+    endpoint({
+      method: 'GET',
+      path: `/api/v1/libraries/:libraryId/series/${shelf}`,
+      summary: `${SERIES_SHELVES[shelf].summary}, of one library`,
+      tag: 'series',
+      allow: { who: 'series-read' },
+      params: LibraryId,
+      query: Type.Object({ ...seriesQuery, libraryId: SAME_LIBRARY }),
+      reply: Type.Array(ShownSeries),
+      run: (call, { params, query }) => answerSeriesShelf(shelf, { call, query, libraryId: params.libraryId }),
+    }),
+  ]),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user/want-to-read',
+    summary: 'The series I want to read, by name',
+    tag: 'progress',
+    allow: { who: 'series-read', also: ['progress-read'] },
+    query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
+    reply: Paginated(ShownSeries),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), {
+        filter: { wanted: true },
+        sort: readSeriesSort(query.sort),
+        offset,
+        limit,
+      })
+      return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+    },
+  }),
+]

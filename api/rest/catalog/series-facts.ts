@@ -1,0 +1,341 @@
+import type { Knex } from 'knex'
+import type { TSchema } from 'typebox'
+import Type from 'typebox'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { withSourceName } from '#api/views/legacy-names.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { described, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { getHeldBook } from '#core/metadata/book-metadata-query.ts'
+import { lockRecords, touchRecords } from '#core/metadata/holding-store.ts'
+import { listIdNames } from '#core/metadata/id-name-query.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+import {
+  averageRating,
+  deleteFact,
+  deleteUserRating,
+  type Facts,
+  listFacts,
+  listUserRatings,
+  memberOfFacts,
+  saveFact,
+  saveUserRating,
+  updateFact,
+} from '#core/metadata/series-facts-store.ts'
+import { checkSeries, listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import {
+  AlternateTitle,
+  BookExternalId,
+  BookExternalLink,
+  ExternalId,
+  ExternalLink,
+  ExternalRating,
+} from '#core/metadata/series-metadata-record.ts'
+import { sourceKey } from '#core/metadata/source-key.ts'
+
+/** Services have short names, with `plugin:` or `api:` in front; identifiers and addresses are lines. */
+const Source = Type.String({ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
+/** Identifiers and ratings are kept under keys, which contexts have too. */
+const KeySource = described(
+  Source,
+  'Key of the service: `plugin:` and the name that a plugin has for it (`idSource`, or the id of the plugin), or any other name. Where an installed plugin has this name for its service, `plugin:` is put in front of it.',
+)
+const Line = Type.String({ minLength: 1, maxLength: 500 })
+const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
+/** What clients call these members too. */
+const ALIASES = { sourceName: 'source', source_name: 'source', external_id: 'externalId' }
+/** There are fewer services. */
+const FACTS_MAX = 200
+
+const SeriesId = Type.Object({ seriesId: Uuid })
+const BookId = Type.Object({ bookId: Uuid })
+const Rating = Noun('SeriesRating')({
+  id: Uuid,
+  seriesId: Uuid,
+  rating: Type.Integer({ minimum: 1, maximum: 100 }),
+  notes: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+type Call = { caller: Caller | null; services: Services }
+
+/** The id of the owner as the database writes it. @throws not_found for what the caller may not see */
+async function checkOwner(call: Call, owner: 'series' | 'books', id: string): Promise<string> {
+  const caller = call.caller ?? refuse('unauthorized')
+  if (owner === 'series') return await checkSeries(call.services.database, caller, id)
+  await getHeldBook(call.services.database, caller, id)
+  return id.toLowerCase()
+}
+
+interface Kind {
+  owner: 'series' | 'books'
+  path: string
+  /** Member of the list's answer. */
+  list: string
+  facts: Facts
+  what: string
+  shape: TSchema
+  body: Record<string, TSchema>
+  /** Columns of a body. */
+  rowOf: (body: Record<string, unknown>) => Record<string, unknown>
+  /** How one is deleted: by id, or by the source of which there is one. */
+  by: 'id' | 'source'
+  /** Whether its sources are keys. */
+  hasKeys?: boolean
+}
+
+const ids = {
+  path: 'external-ids',
+  list: 'externalIds',
+  what: 'identifiers at other services',
+  shape: ExternalId,
+  body: { source: KeySource, externalId: Line, externalUrl: Type.Optional(Nullable(Url)), metadataHash: Type.Optional(Nullable(Line)) },
+  rowOf: (body: Record<string, unknown>) => ({
+    source: body.source,
+    external_id: body.externalId,
+    external_url: body.externalUrl ?? null,
+    metadata_hash: body.metadataHash ?? null,
+  }),
+  by: 'id' as const,
+  hasKeys: true,
+}
+const links = {
+  path: 'external-links',
+  list: 'links',
+  what: 'links to other services',
+  shape: ExternalLink,
+  body: { source: Source, url: Url, externalId: Type.Optional(Nullable(Line)) },
+  rowOf: (body: Record<string, unknown>) => ({ source: body.source, url: body.url, external_id: body.externalId ?? null }),
+  by: 'source' as const,
+}
+
+const KINDS: Kind[] = [
+  {
+    owner: 'series',
+    path: 'alternate-titles',
+    list: 'titles',
+    facts: 'series_alternate_titles',
+    what: 'further titles',
+    shape: AlternateTitle,
+    body: { label: Line, title: Line },
+    rowOf: ({ label, title }) => ({ label, title }),
+    by: 'id',
+  },
+  { owner: 'series', facts: 'series_external_ids', ...ids },
+  { owner: 'books', facts: 'book_external_ids', ...ids, shape: BookExternalId },
+  { owner: 'series', facts: 'series_external_links', ...links },
+  { owner: 'books', facts: 'book_external_links', ...links, shape: BookExternalLink },
+  {
+    owner: 'series',
+    path: 'external-ratings',
+    list: 'ratings',
+    facts: 'series_external_ratings',
+    what: 'ratings at other services',
+    shape: ExternalRating,
+    body: {
+      source: KeySource,
+      rating: Type.Number({ minimum: 0, maximum: 100 }),
+      voteCount: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }))),
+    },
+    rowOf: (body) => ({ source: body.source, rating: body.rating, vote_count: body.voteCount ?? null, fetched_at: new Date() }),
+    by: 'source',
+    hasKeys: true,
+  },
+]
+
+function routesOf(kind: Kind) {
+  const { owner, facts, shape } = kind
+  const idName = owner === 'series' ? 'seriesId' : 'bookId'
+  const base = `/api/v1/${owner}/:${idName}/${kind.path}`
+  const ownerParams = owner === 'series' ? SeriesId : BookId
+  const oneName = kind.by === 'source' ? 'source' : kind.path === 'alternate-titles' ? 'titleId' : 'externalIdId'
+  const OneSource = kind.hasKeys ? KeySource : Source
+  const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? OneSource : Uuid })
+  const keptAs = async (database: Knex, source: string) => (kind.hasKeys ? sourceKey(source, await listIdNames(database)) : source)
+  const ownerOf = (call: Call, params: Record<string, unknown>) => checkOwner(call, owner, params[idName] as string)
+  const record = owner === 'series' ? 'series' : 'book'
+  const write = owner === 'series' ? ('series-write' as const) : ('books-write' as const)
+  const read = owner === 'series' ? ('series-read' as const) : ('books-read' as const)
+  const shown = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
+  const isOfService = 'source' in kind.body
+  return [
+    endpoint({
+      method: 'GET',
+      path: base,
+      summary: `The ${kind.what} of a ${owner === 'series' ? 'series' : 'book'}`,
+      tag: owner,
+      allow: { who: read },
+      params: ownerParams,
+      reply: Type.Object({ [kind.list]: Type.Array(shape) }),
+      run: async (call, { params }) => {
+        const id = await ownerOf(call, params)
+        const entries = await listFacts<Record<string, unknown>>(call.services.database, facts, [id])
+        return { [kind.list]: entries.map((entry) => shown(call.services, entry)) }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: base,
+      summary: `Add to the ${kind.what}${kind.by === 'source' || kind.path === 'external-ids' ? '; what is there of the same source is replaced' : ''}`,
+      tag: owner,
+      allow: { who: write },
+      params: ownerParams,
+      body: Type.Object(kind.body, {
+        additionalProperties: false,
+        title: `New${(shape as { title?: string }).title}`,
+        ...(isOfService && { description: 'Takes `sourceName` and `source_name` for `source`, and `external_id` for `externalId`, too.' }),
+      }),
+      ...(isOfService && { bodyAliases: ALIASES }),
+      reply: shape,
+      mayCreate: true,
+      run: async (call, { params, body }) => {
+        const id = await ownerOf(call, params)
+        const most = facts === 'series_alternate_titles' ? ALTERNATE_TITLES_MAX : FACTS_MAX
+        const row: Record<string, unknown> = {
+          [owner === 'series' ? 'series_id' : 'book_id']: id,
+          ...kind.rowOf(body as Record<string, unknown>),
+        }
+        return await call.services.database.transaction(async (trx) => {
+          // Else many at once would each find room.
+          await lockRecords(trx, record, [id])
+          if (typeof row.source === 'string') row.source = await keptAs(trx, row.source)
+          const all = await listFacts<{ source?: string }>(trx, facts, [id])
+          const isNew = !all.some(({ source }) => source !== undefined && source === row.source)
+          if (isNew && all.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
+          const saved = await saveFact<Record<string, unknown>>(trx, facts, row)
+          await touchRecords(trx, record, [id], [memberOfFacts(facts)])
+          // No address: they have none of their own, only the list has.
+          if (isNew) call.created()
+          return withSourceName(call.services, saved)
+        })
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: `${base}/:${oneName}`,
+      summary: `Remove one of the ${kind.what}`,
+      tag: owner,
+      allow: { who: write },
+      params: oneParams,
+      status: 204,
+      run: async (call, { params }) => {
+        const id = await ownerOf(call, params)
+        const one = (params as Record<string, string>)[oneName] as string
+        return await call.services.database.transaction(async (trx) => {
+          if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: await keptAs(trx, one) } : { id: one })))
+            refuse('not_found', `There is no ${one} among the ${kind.what}.`)
+          await touchRecords(trx, record, [id], [memberOfFacts(facts)])
+          return undefined
+        })
+      },
+    }),
+  ]
+}
+
+export const seriesFactRoutes = [
+  ...KINDS.flatMap(routesOf),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/series/:seriesId/alternate-titles/:titleId',
+    summary: 'Change a further title of a series',
+    tag: 'series',
+    allow: { who: 'series-write' },
+    params: Type.Object({ seriesId: Uuid, titleId: Uuid }),
+    body: Type.Object(
+      { label: Type.Optional(Nullable(Line)), title: Type.Optional(Nullable(Line)) },
+      { additionalProperties: false, description: 'What is absent or null stays.' },
+    ),
+    reply: AlternateTitle,
+    run: async (call, { params, body }) => {
+      const ownerId = await checkOwner(call, 'series', params.seriesId)
+      const where = { id: params.titleId, ownerId }
+      return await call.services.database.transaction(async (trx) => {
+        const { label, title } = body
+        const columns = { ...(label != null && { label }), ...(title != null && { title }) }
+        const updated = await updateFact(trx, 'series_alternate_titles', where, columns)
+        await touchRecords(trx, 'series', [ownerId], ['alternateTitles'])
+        return (updated ?? refuse('not_found')) as never
+      })
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/user/ratings',
+    summary: 'My ratings of series, the latest first',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    reply: Type.Object({ ratings: Type.Array(Rating) }),
+    run: async (call) => {
+      const caller = call.caller ?? refuse('unauthorized')
+      const { database } = call.services
+      const ratings = await listUserRatings(database, caller.userId)
+      const visible = await listVisibleSeriesIds(
+        database,
+        caller,
+        ratings.map(({ seriesId }) => seriesId as string),
+      )
+      return { ratings: ratings.filter(({ seriesId }) => visible.has(seriesId as string)) as never }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/rating',
+    summary: 'My rating of a series; null where there is none',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    reply: Nullable(Rating),
+    run: async (call, { params }) => {
+      const id = await checkOwner(call, 'series', params.seriesId)
+      const [rating] = await listUserRatings(call.services.database, call.caller?.userId ?? refuse('unauthorized'), id)
+      return (rating ?? null) as never
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/series/:seriesId/rating',
+    summary: 'Rate a series',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    mayCreate: true,
+    params: SeriesId,
+    body: Type.Object(
+      { rating: Type.Integer({ minimum: 1, maximum: 100 }), notes: Type.Optional(Nullable(Type.String({ maxLength: 4_000 }))) },
+      { additionalProperties: false },
+    ),
+    reply: Rating,
+    run: async (call, { params, body }) => {
+      const seriesId = await checkOwner(call, 'series', params.seriesId)
+      const userId = call.caller?.userId ?? refuse('unauthorized')
+      const { database } = call.services
+      if ((await listUserRatings(database, userId, seriesId)).length === 0) call.created(call.path)
+      return (await saveUserRating(database, { userId, seriesId, rating: body.rating, notes: body.notes ?? null })) as never
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/rating',
+    summary: 'Delete my rating of a series',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    status: 204,
+    run: async (call, { params }) => {
+      const id = await checkOwner(call, 'series', params.seriesId)
+      await deleteUserRating(call.services.database, call.caller?.userId ?? refuse('unauthorized'), id)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/ratings/average',
+    summary: 'The average rating of a series by all users',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    reply: Type.Object({ average: Nullable(Type.Number()), count: Type.Integer({ minimum: 0 }) }),
+    run: async (call, { params }) => averageRating(call.services.database, await checkOwner(call, 'series', params.seriesId)),
+  }),
+]

@@ -1,0 +1,68 @@
+import Type from 'typebox'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/ingest/reprocess-titles.ts'
+import { BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
+
+const tag = 'series'
+const ReprocessRequest = Type.Object({
+  dryRun: Type.Optional(Type.Boolean({ description: 'The result of the task tells what would change, and nothing does.' })),
+})
+const Enqueued = Type.Object(
+  { success: Type.Boolean(), message: Type.String(), taskIds: Type.Array(Uuid), tasksEnqueued: Type.Integer({ minimum: 0 }) },
+  { title: 'EnqueueReprocessTitleResponse' },
+)
+const SeriesIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX })
+
+export const seriesTitleRoutes = [
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/series/titles/reprocess',
+    summary: 'Make the titles of all series of a library by its rules again',
+    tag,
+    allow: { who: 'libraries-write' },
+    params: Type.Object({ libraryId: Uuid }),
+    bodyOptional: true,
+    body: ReprocessRequest,
+    reply: Enqueued,
+    run: async ({ services }, { params, body }) => await reprocessLibraryTitles(services, { ...params, ...body }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/bulk/titles/reprocess',
+    summary: 'Make the titles of many series by the rules of their libraries again; one unknown id and none is',
+    tag,
+    allow: { who: 'series-write' },
+    body: Type.Object({ seriesIds: SeriesIds }),
+    reply: Type.Object({ message: Type.String(), taskId: Uuid }),
+    run: async (call, { body }) => {
+      const { message, taskIds } = await reprocessTitles(call.services, signedInCaller(call), body)
+      // So few series are one task.
+      return { message, taskId: taskIds[0] as string }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/titles/reprocess',
+    summary: 'Make the titles of chosen series, or of those of a library, by rules again',
+    tag,
+    allow: { who: 'series-write' },
+    bodyOptional: true,
+    body: Type.Object({ libraryId: Type.Optional(Nullable(Uuid)), seriesIds: Type.Optional(Nullable(SeriesIds)) }),
+    reply: Enqueued,
+    run: async (call, { body }) => await reprocessTitles(call.services, signedInCaller(call), body),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/title/reprocess',
+    summary: 'Make the title of a series by the rules of its library again',
+    tag,
+    allow: { who: 'series-write' },
+    params: Type.Object({ seriesId: Uuid }),
+    bodyOptional: true,
+    body: ReprocessRequest,
+    reply: Enqueued,
+    run: async (call, { params, body }) => await reprocessTitle(call.services, signedInCaller(call), { ...params, ...body }),
+  }),
+]

@@ -1,0 +1,204 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { endpoint, stream } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
+import { withSourceNames } from '#api/views/legacy-names.ts'
+import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { checkLibrary, listSeriesBooks, readBookSort, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
+import { compileFilter } from '#core/catalog/filter-query.ts'
+import { fullSeries } from '#core/catalog/full-series-query.ts'
+import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import type { Series } from '#core/catalog/series.ts'
+import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/catalog/series-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { NAME_LENGTH_MAX } from '#core/metadata/name.ts'
+
+/** Nobody combines more by hand. */
+const NAMES_MAX = 20
+/** A page; this list knows no further ones. */
+const FOUND_DEFAULT = 50
+const FOUND_LIMIT = Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, description: `${FOUND_DEFAULT} unless said.` }))
+const SeriesId = Type.Object({ seriesId: Uuid })
+const seriesQuery = { ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }
+
+interface ListRequest {
+  call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
+  query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
+  filter: SeriesFilter
+}
+
+async function answerSeries({ call, query, filter }: ListRequest) {
+  const { page, pageSize, offset, limit } = readPage(query)
+  const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
+  const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), list)
+  return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+}
+
+/** Comma-separated names, as a query takes them. */
+const readNames = (text: string | undefined) =>
+  text
+    ?.split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+    .slice(0, NAMES_MAX)
+
+const names = (what: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: NAMES_MAX * (NAME_LENGTH_MAX + 1),
+      description: `Names of ${what}, comma-separated: series that have all of them.`,
+    }),
+  )
+
+/** What chooses among all series, or among those of a library. */
+const CHOICE = { libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }
+const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string; tags?: string }): SeriesFilter => ({
+  ...{ libraryId, genres: readNames(genres), tags: readNames(tags) },
+})
+
+const SeriesListRequest = Type.Object(
+  {
+    condition: Type.Optional(Nullable(FreeObject())),
+    fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
+  },
+  { additionalProperties: false, title: 'SeriesFilter' },
+)
+
+function readFilter(body: Static<typeof SeriesListRequest>, caller: Caller): SeriesFilter {
+  const condition = body.condition ? compileFilter(body.condition, 'series', caller) : undefined
+  return { condition, search: readSearch(body.fullTextSearch) }
+}
+
+export const seriesRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series',
+    summary: 'List series',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    query: Type.Object({ ...seriesQuery, ...CHOICE }),
+    reply: Paginated(ShownSeries),
+    run: (call, { query }) => answerSeries({ call, query, filter: filterOf(query) }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/list',
+    summary: 'List series by filter',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    query: Type.Object(seriesQuery),
+    bodyOptional: true,
+    body: SeriesListRequest,
+    reply: Paginated(ShownSeries),
+    run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller ?? refuse('unauthorized')) }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/list/alphabetical-groups',
+    summary: 'How many series of a list begin with each letter',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    bodyOptional: true,
+    body: SeriesListRequest,
+    reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer({ minimum: 0 }) })),
+    run: (call, { body }) => {
+      const caller = call.caller ?? refuse('unauthorized')
+      return listAlphabeticalGroups(call.services.database, caller, readFilter(body, caller))
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/search',
+    summary: 'Series by words, the best match first',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    body: Type.Object(
+      {
+        query: Type.String({ maxLength: SEARCH_LENGTH_MAX }),
+        libraryId: Type.Optional(Nullable(Uuid)),
+        full: Type.Optional(Type.Boolean()),
+      },
+      { additionalProperties: false },
+    ),
+    query: Type.Object({ limit: FOUND_LIMIT, full: FULL_SERIES, sort: SERIES_SORT }),
+    reply: Type.Array(ShownSeries),
+    run: async (call, { body, query }) => {
+      const search = readSearch(body.query)
+      // Nothing looked for is nothing found, not everything.
+      if (search === null) return []
+      const { items } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), {
+        filter: { search, libraryId: body.libraryId ?? undefined },
+        sort: readSeriesSort(query.sort),
+        offset: 0,
+        limit: query.limit ?? FOUND_DEFAULT,
+      })
+      return shownSeries(call, items, { full: query.full ?? body.full })
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/series',
+    summary: 'List the series of a library',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: Type.Object({ libraryId: Uuid }),
+    query: Type.Object({ ...seriesQuery, ...CHOICE, libraryId: SAME_LIBRARY }),
+    reply: Paginated(ShownSeries),
+    run: async (call, { params, query }) => {
+      await checkLibrary(call.services.database, params.libraryId)
+      return await answerSeries({ call, query, filter: filterOf({ ...query, ...params }) })
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId',
+    summary: 'One series',
+    tag: 'series',
+    allow: { who: 'series-read' },
+    params: SeriesId,
+    query: Type.Object({ full: FULL_SERIES }),
+    reply: ShownSeries,
+    run: async (call, { params, query }) => {
+      const series = await getSeries(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)
+      if (!query.full) return series
+      const [full] = await fullSeries(call.services.database, call.caller ?? refuse('unauthorized'), [series])
+      return withSourceNames(call.services, full ?? series) as Series
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/series/:seriesId/books',
+    summary: 'The books of a series, in reading order',
+    tag: 'series',
+    allow: { who: 'books-read' },
+    params: SeriesId,
+    query: Type.Object({
+      includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })),
+      full: FULL,
+      sort: BOOK_SORT,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SERIES_BOOKS_MAX, description: 'All of them unless said.' })),
+    }),
+    reply: Type.Array(ShownBook),
+    run: async (call, { params, query }) => {
+      const { includeDeleted = false, limit } = query
+      const series = { seriesId: params.seriesId, includeDeleted, limit, sort: readBookSort(query.sort) }
+      const books = await listSeriesBooks(call.services.database, call.caller ?? refuse('unauthorized'), series)
+      return shownBooks(call, books, query)
+    },
+  }),
+  stream({
+    path: '/api/v1/series/:seriesId/thumbnail',
+    summary: 'The cover of a series, small: the chosen one, else that of its first book',
+    tag: 'series',
+    allow: { who: 'series-read', cookie: true },
+    params: SeriesId,
+    query: Type.Object(thumbnailQuery),
+    mediaTypes: ['image/jpeg'],
+    run: (call, { params, query }) => seriesThumbnail(call, params.seriesId, query),
+  }),
+]

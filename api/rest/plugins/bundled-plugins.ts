@@ -1,0 +1,65 @@
+import Type from 'typebox'
+import { endpoint } from '#api/rest/route.ts'
+import { Granted } from '#api/views/plugin-view.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
+import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { readPackage } from '#plugins/packages/plugin-package.ts'
+
+const tag = 'plugins'
+const allow = { who: 'system-admin' } as const
+
+export const bundledPluginRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/bundled-plugins',
+    summary: 'Plugins that come with the server; each runs when it is installed and somebody has agreed to it',
+    tag,
+    allow,
+    reply: Type.Object({
+      plugins: Type.Array(
+        Type.Object({
+          id: Type.String({ description: 'What it is asked for by, such as open-library.' }),
+          name: Type.String({ description: 'Its own identifier.' }),
+          displayName: Type.String(),
+          description: Type.String(),
+          version: Type.String(),
+          sha256: Type.String({ description: 'Of the package: what consent is given to.' }),
+          asksFor: Granted,
+          pluginId: Nullable(Uuid, { description: 'Of the plugin where it is installed.' }),
+        }),
+      ),
+    }),
+    run: async ({ services }) => {
+      const installed = await services.plugins.list()
+      const plugins = (await bundledPlugins()).map(({ id, key, name, version, summary, bytes }) => {
+        const { manifest, sha256 } = readPackage(bytes)
+        const pluginId = installed.find((plugin) => plugin.key === key)?.id ?? null
+        return { id, name: key, displayName: name, description: summary, version, sha256, asksFor: permissionsOf(manifest), pluginId }
+      })
+      return { plugins }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/bundled-plugins/:name/install',
+    summary: 'Install a plugin that comes with the server, or its newer version; it runs when somebody has agreed to it',
+    tag,
+    allow,
+    status: 201,
+    params: Type.Object({ name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,63}$', maxLength: 64 }) }),
+    reply: Type.Object({
+      pluginId: Uuid,
+      name: Type.String(),
+      version: Type.String(),
+      sha256: Type.String({ description: 'What consent is given to.' }),
+      waitsFor: Type.Array(Type.String()),
+    }),
+    run: async (call, { params }) => {
+      const { bytes } = await getBundledPlugin(params.name)
+      const { plugin, version, sha256, waitsFor } = await call.services.plugins.install(bytes, { userId: call.caller?.userId ?? null })
+      call.created(`/api/v1/admin/plugins/${plugin.id}`)
+      return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor }
+    },
+  }),
+]

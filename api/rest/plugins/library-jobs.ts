@@ -1,0 +1,150 @@
+import Type from 'typebox'
+import { type Call, madeAt } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { getLibrary } from '#core/catalog/library-query.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
+
+const tag = 'libraries'
+const LibraryId = Type.Object({ libraryId: Uuid })
+const JobId = Type.Object({ libraryId: Uuid, jobId: Uuid })
+const Count = Type.Integer({ minimum: 0 })
+/** Each series of a sample is asked for at a service while somebody waits. */
+const SAMPLE_MAX = 20
+const SAMPLE = 5
+
+const name = Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 100 })))
+const enabled = Type.Optional(Type.Boolean())
+const cronSchedule = Type.Optional(
+  Nullable(
+    Type.String({ maxLength: 100, description: 'Five fields: minute, hour, day, month, weekday. Null: only when somebody says so.' }),
+  ),
+)
+const timezone = Type.Optional(Nullable(Type.String({ maxLength: 60, description: 'Such as Europe/Berlin; UTC unless said.' })))
+
+/** @throws not_found */
+const libraryOf = async (call: Call<Services>, libraryId: string): Promise<string> =>
+  (await getLibrary(call.services.database, signedInCaller(call), libraryId)).id
+
+export const libraryJobRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/library-jobs/metadata-refresh/field-groups',
+    summary: 'Groups of fields that a job may refresh',
+    tag,
+    allow: { who: 'libraries-read' },
+    reply: Type.Array(Type.Object({ id: Type.String(), label: Type.String(), fields: Type.Array(Type.String()) })),
+    run: async () => FIELD_GROUPS.map(({ id, label, fields }) => ({ id, label, fields: [...fields] })),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/jobs',
+    summary: 'The jobs of a library',
+    tag,
+    allow: { who: 'libraries-write' },
+    params: LibraryId,
+    reply: Type.Object({ jobs: Type.Array(LibraryJob) }),
+    run: async (call, { params }) => ({
+      jobs: await call.services.libraryJobs.list(await libraryOf(call, params.libraryId), signedInCaller(call)),
+    }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/jobs',
+    summary: 'Add a job that refreshes metadata by a timetable, or when somebody says so',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 201,
+    params: LibraryId,
+    body: Type.Object({ name, enabled, cronSchedule, timezone, config: JobConfig }),
+    reply: LibraryJob,
+    run: async (call, { params, body }) => {
+      const job = await call.services.libraryJobs.add(await libraryOf(call, params.libraryId), body)
+      return madeAt(call, `/api/v1/libraries/${params.libraryId}/jobs`, job)
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/libraries/:libraryId/jobs/:jobId',
+    summary: 'One job',
+    tag,
+    allow: { who: 'libraries-write' },
+    params: JobId,
+    reply: LibraryJob,
+    run: async (call, { params }) =>
+      await call.services.libraryJobs.get(await libraryOf(call, params.libraryId), params.jobId, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/api/v1/libraries/:libraryId/jobs/:jobId',
+    summary: 'Change a job',
+    tag,
+    allow: { who: 'libraries-write' },
+    params: JobId,
+    body: Type.Object({ name, enabled, cronSchedule, timezone, config: Type.Optional(JobConfig) }),
+    reply: LibraryJob,
+    run: async (call, { params, body }) =>
+      await call.services.libraryJobs.edit(await libraryOf(call, params.libraryId), params.jobId, body, signedInCaller(call)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/libraries/:libraryId/jobs/:jobId',
+    summary: 'Take a job away; one that runs is stopped',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 204,
+    params: JobId,
+    run: async (call, { params }) => {
+      await call.services.libraryJobs.remove(await libraryOf(call, params.libraryId), params.jobId)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/jobs/:jobId/run-now',
+    summary: 'Put a job in line now',
+    tag,
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params: JobId,
+    reply: Type.Object({ taskId: Uuid }),
+    run: async (call, { params }) => ({
+      taskId: await call.services.libraryJobs.runNow(await libraryOf(call, params.libraryId), params.jobId),
+    }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/jobs/:jobId/dry-run',
+    summary: 'What a run would change, over some series; nothing is changed',
+    tag,
+    allow: { who: 'libraries-write' },
+    params: JobId,
+    bodyOptional: true,
+    body: Type.Object({
+      sampleSize: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: SAMPLE_MAX }))),
+      configOverride: Type.Optional(Nullable(JobConfig)),
+    }),
+    reply: Type.Object({
+      totalEligible: Count,
+      estSkippedNoId: Count,
+      estSkippedRecentlySynced: Count,
+      planFailure: Nullable(Type.String({ description: 'Why the job could not run at all.' })),
+      sample: Type.Array(
+        Type.Object({
+          seriesId: Uuid,
+          seriesName: Type.String(),
+          changes: Type.Record(Type.String(), Type.Object({ before: Type.Unknown(), after: Type.Unknown() })),
+          skipped: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
+        }),
+      ),
+    }),
+    run: async (call, { params, body }) =>
+      await call.services.libraryJobs.rehearse(await libraryOf(call, params.libraryId), params.jobId, {
+        by: signedInCaller(call),
+        sampleSize: body.sampleSize ?? SAMPLE,
+        config: body.configOverride ?? undefined,
+      }),
+  }),
+]

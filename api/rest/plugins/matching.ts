@@ -1,0 +1,354 @@
+import Type from 'typebox'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { failureMembers } from '#api/views/plugin-view.ts'
+import { searchResultView } from '#api/views/search-results.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { getLibrary } from '#core/catalog/library-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import type { Application } from '#core/matching/application-store.ts'
+import type { Target } from '#core/matching/matching.ts'
+import { FIELD_STATUSES, type FieldPreview } from '#core/matching/proposal.ts'
+import type { ProviderFailure } from '#core/matching/provider-client.ts'
+import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
+import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
+import { methodsOf } from '#plugins/packages/manifest.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+/** Of one call; each is a task of its own that asks a service several times. */
+const BULK_MAX = 100
+const FIELDS_MAX = 60
+const ExternalId = Type.String({ minLength: 1, maxLength: 200 })
+
+const Preview = Noun('MetadataPreview')({
+  pluginId: Uuid,
+  pluginName: Type.String(),
+  externalId: Type.String(),
+  externalUrl: Nullable(Type.String()),
+  error: Nullable(Type.String({ description: 'Why the provider did not answer; nothing is proposed then.' })),
+  ...failureMembers,
+  fields: Type.Array(
+    Type.Object({
+      field: Type.String(),
+      currentValue: Type.Unknown(),
+      proposedValue: Type.Unknown(),
+      status: OneOf([...FIELD_STATUSES]),
+      reason: Nullable(Type.String()),
+    }),
+  ),
+  summary: Type.Object({ willApply: Count, locked: Count, noPermission: Count, unchanged: Count, notProvided: Count }),
+})
+const Skipped = Type.Array(Type.Object({ field: Type.String(), reason: Type.String() }))
+const outcome = {
+  success: Type.Boolean({ description: 'False when the provider did not answer; nothing was changed then.' }),
+  message: Type.String(),
+  appliedFields: Type.Array(Type.String()),
+  skippedFields: Skipped,
+  ...failureMembers,
+  applicationId: Nullable(Uuid, { description: 'To undo it by; null where nothing was changed.' }),
+}
+const ApplyReply = Noun('MetadataApplied')({
+  ...outcome,
+  dryRunReport: Nullable(
+    Type.Object({ changes: Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() })) }),
+  ),
+})
+const AutoMatchReply = Noun('AutoMatchOutcome')({
+  ...outcome,
+  externalUrl: Nullable(Type.String()),
+  confidence: Nullable(Type.Number({ minimum: 0, maximum: 1 })),
+  skippedReason: Nullable(Type.String({ description: 'Why nothing was matched, in a word.' })),
+  matchedResult: Nullable(
+    Type.Object({
+      externalId: Type.String(),
+      title: Type.String(),
+      alternateTitles: Type.Array(Type.String()),
+      year: Nullable(Type.Integer()),
+      coverUrl: Nullable(Type.String()),
+      relevanceScore: Nullable(Type.Number()),
+      preview: Nullable(Type.Unknown()),
+    }),
+  ),
+})
+const Enqueued = Noun('TasksEnqueued')({ success: Type.Boolean(), message: Type.String(), tasksEnqueued: Count, taskIds: Type.Array(Uuid) })
+const ApplicationRecord = Noun('MetadataApplication')({
+  id: Uuid,
+  pluginId: Nullable(Uuid),
+  pluginKey: Type.String({ description: 'Its own identifier.' }),
+  pluginDisplayName: Nullable(Type.String({ description: 'Null where it was taken away since.' })),
+  externalId: Type.String(),
+  appliedBy: Nullable(Uuid, { description: 'Null where a task did it.' }),
+  fields: Type.Array(Type.String()),
+  createdAt: Timestamp,
+  undoneAt: Nullable(Timestamp),
+})
+
+const shownApplication = (
+  { id, pluginId, pluginKey, externalId, appliedBy, changes, createdAt, undoneAt }: Application,
+  plugins: readonly InstalledPlugin[],
+) => ({
+  ...{ id, pluginId, pluginKey, externalId, appliedBy },
+  pluginDisplayName: plugins.find((plugin) => plugin.id === pluginId)?.manifest.name ?? null,
+  fields: [...Object.keys(changes.values), ...Object.keys(changes.facts), ...(changes.coverId === null ? [] : ['cover'])],
+  createdAt: createdAt.toISOString(),
+  undoneAt: undoneAt?.toISOString() ?? null,
+})
+const shownFailure = (failure: ProviderFailure | null) => ({ code: failure?.code ?? null, callId: failure?.callId ?? null })
+const appliedOf = (fields: readonly FieldPreview[]) => ({
+  appliedFields: fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
+  skippedFields: fields
+    .filter(({ status }) => status !== 'will_apply')
+    .map(({ field, reason }) => ({ field, reason: reason ?? 'It has this value already.' })),
+})
+
+interface Asked {
+  services: Services
+  caller: Caller | null
+}
+const signedIn = ({ caller }: Asked): Caller => caller ?? refuse('unauthorized')
+
+/** @throws not_found for what is unknown or hidden, in the same words */
+async function checkTargets(call: Asked, kind: Target['kind'], ids: readonly string[]): Promise<string[]> {
+  const list = kind === 'series' ? listVisibleSeriesIds : listVisibleBookIds
+  const visible = await list(call.services.database, signedIn(call), ids)
+  const own = [...new Set(ids.map((id) => id.toLowerCase()))]
+  const hidden = own.find((id) => !visible.has(id))
+  if (hidden !== undefined) refuse('not_found', `There is no ${kind} ${hidden}, or you may not see it.`)
+  return own
+}
+const checkTarget = async (call: Asked, kind: Target['kind'], id: string): Promise<Target> => {
+  const [own] = await checkTargets(call, kind, [id])
+  return { kind, id: own as string }
+}
+
+/** The plugin that is named, or all that are used for this but test tools, in the order of their priority. @throws conflict when there is none */
+async function providers({ services }: Asked, kind: Target['kind'], pluginId: string | undefined, libraryId?: string): Promise<string[]> {
+  if (pluginId !== undefined) return [(await services.plugins.get(pluginId)).id]
+  const used = (await services.plugins.list())
+    .filter((plugin) => {
+      const { state, granted, manifest } = plugin
+      const { libraryIds = [] } = plugin.matching
+      const isHere = libraryId === undefined || libraryIds.length === 0 || libraryIds.includes(libraryId)
+      return (
+        state === 'enabled' && granted !== null && !isTestTool(plugin) && isHere && methodsOf(manifest).includes(`metadata.${kind}.get`)
+      )
+    })
+    .sort((a, b) => (a.matching.priority ?? 100) - (b.matching.priority ?? 100) || (a.key < b.key ? -1 : 1))
+  if (used.length === 0) refuse('conflict', `No plugin with metadata of ${kind === 'book' ? 'books' : 'series'} is enabled here.`)
+  return used.map(({ id }) => id)
+}
+
+const enqueued = (taskIds: string[], what: string) => ({
+  ...{ success: true, tasksEnqueued: taskIds.length, taskIds },
+  message: `${what} will be matched in the background.`,
+})
+const Provider = Type.Optional(Uuid)
+const ManyIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX })
+const PROVIDERS = 'One plugin; without it all that are used here, in the order of their priority, each filling what is still missing.'
+
+/** What differs between series and books on the wire: the names of their ids. */
+const IDS = {
+  series: {
+    one: Type.Object({ seriesId: Uuid }),
+    application: Type.Object({ seriesId: Uuid, applicationId: Uuid }),
+    many: Type.Object({ seriesIds: ManyIds, pluginId: Provider }, { description: PROVIDERS }),
+  },
+  book: {
+    one: Type.Object({ bookId: Uuid }),
+    application: Type.Object({ bookId: Uuid, applicationId: Uuid }),
+    many: Type.Object({ bookIds: ManyIds, pluginId: Provider }, { description: PROVIDERS }),
+  },
+} as const
+const idOf = (params: { seriesId: string } | { bookId: string }) => ('seriesId' in params ? params.seriesId : params.bookId)
+const idsOf = (body: { seriesIds: string[] } | { bookIds: string[] }) => ('seriesIds' in body ? body.seriesIds : body.bookIds)
+
+const routesOf = (kind: Target['kind']) => {
+  const tag = kind === 'series' ? 'series' : 'books'
+  const path = `/api/v1/${tag}/:${kind}Id/metadata`
+  const params: (typeof IDS)['series' | 'book']['one'] = IDS[kind].one
+  const allow = { who: kind === 'series' ? ('series-write' as const) : ('books-write' as const) }
+  const From = Type.Object({ pluginId: Uuid, externalId: ExternalId })
+  return [
+    endpoint({
+      method: 'GET',
+      path: `${path}/search-title`,
+      summary: `What a plugin would be asked for to find a ${kind === 'book' ? 'book' : 'series'}`,
+      tag,
+      allow,
+      params,
+      query: Type.Object({ pluginId: Uuid }),
+      reply: Type.Object({ originalTitle: Type.String(), searchTitle: Type.String(), rulesApplied: Count }),
+      run: async (call, { params, query }) =>
+        await call.services.matching.searchTitle(await checkTarget(call, kind, idOf(params)), query.pluginId),
+    }),
+    endpoint({
+      method: 'POST',
+      path: `${path}/preview`,
+      summary: 'What applying the metadata of a plugin would change, field by field',
+      tag,
+      allow,
+      params,
+      body: From,
+      reply: Preview,
+      run: async (call, { params, body }) => {
+        const target = await checkTarget(call, kind, idOf(params))
+        const { provider, externalUrl, fields, failure } = await call.services.matching.preview(target, body)
+        const count = (status: FieldPreview['status']) => fields.filter((field) => field.status === status).length
+        return {
+          ...{ pluginId: provider.id, pluginName: provider.name, externalId: body.externalId, externalUrl, fields },
+          ...{ error: failure?.message ?? null, ...shownFailure(failure) },
+          summary: {
+            willApply: count('will_apply'),
+            locked: count('locked'),
+            noPermission: count('no_permission'),
+            unchanged: count('unchanged'),
+            notProvided: count('not_provided'),
+          },
+        }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: `${path}/apply`,
+      summary: 'Apply the metadata of a plugin, where no lock and nothing that somebody has given forbids it',
+      tag,
+      allow,
+      params,
+      body: Noun('MetadataToApply')({
+        ...From.properties,
+        fields: Type.Optional(
+          Nullable(Type.Array(Type.String({ maxLength: 60 }), { maxItems: FIELDS_MAX, description: 'All where it is null.' })),
+        ),
+        dryRun: Type.Optional(Type.Boolean()),
+      }),
+      reply: ApplyReply,
+      run: async (call, { params, body }) => {
+        const { pluginId, externalId, fields = null, dryRun = false } = body
+        const from = { pluginId, externalId, fields, dryRun, userId: signedIn(call).userId }
+        const applied = await call.services.matching.apply(await checkTarget(call, kind, idOf(params)), from)
+        const changes = applied.fields
+          .filter(({ status }) => status === 'will_apply')
+          .map(({ field, currentValue, proposedValue }) => ({ field, before: currentValue, after: proposedValue }))
+        const { success, message, applicationId, failure } = applied
+        return {
+          success,
+          message,
+          applicationId,
+          ...shownFailure(failure),
+          ...appliedOf(applied.fields),
+          dryRunReport: dryRun && success ? { changes } : null,
+        }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: `${path}/auto-match`,
+      summary: 'Find it at a provider and apply what it says, if that is certain enough',
+      tag,
+      allow,
+      params,
+      body: Type.Object({
+        pluginId: Uuid,
+        query: Type.Optional(
+          Nullable(Type.String({ maxLength: 1_000, description: 'What to search for; conditions are not asked then.' })),
+        ),
+      }),
+      reply: AutoMatchReply,
+      run: async (call, { params, body }) => {
+        const { id: pluginId } = await call.services.plugins.get(body.pluginId)
+        const how = { pluginId, query: body.query ?? null, userId: signedIn(call).userId }
+        const matched = await call.services.matching.autoMatch(await checkTarget(call, kind, idOf(params)), how)
+        const { success, message, applicationId, externalUrl, confidence, skipped, failure } = matched
+        return {
+          ...{ success, message, applicationId, externalUrl, confidence, skippedReason: skipped },
+          ...shownFailure(failure),
+          ...appliedOf(matched.fields),
+          matchedResult: matched.match ? searchResultView(matched.match) : null,
+        }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: `${path}/auto-match/task`,
+      summary: 'The same in the background',
+      tag,
+      allow,
+      params,
+      bodyOptional: true,
+      body: Type.Object({ pluginId: Provider }, { description: PROVIDERS }),
+      reply: Enqueued,
+      run: async (call, { params, body }) => {
+        const { id } = await checkTarget(call, kind, idOf(params))
+        const pluginIds = await providers(call, kind, body.pluginId)
+        return enqueued(await call.services.matchTasks.enqueue(kind, [id], { pluginIds }), 'It')
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: `/api/v1/${tag}/metadata/auto-match/task/bulk`,
+      summary: 'Match many in the background',
+      tag,
+      allow,
+      body: IDS[kind].many as (typeof IDS)['series' | 'book']['many'],
+      reply: Enqueued,
+      run: async (call, { body }) => {
+        const ids = await checkTargets(call, kind, idsOf(body))
+        const pluginIds = await providers(call, kind, body.pluginId)
+        return enqueued(await call.services.matchTasks.enqueue(kind, ids, { pluginIds }), `${ids.length} ${tag}`)
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: `${path}/applications`,
+      summary: 'What plugins were let change of it, the last first',
+      tag,
+      allow,
+      params,
+      reply: Type.Object({ applications: Type.Array(ApplicationRecord) }),
+      run: async (call, { params }) => {
+        const applications = await call.services.matching.applications(await checkTarget(call, kind, idOf(params)))
+        const plugins = await call.services.plugins.list()
+        return { applications: applications.map((one) => shownApplication(one, plugins)) }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: `${path}/applications/:applicationId/undo`,
+      summary: 'Put back what was there before, as far as nobody has changed it since',
+      tag,
+      allow,
+      params: IDS[kind].application as (typeof IDS)['series' | 'book']['application'],
+      reply: Type.Object({ message: Type.String(), undoneFields: Type.Array(Type.String()), skippedFields: Skipped }),
+      run: async (call, { params }) => {
+        const target = await checkTarget(call, kind, idOf(params))
+        const known = (await call.services.matching.applications(target)).some(({ id }) => id === params.applicationId.toLowerCase())
+        if (!known) refuse('not_found', `There is no application ${params.applicationId} of metadata to this.`)
+        const { undone, left } = await call.services.matching.undo(params.applicationId)
+        return { message: `${undone.length} fields are as they were before.`, undoneFields: undone, skippedFields: left }
+      },
+    }),
+  ]
+}
+
+export const matchingRoutes = [
+  ...routesOf('series'),
+  ...routesOf('book'),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/metadata/auto-match/task',
+    summary: 'Match all series of a library in the background, as one task with its progress',
+    tag: 'libraries',
+    allow: { who: 'series-write' },
+    params: Type.Object({ libraryId: Uuid }),
+    bodyOptional: true,
+    body: Type.Object({ pluginId: Provider }, { description: PROVIDERS }),
+    reply: Enqueued,
+    run: async (call, { params, body }) => {
+      const { id, name } = await getLibrary(call.services.database, signedIn(call), params.libraryId)
+      const pluginIds = await providers(call, 'series', body.pluginId, id)
+      return enqueued([await call.services.matchTasks.enqueueLibrary(id, { pluginIds })], `The series of ${name}`)
+    },
+  }),
+]

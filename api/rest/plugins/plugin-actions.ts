@@ -1,0 +1,118 @@
+import Type from 'typebox'
+import { endpoint } from '#api/rest/route.ts'
+import { failureMembers, PluginCapabilities, scopesOf, shownCapabilities } from '#api/views/plugin-view.ts'
+import { searchAnswerView } from '#api/views/search-results.ts'
+import { FreeObject, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { hasFailed } from '#plugins/host/plugin-calls.ts'
+import { failureOf } from '#plugins/host/plugin-failure.ts'
+
+const tag = 'plugins'
+const PluginId = Type.Object({ pluginId: Uuid })
+const Count = Type.Integer({ minimum: 0 })
+/** Places of a page where plugins may offer something; none offers anything yet for many books at once, nor for a scan. */
+const SCOPES = ['series:detail', 'series:bulk', 'book:detail', 'book:bulk', 'library:detail', 'library:scan'] as const
+/** Results of a search where nobody says how many. */
+const SEARCH_LIMIT = 20
+
+export const pluginActionRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/plugins/actions',
+    summary: 'What the plugins that run can be asked to do',
+    tag,
+    allow: { who: 'user' },
+    query: Type.Object({ scope: OneOf(SCOPES), libraryId: Type.Optional(Uuid) }),
+    reply: Type.Object({
+      scope: Type.String(),
+      actions: Type.Array(
+        Type.Object({
+          pluginId: Uuid,
+          pluginName: Type.String(),
+          pluginDisplayName: Type.String(),
+          actionType: Type.String(),
+          label: Type.String(),
+          capabilities: PluginCapabilities,
+          description: Nullable(Type.String()),
+          libraryIds: Type.Array(Uuid, { description: 'Libraries that it is used for; all where none is named.' }),
+          searchUriTemplate: Nullable(Type.String({ description: 'A page to search by hand: {title} stands for what is searched for.' })),
+        }),
+      ),
+    }),
+    run: async ({ services }, { query }) => {
+      const offered = (plugin: InstalledPlugin) => {
+        const { libraryIds = [] } = plugin.matching
+        const isHere = query.libraryId === undefined || libraryIds.length === 0 || libraryIds.includes(query.libraryId)
+        return plugin.state === 'enabled' && plugin.granted !== null && isHere && scopesOf(plugin.manifest).includes(query.scope)
+      }
+      const actions = (await services.plugins.list()).filter(offered).map(({ id, key, manifest, matching }) => ({
+        pluginId: id,
+        pluginName: key,
+        pluginDisplayName: manifest.name,
+        actionType: 'metadata_search',
+        label: `Search ${manifest.name}`,
+        capabilities: shownCapabilities(manifest),
+        description: manifest.summary,
+        libraryIds: matching.libraryIds ?? [],
+        searchUriTemplate: manifest.capabilities.webLinks?.search ?? null,
+      }))
+      return { scope: query.scope, actions }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/plugins/:pluginId/execute',
+    summary: 'Call a metadata function of a plugin; that it failed is an answer too',
+    tag,
+    allow: { who: 'series-write' },
+    params: PluginId,
+    body: Type.Object({
+      action: Type.Union([
+        Type.Literal('ping', { description: 'Starts it, and nothing more.' }),
+        Type.Object({
+          metadata: Type.Object({
+            action: OneOf(['search', 'get', 'match']),
+            contentType: OneOf(['series', 'book']),
+            params: Type.Optional(FreeObject({ description: 'What the function takes, as the SDK says.' })),
+          }),
+        }),
+      ]),
+    }),
+    reply: Type.Object({
+      success: Type.Boolean(),
+      latencyMs: Count,
+      result: Type.Optional(Type.Unknown()),
+      ...failureMembers,
+      error: Nullable(Type.String()),
+    }),
+    run: async ({ services }, { params, body }) => {
+      if (body.action === 'ping') {
+        const { success, latencyMs, message, code } = await services.plugins.test(params.pluginId)
+        return { success, latencyMs, callId: null, code, error: success ? null : message }
+      }
+      const { action, contentType, params: input = {} } = body.action.metadata
+      const method = `metadata.${contentType}.${action}`
+      if (action === 'search' && typeof input['limit'] !== 'number') {
+        const { matching } = await services.plugins.get(params.pluginId)
+        input['limit'] = matching.searchResultsLimit ?? SEARCH_LIMIT
+      }
+      const begun = performance.now()
+      const attempt = await services.plugins.attempt({ pluginId: params.pluginId, method, input, userId: null })
+      if (!hasFailed(attempt))
+        return {
+          success: true,
+          latencyMs: Math.round(attempt.wallMs),
+          result: action === 'search' ? searchAnswerView(attempt.result) : attempt.result,
+          callId: attempt.callId,
+          code: null,
+          error: null,
+        }
+      return {
+        success: false,
+        latencyMs: Math.round(performance.now() - begun),
+        ...failureOf(attempt.failed),
+        error: attempt.failed.message,
+      }
+    },
+  }),
+]

@@ -1,0 +1,348 @@
+import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
+import { endpoint, stream } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/views/plugin-metrics-view.ts'
+import { ShownManifest, shownManifest } from '#api/views/plugin-view.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { QUARANTINE } from '#plugins/host/plugin-health.ts'
+import { countFailures, listFailures, listPluginFacts } from '#plugins/host/plugin-store.ts'
+import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
+import type { PluginJournal, RecordedCall } from '#plugins/logs/plugin-journal.ts'
+import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
+
+const tag = 'plugins'
+const allow = { who: 'system-admin' } as const
+const PluginId = Type.Object({ pluginId: Uuid })
+const CallId = Type.Object({ pluginId: Uuid, callId: Uuid })
+const Count = Type.Integer({ minimum: 0 })
+const Milliseconds = Type.Number({ minimum: 0 })
+
+/** Failures are looked at a page at a time. */
+const FAILURES_MAX = 500
+const LINES_MAX = 500
+const LINES_DEFAULT = 200
+/** Enough to see what was asked for. */
+const SUMMARY_LENGTH_MAX = 200
+const CONFIG_LENGTH_MAX = 64_000
+
+const Level = OneOf(LOG_LEVELS)
+/** Rises from line to line, across restarts too. */
+const lineId = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+const LineId = Type.Integer(lineId)
+const Line = Type.Object(
+  {
+    id: LineId,
+    at: Timestamp,
+    level: Level,
+    message: Type.String({ description: 'One line; control characters are shown as escapes, secrets are hidden.' }),
+    data: Nullable(Type.String({ description: 'JSON of what the plugin gave along, perhaps cut.' })),
+    callId: Nullable(Uuid, { description: 'Null where the server speaks of lines that are missing.' }),
+    method: Nullable(Type.String()),
+  },
+  { title: 'PluginLogLine' },
+)
+const shownLine = (line: LogLine) => ({ ...line, at: line.at.toISOString() })
+const From = {
+  after: Type.Optional(Type.Integer({ ...lineId, description: 'Only lines after this one.' })),
+  level: Type.Optional(Type.Enum(LOG_LEVELS, { type: 'string', description: 'Leaves out what is less.' })),
+}
+
+const Source = Nullable(Type.String(), {
+  description: "Where in the plugin's sources it arose, such as `src/main.ts:12:9`; in `main.js` where its package has no source map.",
+})
+const call = {
+  callId: Uuid,
+  method: Type.String(),
+  version: Type.String(),
+  userId: Nullable(Uuid),
+  startedAt: Timestamp,
+  code: Type.String({ description: '`ok`, or that of the failure.' }),
+  message: Nullable(Type.String(), { description: 'Why it failed; of a call that went well, what it left to nobody.' }),
+  source: Source,
+  cpuMs: Milliseconds,
+  wallMs: Milliseconds,
+  queueMs: Milliseconds,
+  inputLength: Type.Integer({ minimum: 0, description: 'Characters of JSON.' }),
+  resultLength: Count,
+  hostCalls: Type.Record(Type.String(), Count),
+  fetches: Type.Array(Noun('PluginFetch')({ host: Type.String(), outcome: Type.String(), bytes: Count, cached: Type.Boolean() })),
+  isInputCut: Type.Boolean({ description: 'Something of the input is hidden or left out, so that the call cannot be repeated exactly.' }),
+}
+const CallSummary = Type.Object(call, { title: 'PluginCallSummary' })
+const CallDetail = Type.Object({ ...call, input: Type.Unknown(), result: Type.Unknown() }, { title: 'PluginCall' })
+
+const shownCall = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
+
+/** A call that is still remembered. @throws not_found */
+function getCall(journal: PluginJournal, pluginId: string, callId: string): RecordedCall {
+  return journal.findCall(pluginId, callId) ?? refuse('not_found', 'This call is not among the last ones of the plugin any more.')
+}
+
+/**
+ * A plugin, for callers who see every series: its input and its logs may name any of them.
+ * @throws not_found, forbidden
+ */
+async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
+  const plugin = await services.plugins.get(pluginId)
+  if (caller === null || (await hasSharingGrants(services.database, caller.userId)))
+    refuse(
+      'forbidden',
+      'What plugins were asked and what they wrote may name series that are kept from you; ask somebody who may see all of them.',
+    )
+  return plugin
+}
+
+async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
+  for await (const line of lines) {
+    if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: shownLine(line) }
+  }
+}
+
+/** Lines of a plugin that may have been uninstalled since it was looked up: then nobody else would ever end them. */
+async function* whileInstalled({ plugins }: Services, pluginId: string, lines: AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
+  const plugin = await plugins.get(pluginId).catch((error: unknown) => {
+    if (error instanceof CarrelError && error.code === 'not_found') return null
+    throw error
+  })
+  if (plugin === null) plugins.journal.forget(pluginId)
+  else yield* lines
+}
+
+/** What a client says it has seen; of another server or none, it has seen nothing. */
+const readLineId = (text: string | null): number | null => (text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null)
+
+/** Health, failures, logs and calls of plugins, for administrators. */
+export const pluginWatchRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/plugins/:pluginId/health',
+    summary: 'Plugin health',
+    tag,
+    allow,
+    params: PluginId,
+    reply: Type.Object({
+      health: Type.Object(
+        {
+          pluginId: Uuid,
+          name: Type.String(),
+          enabled: Type.Boolean(),
+          healthStatus: described(HealthStatus, '`unknown` before it has answered, `degraded` while it is left alone after failures.'),
+          failureCount: Type.Integer({ minimum: 0, description: 'Failures that are remembered; reset forgets them.' }),
+          lastFailureAt: Nullable(Timestamp),
+          lastSuccessAt: Nullable(Timestamp),
+          disabledReason: Nullable(Type.String()),
+        },
+        { title: 'PluginHealth' },
+      ),
+    }),
+    run: async ({ services }, { params }) => {
+      const plugin = await services.plugins.get(params.pluginId)
+      const facts = (await listPluginFacts(services.database, plugin.id)).get(plugin.id)
+      const [numbers] = services.plugins.journal.metrics(plugin.id)
+      const health = {
+        pluginId: plugin.id,
+        name: plugin.key,
+        enabled: plugin.state === 'enabled',
+        healthStatus: services.plugins.healthOf(plugin),
+        failureCount: facts?.failureCount ?? 0,
+        lastFailureAt: facts?.lastFailureAt?.toISOString() ?? null,
+        lastSuccessAt: (numbers?.lastSuccessAt ?? plugin.lastSuccessAt)?.toISOString() ?? null,
+        disabledReason: plugin.stateReason,
+      }
+      return { health }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/admin/plugins/:pluginId/test',
+    summary: 'Start a plugin beside its running instance, and see whether it gets ready',
+    tag,
+    allow,
+    params: PluginId,
+    reply: Type.Object(
+      {
+        ...{ success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
+        manifest: ShownManifest,
+      },
+      { title: 'PluginTestResult' },
+    ),
+    run: async ({ services }, { params }) => {
+      const result = await services.plugins.test(params.pluginId)
+      return { ...result, manifest: shownManifest((await services.plugins.get(params.pluginId)).manifest) }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/plugins/:pluginId/failures',
+    summary: 'What went wrong with a plugin, the last first',
+    tag,
+    allow,
+    params: PluginId,
+    query: Type.Object({
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: FAILURES_MAX })),
+      offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+    }),
+    reply: Type.Object({
+      failures: Type.Array(
+        Type.Object(
+          {
+            id: Uuid,
+            errorCode: Type.String(),
+            errorMessage: Type.String(),
+            source: Source,
+            method: Type.String(),
+            occurredAt: Timestamp,
+            requestSummary: Nullable(Type.String(), {
+              description: 'What it was asked, without secrets; null when the call is forgotten.',
+            }),
+            context: Type.Object({ version: Type.String(), callId: Uuid }),
+          },
+          { title: 'PluginFailure' },
+        ),
+      ),
+      total: Count,
+      windowFailures: Type.Integer({ minimum: 0, description: 'Failures within the window that only broken or hostile code has.' }),
+      windowSeconds: Count,
+      threshold: Type.Integer({ minimum: 0, description: 'So many within the window put it into quarantine.' }),
+    }),
+    run: async (asked, { params, query }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
+      const [{ items, total }, windowFailures] = await Promise.all([
+        listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
+        countFailures(services.database, id, QUARANTINE),
+      ])
+      const calls = new Map(services.plugins.journal.calls(id).map((one) => [one.callId, one]))
+      const failures = items.map(({ version, callId, ...failure }) => {
+        const asked = calls.get(callId)?.input
+        return {
+          id: failure.id,
+          errorCode: failure.code,
+          errorMessage: harmless(hideSecrets(failure.message)),
+          source: failure.source,
+          method: failure.method,
+          occurredAt: failure.occurredAt.toISOString(),
+          requestSummary: asked === undefined ? null : JSON.stringify(redact(asked, { lengthMax: SUMMARY_LENGTH_MAX }).value),
+          context: { version, callId },
+        }
+      })
+      return { failures, total, windowFailures, windowSeconds: QUARANTINE.minutes * 60, threshold: QUARANTINE.failures }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/plugins/:pluginId/logs',
+    summary: 'The last lines that a plugin wrote, the oldest first',
+    tag,
+    allow,
+    params: PluginId,
+    query: Type.Object({
+      ...From,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LINES_MAX, description: `${LINES_DEFAULT} unless said.` })),
+    }),
+    reply: Type.Object({
+      lines: Type.Array(Line),
+      missed: Type.Integer({ minimum: 0, description: 'Lines after the one that was named that are not kept any more.' }),
+      lastId: Nullable(LineId, { description: 'Of the newest line; null when there never was one.' }),
+    }),
+    run: async (asked, { params, query }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
+      const page = services.plugins.journal.logs(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
+      return { ...page, lines: page.lines.map(shownLine) }
+    },
+  }),
+  stream({
+    path: '/api/v1/admin/plugins/:pluginId/logs/live',
+    summary:
+      'Lines of a plugin as it writes them, as server-sent events, of which the data is a line as above; Last-Event-ID or `after` says where to begin, else with the next one',
+    tag,
+    // A browser's EventSource sends no header of its own.
+    allow: { ...allow, cookie: true },
+    params: PluginId,
+    query: Type.Object(From),
+    mediaTypes: ['text/event-stream'],
+    run: async (asked, { params, query }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
+      return eventsOf(({ lastEventId, signal }) => {
+        const after = readLineId(lastEventId) ?? query.after ?? null
+        const lines = services.plugins.journal.follow(id, { after, signal })
+        return linesAsEvents(whileInstalled(services, id, lines), query.level)
+      })
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/plugins/:pluginId/calls',
+    summary: 'The last 50 calls of a plugin, the newest first',
+    tag,
+    allow,
+    params: PluginId,
+    reply: Type.Object({ calls: Type.Array(CallSummary) }),
+    run: async (asked, { params }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
+      return { calls: services.plugins.journal.calls(id).map(shownCall) }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/plugins/:pluginId/calls/:callId',
+    summary: 'One of the last calls, with what it was given and what it answered; secrets are hidden, long texts cut',
+    tag,
+    allow,
+    params: CallId,
+    reply: CallDetail,
+    run: async (asked, { params }) => {
+      const { services } = asked
+      const { id } = await getKnown(asked, params.pluginId)
+      const found = getCall(services.plugins.journal, id, params.callId)
+      return { ...shownCall(found), input: found.input, result: found.result }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/plugins/:pluginId/calls/:callId/fixture',
+    summary: 'One of the last calls as a file that the tools for plugins can repeat',
+    tag,
+    allow,
+    params: CallId,
+    reply: Type.Object({
+      method: Type.String(),
+      input: Type.Unknown(),
+      config: Type.Unknown({ description: 'As it is now, without secrets.' }),
+      isInputCut: call.isInputCut,
+    }),
+    run: async (asked, { params }) => {
+      const { services } = asked
+      const plugin = await getKnown(asked, params.pluginId)
+      const { method, input, isInputCut } = getCall(services.plugins.journal, plugin.id, params.callId)
+      return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/metrics/plugins',
+    summary: 'What all plugins did since the server started, in numbers',
+    tag,
+    allow,
+    reply: AllMetrics,
+    run: async ({ services }) => {
+      const [installed, facts] = await Promise.all([services.plugins.list(), listPluginFacts(services.database, null)])
+      const numbers = new Map(services.plugins.journal.metrics().map((one) => [one.pluginId, one]))
+      const plugins = installed.map((plugin) =>
+        shownMetrics(plugin, numbers.get(plugin.id), {
+          healthStatus: services.plugins.healthOf(plugin),
+          lastFailureAt: facts.get(plugin.id)?.lastFailureAt ?? null,
+        }),
+      )
+      return { plugins, summary: summaryOf(plugins), updatedAt: new Date().toISOString() }
+    },
+  }),
+]

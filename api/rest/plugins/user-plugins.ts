@@ -1,0 +1,345 @@
+import Type from 'typebox'
+import type { Call } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/rest/account/auth.ts'
+import { endpoint, stream } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
+import { shownCapabilities } from '#api/views/plugin-view.ts'
+import { signInPage } from '#api/views/sign-in-page.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { findLastRefresh } from '#core/recommendations/recommendation-store.ts'
+import { getTask } from '#core/tasks/task-query.ts'
+import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
+import { SignInError, signInCookieName } from '#plugins/credentials/sign-in.ts'
+import type { OfferedPlugin, OwnPlugin } from '#plugins/host/user-plugins.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+
+const tag = 'plugins'
+const allow = { who: 'user' } as const
+const PluginId = Type.Object({ pluginId: Uuid })
+const Text = Nullable(Type.String())
+const Count = Type.Integer({ minimum: 0 })
+const path = '/api/v1/user/plugins'
+const CALLBACK = `${path}/oauth/callback`
+const TEXT_LENGTH_MAX = 10_000
+
+/** Lax: a service sends the browser back from another site. It goes nowhere but to the address where the sign-in ends. */
+const signInCookie = (name: string, { key, seconds, isSecure }: { key: string; seconds: number; isSecure: boolean }): string =>
+  `${name}=${key}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${isSecure ? '; Secure' : ''}`
+
+const Capabilities = Type.Object({
+  readSync: Type.Boolean({ description: 'Always false: no plugin carries reading progress elsewhere yet.' }),
+  userRecommendationProvider: Type.Boolean(),
+})
+const Settings = Type.Object(
+  {
+    description: Text,
+    fields: Type.Array(ConfigField),
+    schema: Type.Unknown({ description: 'The same as a JSON Schema.' }),
+  },
+  { title: 'UserConfigSchema' },
+)
+const UserPlugin = Type.Object(
+  {
+    id: Uuid,
+    pluginId: Uuid,
+    pluginName: Type.String({ description: 'Its own identifier, such as org.example.anilist.' }),
+    pluginDisplayName: Type.String(),
+    pluginType: Type.String(),
+    description: Text,
+    enabled: Type.Boolean(),
+    connected: Type.Boolean({ description: 'It has what it needs of the reader; true where it needs nothing.' }),
+    healthStatus: Type.String({ description: 'unhealthy: the service refused the credentials of the reader.' }),
+    capabilities: Capabilities,
+    config: Type.Record(Type.String(), Type.Unknown()),
+    userConfigSchema: Nullable(Settings),
+    requiresOauth: Type.Boolean(),
+    oauthConfigured: Type.Boolean({ description: 'An administrator has given what the service knows this server by.' }),
+    credentialType: Nullable(Type.String({ description: 'What the reader can give: apiKey, basic or oauth2.' })),
+    credentialsHost: Nullable(
+      Type.String({ description: 'Where they are sent, such as https://api.example.org; null where nowhere, or nobody has entered it.' }),
+    ),
+    externalUsername: Text,
+    externalAvatarUrl: Text,
+    userSetupInstructions: Text,
+    lastSuccessAt: Nullable(Timestamp),
+    lastSyncAt: Nullable(Timestamp),
+    lastSyncResult: Type.Unknown(),
+    createdAt: Timestamp,
+  },
+  { title: 'UserPlugin' },
+)
+const AvailablePlugin = Type.Object(
+  {
+    pluginId: Uuid,
+    name: Type.String(),
+    displayName: Type.String(),
+    description: Text,
+    capabilities: Capabilities,
+    requiresOauth: Type.Boolean(),
+    oauthConfigured: Type.Boolean(),
+    userSetupInstructions: Text,
+  },
+  { title: 'AvailablePlugin' },
+)
+
+const capabilitiesOf = (manifest: Manifest) => {
+  const { userReadSync, userRecommendationProvider } = shownCapabilities(manifest)
+  return { readSync: userReadSync, userRecommendationProvider }
+}
+const credentialTypeOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
+
+/** What a form needs, from the schema of a manifest, which was checked when it was installed. */
+function settingsOf({ userConfig }: Manifest) {
+  if (userConfig === undefined) return null
+  const schema = userConfig as ConfigSchemaShape
+  return { description: schema.description ?? null, fields: configFields(schema), schema: userConfig }
+}
+
+function shown({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
+  const { manifest } = plugin
+  return {
+    id: own.id,
+    pluginId: plugin.id,
+    pluginName: plugin.key,
+    pluginDisplayName: manifest.name,
+    pluginType: 'user',
+    description: manifest.summary,
+    enabled: own.enabled,
+    connected: own.authFailedAt === null && (authStatus === 'connected' || authStatus === 'none'),
+    healthStatus: own.authFailedAt === null ? services.plugins.healthOf(plugin) : 'unhealthy',
+    capabilities: capabilitiesOf(manifest),
+    config: own.config,
+    userConfigSchema: settingsOf(manifest),
+    requiresOauth: credentialTypeOf(manifest) === 'oauth2',
+    oauthConfigured: signInReady,
+    credentialType: credentialTypeOf(manifest),
+    credentialsHost: credentialTypeOf(manifest) === null ? null : destinationOf(services.plugins.authOf(plugin)),
+    externalUsername: own.externalUsername,
+    externalAvatarUrl: null,
+    userSetupInstructions: manifest.description ?? null,
+    lastSuccessAt: own.lastSuccessAt?.toISOString() ?? null,
+    lastSyncAt: null,
+    lastSyncResult: null,
+    createdAt: own.createdAt.toISOString(),
+  }
+}
+
+const offered = ({ plugin, signInReady }: OfferedPlugin) => ({
+  pluginId: plugin.id,
+  name: plugin.key,
+  displayName: plugin.manifest.name,
+  description: plugin.manifest.summary,
+  capabilities: capabilitiesOf(plugin.manifest),
+  requiresOauth: credentialTypeOf(plugin.manifest) === 'oauth2',
+  oauthConfigured: signInReady,
+  userSetupInstructions: plugin.manifest.description ?? null,
+})
+
+const Destination = {
+  credentialsHost: Type.Optional(
+    Type.String({
+      maxLength: 300,
+      description: 'Where they are to go, as credentialsHost of the plugin says; 409 where they would go elsewhere by now.',
+    }),
+  ),
+}
+
+/** Said for those who write clients: until plugins carry progress, nothing answers it. */
+const SyncStatus = Noun('SyncStatus')({
+  ...{ pluginId: Uuid, pluginName: Type.String(), enabled: Type.Boolean(), connected: Type.Boolean(), healthStatus: Type.String() },
+  ...{ failureCount: Count, lastFailureAt: Nullable(Timestamp), lastSuccessAt: Nullable(Timestamp), lastSyncAt: Nullable(Timestamp) },
+  ...{ externalCount: Nullable(Count), pendingPull: Nullable(Count), pendingPush: Nullable(Count), conflicts: Nullable(Count) },
+  liveError: Text,
+})
+
+/** Which way of two something is switched. */
+const switches = [
+  { verb: 'enable', summary: 'Switch a plugin on for oneself' },
+  { verb: 'disable', summary: 'Switch a plugin off for oneself; what it keeps stays' },
+] as const
+
+export const userPluginRoutes = [
+  endpoint({
+    method: 'GET',
+    path,
+    summary: 'The plugins that one has switched on, and those that one could',
+    tag,
+    allow,
+    reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
+    run: async (call) => {
+      const { enabled, available } = await call.services.userPlugins.list(signedInCaller(call).userId)
+      return { enabled: enabled.map((one) => shown(call, one)), available: available.map(offered) }
+    },
+  }),
+  stream({
+    path: CALLBACK,
+    takesAnyQuery: true,
+    summary: 'Where a service sends a browser back to when somebody has signed in there; a page that closes itself',
+    tag,
+    // The state and what the browser was given at the start prove it together. The cookie of the session says who is signed in, where somebody is.
+    allow: { who: 'public', cookie: true },
+    query: Type.Object({
+      state: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
+      code: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
+      error: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
+    }),
+    mediaTypes: ['text/html'],
+    run: async ({ services, caller, cookie, setHeader }, { query }) => {
+      try {
+        const { state, code, error } = query
+        const cookieName = signInCookieName(state ?? '')
+        const browserKey = cookie(cookieName)
+        if (browserKey !== null)
+          setHeader('Set-Cookie', signInCookie(cookieName, { key: '', seconds: 0, isSecure: services.settings.cookieSecure }))
+        const { name } = await services.userPlugins.finishSignIn({ state, code, error, browserKey, userId: caller?.userId ?? null })
+        return signInPage({ connected: name })
+      } catch (failure) {
+        if (failure instanceof SignInError) return signInPage({ failure: failure.message })
+        throw failure
+      }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: `${path}/:pluginId`,
+    summary: 'A plugin that one has',
+    tag,
+    allow,
+    params: PluginId,
+    reply: UserPlugin,
+    run: async (call, { params }) => shown(call, await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: `${path}/:pluginId`,
+    summary: 'Disconnect a plugin, and delete all that it has of oneself',
+    tag,
+    allow,
+    status: 204,
+    params: PluginId,
+    run: async (call, { params }) => {
+      await call.services.userPlugins.disconnect(signedInCaller(call).userId, params.pluginId)
+      return undefined
+    },
+  }),
+  ...switches.map(({ verb, summary }) =>
+    endpoint({
+      method: 'POST',
+      path: `${path}/:pluginId/${verb}`,
+      summary,
+      tag,
+      allow,
+      params: PluginId,
+      reply: UserPlugin,
+      run: async (call, { params }) => shown(call, await call.services.userPlugins[verb](signedInCaller(call).userId, params.pluginId)),
+    }),
+  ),
+  endpoint({
+    method: 'PATCH',
+    path: `${path}/:pluginId/config`,
+    summary: 'Configure a plugin for oneself; takes the place of the whole configuration',
+    tag,
+    allow,
+    params: PluginId,
+    body: Type.Object({ config: FreeObject() }),
+    reply: UserPlugin,
+    run: async (call, { params, body }) =>
+      shown(call, await call.services.userPlugins.configure(signedInCaller(call).userId, params.pluginId, body.config)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/credentials`,
+    summary: 'Give a plugin what a service knows oneself by; it is kept encrypted and never told',
+    tag,
+    allow,
+    params: PluginId,
+    body: Type.Union([
+      Type.Object({ accessToken: Secret({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }), ...Destination }),
+      Type.Object({
+        ...{ username: Type.String({ ...UNTRIMMED, maxLength: TEXT_LENGTH_MAX }), password: Secret({ maxLength: TEXT_LENGTH_MAX }) },
+        ...Destination,
+      }),
+    ]),
+    reply: UserPlugin,
+    run: async (call, { params, body: { credentialsHost, ...given } }) =>
+      shown(call, await call.services.userPlugins.setCredentials(signedInCaller(call).userId, params.pluginId, given, credentialsHost)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/oauth/start`,
+    summary: 'Begin to sign in at the service of a plugin: the address to send this browser to, which alone can finish it',
+    tag,
+    allow,
+    params: PluginId,
+    reply: Type.Object({ redirectUrl: Type.String() }),
+    run: async (call, { params }) => {
+      const { userId } = signedInCaller(call)
+      const origin = call.origin ?? refuse('invalid_request', 'The request does not say where this server is: it has no Host header.')
+      const { redirectUrl, cookieName, browserKey, seconds } = await call.services.userPlugins.beginSignIn(
+        userId,
+        params.pluginId,
+        `${origin}${CALLBACK}`,
+      )
+      const isSecure = call.services.settings.cookieSecure || origin.startsWith('https:')
+      call.setHeader('Set-Cookie', signInCookie(cookieName, { key: browserKey, seconds, isSecure }))
+      return { redirectUrl }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/sync`,
+    summary: 'Carry reading progress to a service: refused, for no plugin can yet',
+    tag,
+    allow,
+    params: PluginId,
+    reply: Type.Object({ taskId: Uuid, message: Type.String() }),
+    run: async (call, { params }) => {
+      const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
+      return refuse('conflict', `${plugin.manifest.name} does not carry reading progress elsewhere; this server has no plugins that do.`)
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: `${path}/:pluginId/sync/status`,
+    summary: 'How carrying reading progress to a service goes: 404, for no plugin can yet',
+    tag,
+    allow,
+    params: PluginId,
+    query: Type.Object({ live: Type.Optional(Type.Boolean({ description: 'Also asks the service.' })) }),
+    reply: SyncStatus,
+    run: async (call, { params }) => {
+      const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
+      return refuse('not_found', `${plugin.manifest.name} does not carry reading progress elsewhere, so there is no status of it.`)
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: `${path}/:pluginId/tasks`,
+    summary: 'The last task of a plugin that was done for oneself',
+    tag,
+    allow,
+    params: PluginId,
+    query: Type.Object({ type: Type.Optional(Type.String({ maxLength: 100 })) }),
+    reply: Type.Object({
+      taskId: Uuid,
+      taskType: Type.String(),
+      status: Type.String(),
+      createdAt: Timestamp,
+      startedAt: Nullable(Timestamp),
+      completedAt: Nullable(Timestamp),
+      error: Text,
+      result: Type.Unknown(),
+    }),
+    run: async (call, { params, query }) => {
+      const { userId } = signedInCaller(call)
+      const { plugin } = await call.services.userPlugins.get(userId, params.pluginId)
+      const isAsked = query.type === undefined || query.type === 'refresh_recommendations'
+      const taskId = isAsked ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
+      if (taskId === null) return refuse('not_found', `${plugin.manifest.name} has done nothing for you yet that is remembered.`)
+      const { id, taskType, status, createdAt, startedAt, completedAt, lastError, result } = await getTask(call.services.database, taskId)
+      return { taskId: id, taskType, status, createdAt, startedAt, completedAt, error: lastError, result }
+    },
+  }),
+]

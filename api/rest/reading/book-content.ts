@@ -1,0 +1,67 @@
+import Type from 'typebox'
+import { endpoint, stream } from '#api/rest/route.ts'
+import { bookFile } from '#api/views/book-file.ts'
+import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
+import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
+import { BookPage } from '#core/catalog/book.ts'
+import { BOOK_MEDIA_TYPES } from '#core/catalog/book-file.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/reading/page-variant.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+
+/**
+ * An address that names the content (`?v=<fileHash>`) can never mean anything else, so a browser need not ask again. The plain
+ * address can, once the file is replaced: there a copy is good for ten minutes and is then checked by its ETag, for which nothing is
+ * read or drawn. Never `public`: a shared cache knows nothing of who may see what.
+ */
+const IMMUTABLE = 'private, max-age=31536000, immutable'
+const CHECKED = 'private, max-age=600'
+
+export const bookContentRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/pages',
+    summary: 'The pages of a book, in order',
+    tag: 'books',
+    allow: { who: 'pages-read' },
+    params: BookId,
+    reply: Type.Array(BookPage),
+    run: (call, { params }) => call.services.pageReader.listPages({ caller: call.caller ?? refuse('unauthorized'), ...params }),
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/pages/:pageNumber',
+    summary: 'The picture of one page',
+    tag: 'books',
+    allow: { who: 'pages-read', cookie: true },
+    params: Type.Object({ bookId: Uuid, pageNumber: Type.Integer({ description: 'From 1.' }) }),
+    query: Type.Object({
+      width: Type.Optional(Type.Integer({ description: `Make it this wide, but never wider than it is: ${PAGE_WIDTHS.join(', ')}.` })),
+      format: Type.Optional(Type.String({ maxLength: 100, description: `Convert it: ${PAGE_FORMATS.join(', ')}.` })),
+      v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book: lets the answer be kept for good.' })),
+    }),
+    mediaTypes: PAGE_MEDIA_TYPES,
+    run: (call, { params, query: { width, format, v } }) =>
+      pagePicture(call, { ...params, width, format: readPageFormat(format) }, ({ fileHash }) => (v === fileHash ? IMMUTABLE : CHECKED)),
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/thumbnail',
+    summary: 'The cover of a book, small',
+    tag: 'books',
+    allow: { who: 'books-read', cookie: true },
+    params: BookId,
+    query: Type.Object(thumbnailQuery),
+    mediaTypes: ['image/jpeg'],
+    run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/file',
+    summary: 'The file of a book, as it is',
+    tag: 'books',
+    allow: { who: 'books-read', cookie: true },
+    params: BookId,
+    mediaTypes: BOOK_MEDIA_TYPES,
+    run: (call, { params }) => bookFile(call.services, call.caller ?? refuse('unauthorized'), params.bookId),
+  }),
+]

@@ -1,0 +1,211 @@
+import Type from 'typebox'
+import { endpoint } from '#api/rest/route.ts'
+import type { Services } from '#api/services.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { ReadProgress } from '#core/catalog/book.ts'
+import { progressOf } from '#core/catalog/progress.ts'
+import { getSeries } from '#core/catalog/series-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Noun, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { getProgression, recordPage, recordProgression } from '#core/reading/places.ts'
+import { getReading, listBookIds, listProgress } from '#core/reading/progress-query.ts'
+import { completeBooks, forgetProgress, saveWantToRead } from '#core/reading/progress-store.ts'
+import { Progression } from '#core/reading/progression.ts'
+import { PROGRESSION_TYPE } from '#core/reading/web-publication.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+const SeriesId = Type.Object({ seriesId: Uuid })
+/** A page of a large list. */
+const bookIds = Type.Array(Uuid, { minItems: 1, maxItems: 500 })
+/** Series hold some twenty books each, often more. */
+const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 })
+const Marked = Noun('MarkedRead')({ count: Type.Integer({ minimum: 0, description: 'Books that changed.' }), message: Type.String() })
+const PAGE_MAX = 2_147_483_647
+
+/** Of routes whose answer tells what was read before, too. */
+const mark = { who: 'progress-write', also: ['progress-read'] } as const
+
+interface MarkAsk {
+  call: { caller: Caller | null; services: Services }
+  of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
+}
+
+async function markRead({ call, of }: MarkAsk) {
+  const { database } = call.services
+  const caller = call.caller ?? refuse('unauthorized')
+  const count = await completeBooks(database, caller.userId, await listBookIds(database, caller, of))
+  return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as read.` }
+}
+
+async function markUnread({ call, of }: MarkAsk) {
+  const { database } = call.services
+  const caller = call.caller ?? refuse('unauthorized')
+  const count = await forgetProgress(database, caller.userId, await listBookIds(database, caller, of))
+  return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as unread.` }
+}
+
+export const progressRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/progress',
+    summary: 'All that I have begun to read, the latest first',
+    tag: 'progress',
+    allow: { who: 'progress-read' },
+    reply: Type.Object({ progress: Type.Array(ReadProgress), total: Type.Integer({ minimum: 0 }) }),
+    run: async (call) => {
+      const { items, total } = await listProgress(call.services.database, call.caller ?? refuse('unauthorized'))
+      return { progress: items.map(progressOf), total }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/progress',
+    summary: 'How far I am in a book; null when I have not begun',
+    tag: 'progress',
+    allow: { who: 'progress-read' },
+    params: BookId,
+    reply: Nullable(ReadProgress),
+    run: async (call, { params }) => {
+      const { progress } = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      return progress && progressOf(progress)
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/books/:bookId/progress',
+    summary: 'Say where I am in a book',
+    tag: 'progress',
+    allow: { who: 'progress-write' },
+    params: BookId,
+    body: Type.Object(
+      {
+        currentPage: Type.Integer({ minimum: 1, maximum: PAGE_MAX }),
+        progressPercentage: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+        completed: Type.Optional(Nullable(Type.Boolean({ description: 'The last page completes a book unless this says otherwise.' }))),
+      },
+      { additionalProperties: false },
+    ),
+    reply: ReadProgress,
+    run: async (call, { params, body }) =>
+      progressOf(await recordPage(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, body)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/books/:bookId/progress',
+    summary: 'Forget that I have read in a book',
+    tag: 'progress',
+    allow: { who: 'progress-write' },
+    params: BookId,
+    status: 204,
+    run: async (call, { params }) => {
+      await markUnread({ call, of: { bookIds: [params.bookId] } })
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/progression',
+    summary: 'Where I am in a book, as Readium readers say it',
+    tag: 'progress',
+    allow: { who: 'progress-read' },
+    params: BookId,
+    reply: Progression,
+    mediaTypes: [PROGRESSION_TYPE],
+    mayBeEmpty: true,
+    run: async (call, { params }) =>
+      (await getProgression(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params })) ?? undefined,
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/api/v1/books/:bookId/progression',
+    summary: 'Say where I am in a book, as Readium readers say it',
+    tag: 'progress',
+    allow: { who: 'progress-write' },
+    params: BookId,
+    body: Progression,
+    status: 204,
+    run: async (call, { params, body }) => {
+      await recordProgression(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, body)
+      return undefined
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/read',
+    summary: 'Mark a book as read',
+    tag: 'progress',
+    allow: mark,
+    params: BookId,
+    reply: ReadProgress,
+    run: async (call, { params }) => {
+      await markRead({ call, of: { bookIds: [params.bookId] } })
+      const { progress } = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      return progressOf(progress ?? refuse('conflict', 'The book was marked as unread at the same moment.'))
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/books/:bookId/unread',
+    summary: 'Mark a book as unread',
+    tag: 'progress',
+    allow: { who: 'progress-write' },
+    params: BookId,
+    status: 204,
+    run: async (call, { params }) => {
+      await markUnread({ call, of: { bookIds: [params.bookId] } })
+      return undefined
+    },
+  }),
+  ...(['read', 'unread'] as const).flatMap((state) => {
+    const markAll = state === 'read' ? markRead : markUnread
+    return [
+      endpoint({
+        method: 'POST',
+        path: `/api/v1/series/:seriesId/${state}`,
+        summary: `Mark all books of a series as ${state}`,
+        tag: 'progress',
+        allow: mark,
+        params: SeriesId,
+        reply: Marked,
+        run: (call, { params }) => markAll({ call, of: { seriesIds: [params.seriesId] } }),
+      }),
+      endpoint({
+        method: 'POST',
+        path: `/api/v1/books/bulk/${state}`,
+        summary: `Mark many books as ${state}`,
+        tag: 'progress',
+        allow: mark,
+        body: Type.Object({ bookIds }, { additionalProperties: false }),
+        reply: Marked,
+        run: (call, { body }) => markAll({ call, of: body }),
+      }),
+      endpoint({
+        method: 'POST',
+        path: `/api/v1/series/bulk/${state}`,
+        summary: `Mark all books of many series as ${state}`,
+        tag: 'progress',
+        allow: mark,
+        body: Type.Object({ seriesIds }, { additionalProperties: false }),
+        reply: Marked,
+        run: (call, { body }) => markAll({ call, of: body }),
+      }),
+    ]
+  }),
+  ...(['PUT', 'DELETE'] as const).map((method) =>
+    endpoint({
+      method,
+      path: '/api/v1/user/want-to-read/:seriesId',
+      summary: method === 'PUT' ? 'Put a series on my list of what I want to read' : 'Take a series off my list of what I want to read',
+      tag: 'progress',
+      allow: { who: 'progress-write', also: ['series-read'] },
+      params: SeriesId,
+      status: 204,
+      run: async (call, { params }) => {
+        const caller = call.caller ?? refuse('unauthorized')
+        const { id: seriesId } = await getSeries(call.services.database, caller, params.seriesId)
+        await saveWantToRead(call.services.database, { userId: caller.userId, seriesId, wanted: method === 'PUT' })
+        return undefined
+      },
+    }),
+  ),
+]

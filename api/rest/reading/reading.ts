@@ -1,0 +1,60 @@
+import Type from 'typebox'
+import { endpoint, stream } from '#api/rest/route.ts'
+import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+import { getManifest } from '#core/reading/manifest.ts'
+import { getPositions } from '#core/reading/positions.ts'
+import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, relativeAddresses, WEBPUB_TYPE, WebPublication } from '#core/reading/web-publication.ts'
+
+const BookId = Type.Object({ bookId: Uuid })
+
+export const readingRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/manifest',
+    summary: 'The web-publication manifest of a book, by which Readium readers read it',
+    tag: 'readium',
+    allow: { who: 'pages-read' },
+    params: BookId,
+    reply: WebPublication,
+    mediaTypes: [WEBPUB_TYPE, DIVINA_TYPE],
+    run: async (call, { params }) => {
+      const addresses = relativeAddresses(`${call.origin ?? ''}${call.path}`)
+      const { mediaType, manifest } = await getManifest(
+        call.services,
+        { caller: call.caller ?? refuse('unauthorized'), ...params },
+        addresses,
+      )
+      call.sendAs(mediaType)
+      return manifest
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/:bookId/positions',
+    summary: 'The positions of a book, in order',
+    tag: 'readium',
+    allow: { who: 'pages-read' },
+    params: BookId,
+    reply: PositionList,
+    mediaTypes: [POSITIONS_TYPE],
+    run: (call, { params }) =>
+      getPositions(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, relativeAddresses('manifest')),
+  }),
+  stream({
+    path: '/api/v1/books/:bookId/resource/:resourcePath*',
+    summary: 'A file in an EPUB: a chapter, a picture, a style',
+    tag: 'readium',
+    allow: { who: 'pages-read', cookie: true },
+    params: Type.Object({
+      bookId: Uuid,
+      resourcePath: Type.String({ maxLength: 4_096, description: 'Path in the archive, with its slashes.' }),
+    }),
+    query: Type.Object({
+      v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book: lets the answer be kept for good.' })),
+    }),
+    mediaTypes: RESOURCE_MEDIA_TYPES,
+    run: (call, { params, query }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath, named: query.v }),
+  }),
+]

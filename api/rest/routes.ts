@@ -1,0 +1,124 @@
+import { openApiRoute } from '#api/docs/openapi.ts'
+import { docsRoutes } from '#api/docs/routes.ts'
+import { eventRoutes } from '#api/events/event-routes.ts'
+import type { Route } from '#api/http/endpoint.ts'
+import { komgaRoutes } from '#api/komga/routes.ts'
+import { koreaderRoutes } from '#api/koreader/routes.ts'
+import { opdsRoutes } from '#api/opds/routes.ts'
+import { apiKeyRoutes } from '#api/rest/account/api-keys.ts'
+import { authRoutes } from '#api/rest/account/auth.ts'
+import { ownPasswordRoutes } from '#api/rest/account/own-password.ts'
+import { polledListRoutes } from '#api/rest/account/polled-lists.ts'
+import { preferenceRoutes } from '#api/rest/account/preferences.ts'
+import { registrationRoutes } from '#api/rest/account/registration.ts'
+import { sharingTagRoutes } from '#api/rest/account/sharing-tags.ts'
+import { userRoutes } from '#api/rest/account/users.ts'
+import { filesystemRoutes } from '#api/rest/admin/filesystem.ts'
+import { healthRoutes } from '#api/rest/admin/health.ts'
+import { infoRoutes } from '#api/rest/admin/info.ts'
+import { metricsRoutes } from '#api/rest/admin/metrics.ts'
+import { serverMetricsRoutes } from '#api/rest/admin/server-metrics.ts'
+import { settingRoutes } from '#api/rest/admin/settings.ts'
+import { setupRoutes } from '#api/rest/admin/setup.ts'
+import { setupSettingRoutes } from '#api/rest/admin/setup-settings.ts'
+import { taskAdminRoutes } from '#api/rest/admin/task-upkeep.ts'
+import { taskRoutes } from '#api/rest/admin/tasks.ts'
+import { templateRoutes } from '#api/rest/admin/templates.ts'
+import { upkeepRoutes } from '#api/rest/admin/upkeep.ts'
+import { analysisRoutes } from '#api/rest/catalog/analyses.ts'
+import { bookMetadataRoutes } from '#api/rest/catalog/book-metadata.ts'
+import { bookTaxonomyRoutes } from '#api/rest/catalog/book-taxonomy.ts'
+import { bookRoutes } from '#api/rest/catalog/books.ts'
+import { collectionRoutes } from '#api/rest/catalog/collections.ts'
+import { coverRoutes } from '#api/rest/catalog/covers.ts'
+import { duplicateRoutes } from '#api/rest/catalog/duplicates.ts'
+import { exportRoutes } from '#api/rest/catalog/exports.ts'
+import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
+import { readListRoutes } from '#api/rest/catalog/read-lists.ts'
+import { readingListRoutes } from '#api/rest/catalog/reading-lists.ts'
+import { scanPreviewRoutes } from '#api/rest/catalog/scan-preview.ts'
+import { seriesRoutes } from '#api/rest/catalog/series.ts'
+import { seriesDownloadRoutes } from '#api/rest/catalog/series-download.ts'
+import { seriesFactRoutes } from '#api/rest/catalog/series-facts.ts'
+import { seriesMetadataRoutes } from '#api/rest/catalog/series-metadata.ts'
+import { seriesTitleRoutes } from '#api/rest/catalog/series-titles.ts'
+import { seriesUpkeepRoutes } from '#api/rest/catalog/series-upkeep.ts'
+import { taxonomyRoutes } from '#api/rest/catalog/taxonomy.ts'
+import { thumbnailRoutes } from '#api/rest/catalog/thumbnails.ts'
+import { bundledPluginRoutes } from '#api/rest/plugins/bundled-plugins.ts'
+import { libraryJobRoutes } from '#api/rest/plugins/library-jobs.ts'
+import { matchingRoutes } from '#api/rest/plugins/matching.ts'
+import { pluginActionRoutes } from '#api/rest/plugins/plugin-actions.ts'
+import { pluginRepositoryRoutes } from '#api/rest/plugins/plugin-repositories.ts'
+import { pluginStorageRoutes } from '#api/rest/plugins/plugin-storage.ts'
+import { pluginWatchRoutes } from '#api/rest/plugins/plugin-watch.ts'
+import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
+import { recommendationRoutes } from '#api/rest/plugins/recommendations.ts'
+import { userPluginRoutes } from '#api/rest/plugins/user-plugins.ts'
+import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
+import { progressRoutes } from '#api/rest/reading/progress.ts'
+import { readingRoutes } from '#api/rest/reading/reading.ts'
+import type { Services } from '#api/services.ts'
+
+/** The whole API as one list. The OpenAPI document is made from it, and tests walk it. */
+export const routes: readonly Route<Services>[] = [
+  ...healthRoutes,
+  ...infoRoutes,
+  ...serverMetricsRoutes,
+  ...setupRoutes,
+  ...setupSettingRoutes,
+  ...authRoutes,
+  ...registrationRoutes,
+  ...ownPasswordRoutes,
+  ...preferenceRoutes,
+  ...polledListRoutes,
+  ...userRoutes,
+  ...apiKeyRoutes,
+  ...libraryRoutes,
+  ...filesystemRoutes,
+  ...scanPreviewRoutes,
+  ...bookRoutes,
+  ...bookMetadataRoutes,
+  ...bookContentRoutes,
+  ...readingRoutes,
+  ...seriesRoutes,
+  ...seriesMetadataRoutes,
+  ...seriesFactRoutes,
+  ...seriesTitleRoutes,
+  ...seriesDownloadRoutes,
+  ...seriesUpkeepRoutes,
+  ...taxonomyRoutes,
+  ...bookTaxonomyRoutes,
+  ...duplicateRoutes,
+  ...progressRoutes,
+  ...readingListRoutes,
+  ...eventRoutes,
+  ...taskRoutes,
+  ...taskAdminRoutes,
+  ...analysisRoutes,
+  ...coverRoutes,
+  ...thumbnailRoutes,
+  ...collectionRoutes,
+  ...readListRoutes,
+  ...sharingTagRoutes,
+  ...exportRoutes,
+  ...templateRoutes,
+  ...settingRoutes,
+  ...upkeepRoutes,
+  ...metricsRoutes,
+  ...pluginRoutes,
+  ...bundledPluginRoutes,
+  ...pluginActionRoutes,
+  ...pluginWatchRoutes,
+  ...pluginStorageRoutes,
+  ...pluginRepositoryRoutes,
+  ...matchingRoutes,
+  ...libraryJobRoutes,
+  ...userPluginRoutes,
+  ...recommendationRoutes,
+  ...opdsRoutes,
+  ...docsRoutes,
+  ...komgaRoutes,
+  ...koreaderRoutes,
+  openApiRoute(() => routes),
+]

@@ -1,0 +1,29 @@
+import { type Analysis, BOOK_ERROR_TYPES, type BookErrorType, type Problem } from '#core/metadata/analysis.ts'
+
+/** One row per type: the fatal one if there is one, else the first. */
+export function uniqueByType(problems: readonly Problem[]): Problem[] {
+  const byType = new Map<BookErrorType, Problem>()
+  for (const problem of problems) {
+    const known = byType.get(problem.type)
+    if (!known || (problem.fatal && !known.fatal)) byType.set(problem.type, problem)
+  }
+  return [...byType.values()]
+}
+
+/** The steps of an analysis in their order; a fatal problem keeps the later ones from being tried. */
+const STEPS: readonly BookErrorType[] = [
+  'other',
+  'format_detection',
+  'parser',
+  'page_extraction',
+  'pdf_rendering',
+  'zero_pages',
+  'metadata',
+  'thumbnail',
+]
+
+/** Error types that this analysis disproves: those of the steps it came through. */
+export function clearedBy(analysis: Analysis): BookErrorType[] {
+  const fatal = analysis.problems.find((problem) => problem.fatal)
+  return fatal ? STEPS.slice(0, STEPS.indexOf(fatal.type)) : BOOK_ERROR_TYPES
+}

@@ -1,0 +1,111 @@
+import type { Knex } from 'knex'
+import type { PageSource } from '#core/metadata/analysis.ts'
+import { READING_ORDER } from '#core/metadata/reading-order.ts'
+
+/** A person of a book or a series; roles as in the metadata. */
+export interface Person {
+  name: string
+  role: string
+}
+
+/** What a reader app shows of a book beside its record. */
+export interface BookDetail {
+  /** As exact as it is known. */
+  number: number | null
+  /** From 1, in the reading order of its series; null where there is a number. */
+  position: number | null
+  /** ISO 8601. */
+  fileModifiedAt: string
+  pageSource: PageSource
+  state: 'pending' | 'analyzed' | 'failed'
+  isOneshot: boolean
+  authors: Person[]
+  isbns: string | null
+  summary: string | null
+  year: number | null
+  month: number | null
+  day: number | null
+  tags: string[]
+  links: { source: string; url: string }[]
+  /** Names of locked fields. */
+  locks: ReadonlySet<string>
+  metadataCreatedAt: string
+  metadataUpdatedAt: string
+}
+
+interface DetailRow {
+  id: string
+  series_id: string
+  number: string | number | null
+  mtime_ms: string | number
+  page_source: PageSource
+  state: BookDetail['state']
+  oneshot: boolean
+  authors: Person[] | null
+  isbns: string | null
+  summary: string | null
+  year: number | null
+  month: number | null
+  day: number | null
+  tags: string[]
+  links: { source: string; url: string }[]
+  locks: string[] | null
+  metadata_created: Date
+  metadata_updated: Date
+}
+
+/** Of books by id, in one statement, or two where some have no number. The caller of this has already decided that they are visible. */
+export async function listBookDetails(database: Knex, ids: readonly string[]): Promise<Map<string, BookDetail>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = (await database.raw(
+    `SELECT b.id, b.series_id, b.number, div(greatest(b.file_mtime_ns, -b.file_mtime_ns - 1), 1000000) AS mtime_ms, b.page_source, b.state,
+       s.oneshot, m.authors, m.isbns, m.summary, m.year, m.month, m.day, m.locks,
+       coalesce(m.created_at, b.created_at) AS metadata_created, greatest(m.updated_at, b.updated_at) AS metadata_updated,
+       ARRAY(SELECT n.name FROM book_tags x JOIN tags n ON n.id = x.tag_id WHERE x.book_id = b.id ORDER BY n.name) AS tags,
+       (SELECT coalesce(jsonb_agg(jsonb_build_object('source', l.source, 'url', l.url) ORDER BY l.source), '[]')
+        FROM book_external_links l WHERE l.book_id = b.id) AS links
+     FROM books b JOIN series s ON s.id = b.series_id LEFT JOIN book_metadata m ON m.book_id = b.id
+     WHERE b.id = ANY(CAST(? AS uuid[]))`,
+    [[...ids]],
+  )) as { rows: DetailRow[] }
+  const positions = await listPositions(
+    database,
+    rows.filter(({ number }) => number === null),
+  )
+  return new Map(rows.map((row) => [row.id, detailOf(row, positions.get(row.id) ?? null)]))
+}
+
+/** Places in the reading order of their series, each of which is put in order once. */
+async function listPositions(database: Knex, books: readonly Pick<DetailRow, 'id' | 'series_id'>[]): Promise<Map<string, number>> {
+  if (books.length === 0) return new Map()
+  const { rows } = (await database.raw(
+    `SELECT id, position FROM (
+       SELECT books.id, row_number() OVER (PARTITION BY books.series_id ORDER BY ${READING_ORDER}) AS position
+       FROM books WHERE books.series_id = ANY(CAST(:seriesIds AS uuid[])) AND (books.deleted_at IS NULL OR books.id = ANY(CAST(:ids AS uuid[])))
+     ) AS placed WHERE id = ANY(CAST(:ids AS uuid[]))`,
+    { seriesIds: [...new Set(books.map(({ series_id }) => series_id))], ids: books.map(({ id }) => id) },
+  )) as { rows: { id: string; position: string | number }[] }
+  return new Map(rows.map(({ id, position }) => [id, Number(position)]))
+}
+
+function detailOf(row: DetailRow, position: number | null): BookDetail {
+  return {
+    number: row.number === null ? null : Number(row.number),
+    position,
+    fileModifiedAt: new Date(Number(row.mtime_ms)).toISOString(),
+    pageSource: row.page_source,
+    state: row.state,
+    isOneshot: row.oneshot,
+    authors: row.authors ?? [],
+    isbns: row.isbns,
+    summary: row.summary,
+    year: row.year,
+    month: row.month,
+    day: row.day,
+    tags: row.tags,
+    links: row.links,
+    locks: new Set(row.locks),
+    metadataCreatedAt: row.metadata_created.toISOString(),
+    metadataUpdatedAt: row.metadata_updated.toISOString(),
+  }
+}

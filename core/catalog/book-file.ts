@@ -1,0 +1,57 @@
+import { lstat, stat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { BookFormat } from '#core/metadata/analysis.ts'
+import { coverPath } from '#core/metadata/cover.ts'
+
+/** Registered names; browsers hand them to the right reader. */
+export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {
+  cbz: 'application/vnd.comicbook+zip',
+  cbr: 'application/vnd.comicbook-rar',
+  epub: 'application/epub+zip',
+  pdf: 'application/pdf',
+}
+
+export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE_OF_FORMAT)
+
+/** The file of a book, to be sent as it lies on disk. @throws not_found also when the file has gone */
+export async function findBookFile(
+  database: Knex,
+  caller: Caller,
+  bookId: string,
+): Promise<{ path: string; libraryPath: string; fileName: string; mediaType: string; etag: string }> {
+  const book = await findReadableBook(database, caller, bookId)
+  if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  const facts = await lstat(book.path, { bigint: true }).catch(() => null)
+  if (!facts?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
+  // The hash names the content only as long as the file is the one that was hashed: a download is resumed by this tag, and must
+  // not be put together from two files. A pending book still has the hash of what was there before it changed.
+  const known = book.state !== 'pending' && facts.size === BigInt(book.fileBytes) && String(facts.mtimeNs) === book.mtimeNs
+  const hashed = known ? book.fileHash : null
+  return {
+    path: book.path,
+    libraryPath: book.libraryPath,
+    fileName: book.fileName,
+    mediaType: MEDIA_TYPE_OF_FORMAT[book.format],
+    etag: hashed ?? `${facts.size}-${facts.mtimeNs}`,
+  }
+}
+
+/** The cover of a book as a JPEG file; or, in a sentence, why it has none. @throws not_found when the book is hidden or unknown */
+export async function findCover(
+  database: Knex,
+  caller: Caller,
+  cover: { bookId: string; dataFolder: string },
+): Promise<{ path: string; etag: string } | { missing: string }> {
+  const book = await findReadableBook(database, caller, cover.bookId)
+  if (!book) refuse('not_found', `There is no book ${cover.bookId}, or you may not see it.`)
+  const path = coverPath(cover.dataFolder, book.id)
+  if (book.coverHash === null)
+    return {
+      missing: book.state === 'pending' ? `The cover of "${book.fileName}" has not been made yet.` : `"${book.fileName}" has no cover.`,
+    }
+  if (!(await stat(path).catch(() => null))) return { missing: `The cover of "${book.fileName}" is lost; a deep scan makes it again.` }
+  return { path, etag: book.coverHash }
+}

@@ -1,0 +1,52 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findFatalMessage, findReadableBook, type ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { openFreshCache } from '#core/database/fresh-cache.ts'
+import { refuse } from '#core/foundation/errors.ts'
+
+/**
+ * How long an answer is believed. A reader that fetches ahead asks for a dozen pages of one book at once, and each statement costs
+ * as much as half the reading of a page; a right taken away by another process still counts within a fifth of a second.
+ */
+const FRESH_MS = 200
+/** More user and book pairs than are read in one fifth of a second; an entry is about half a kilobyte. */
+const REMEMBERED_MAX = 10_000
+
+/** Looks books up with the rights that held a moment ago. */
+export interface BookLookup {
+  /** The book when the caller may see it, else null. */
+  find(caller: Caller, bookId: string): Promise<ReadableBook | null>
+  /** @throws not_found (no such book, or hidden), not_analyzed */
+  getAnalysed(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
+  /** The very next question is asked anew. */
+  forget(): void
+}
+
+/** @param options.freshMs how long an answer is believed; 200 unless said */
+export function openBookLookup(database: Knex, options: { freshMs?: number | undefined } = {}): BookLookup {
+  const books = openFreshCache<ReadableBook>({
+    max: REMEMBERED_MAX,
+    freshMs: options.freshMs ?? FRESH_MS,
+    // Whoever waits for an analysis shall not wait longer than it takes.
+    keep: (book) => book.state === 'analyzed',
+    load: async (key) => {
+      const [userId = '', bookId = ''] = key.split(' ')
+      return await findReadableBook(database, { userId }, bookId)
+    },
+  })
+  const find = (caller: Caller, bookId: string) => books.get(`${caller.userId} ${bookId.toLowerCase()}`)
+  return {
+    find,
+    async getAnalysed({ caller, bookId }) {
+      const book = await find(caller, bookId)
+      if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+      if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
+      if (book.state === 'failed') {
+        const message = await findFatalMessage(database, book.id)
+        refuse('not_analyzed', `"${book.fileName}" could not be analysed${message ? `: ${message}` : '.'}`)
+      }
+      return book
+    },
+    forget: () => books.clear(),
+  }
+}

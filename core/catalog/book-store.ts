@@ -1,0 +1,303 @@
+import type { Knex } from 'knex'
+import type { Suspicion } from '#core/catalog/suspect.ts'
+import { announce, announceSeries, announceSeriesGone, bookEvent } from '#core/events/event-store.ts'
+import type { Analysis, BookErrorType, Page, Problem } from '#core/metadata/analysis.ts'
+
+/** What analysis needs to know of a book before it opens the file. */
+export interface BookToAnalyse {
+  id: string
+  library_id: string
+  series_id: string
+  path: string
+  file_name: string
+  file_size: string
+  file_mtime_ns: string
+  /** Null until the first analysis. */
+  file_hash: string | null
+  state: 'pending' | 'analyzed' | 'failed'
+  deleted: boolean
+  library_path: string
+  book_strategy: string
+  /** Whether metadata is kept that an analysis has to compare with. */
+  described: boolean
+  /** Whether the extracted cover must stay as it is. */
+  cover_locked: boolean
+  /** What its file is suspected of; null for nothing, as nearly always. */
+  suspicion: Suspicion | null
+}
+
+const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
+  b.deleted_at IS NOT NULL AS deleted`
+
+export async function findBookToAnalyse(database: Knex, bookId: string): Promise<BookToAnalyse | undefined> {
+  const { rows } = await database.raw(
+    `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked,
+       CASE WHEN s.book_id IS NOT NULL THEN jsonb_build_object('times', s.times, 'reason', s.reason, 'aloneTask', s.alone_task) END AS suspicion
+     FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id
+     LEFT JOIN book_suspects s ON s.book_id = b.id WHERE b.id = ?`,
+    [bookId],
+  )
+  return rows[0]
+}
+
+/**
+ * The time of a file as a row remembers it after an analysis that failed for a passing reason: no file has this time, so every scan tries
+ * again; and applied twice it gives the true one, so the file is not taken for a changed one. Nanoseconds.
+ */
+export const markUnread = (mtimeNs: string | bigint): string => String(~BigInt(mtimeNs))
+
+/** Whether a row carries such a mark. Files from before 1970 look as if, which costs them an analysis more. */
+export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('-')
+
+/** Of the file as it was when it was looked at, marked or not. */
+export const trueMtimeNs = (mtimeNs: string): string => (isMarkedUnread(mtimeNs) ? markUnread(mtimeNs) : mtimeNs)
+
+/** Another row with the content of a book. */
+export interface Twin {
+  id: string
+  path: string
+}
+
+/**
+ * Other books of the library with this content: those marked as deleted first, since a scan has missed them already, and of those the one of
+ * the same name, so that equal files in a renamed folder stay the books they were.
+ */
+export async function listTwins(
+  database: Knex,
+  book: { id: string; libraryId: string; fileName: string; sha256: string },
+): Promise<Twin[]> {
+  const { rows } = await database.raw(
+    `SELECT id, path FROM books WHERE library_id = ? AND file_hash = ? AND id <> ? ORDER BY deleted_at IS NULL, file_name <> ?, id LIMIT 20`,
+    [book.libraryId, book.sha256, book.id, book.fileName],
+  )
+  return rows
+}
+
+/**
+ * Gives the place of a newly found book to the row of its twin; the new row goes. Answers the series both stood in, or null when one of the
+ * rows has changed meanwhile.
+ */
+export async function takePlace(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<SeriesIds | null> {
+  // One move at a time in a library: several books of one renamed folder would wait for each other's rows in a circle.
+  await trx.raw('SELECT 1 FROM libraries WHERE id = ? FOR NO KEY UPDATE', [found.library_id])
+  const { rows } = await trx.raw('SELECT id, path, series_id FROM books WHERE id = ANY(?::uuid[]) ORDER BY id FOR UPDATE', [
+    [found.id, twin.id],
+  ])
+  const locked = rows as { id: string; path: string; series_id: string }[]
+  const old = locked.find((row) => row.id === twin.id && row.path === twin.path)
+  const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
+  if (!old || !fresh) return null
+  const { rows: taken } = await trx.raw(
+    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, title, number, volume, chapter, file_format`,
+    [fresh.id],
+  )
+  const { title, number, volume, chapter, ...place } = taken[0]
+  // Where metadata is kept it says by whom the title was given; the analysis compares it with the new name.
+  const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
+  const named = described ? {} : { title, number, volume, chapter }
+  await trx('books')
+    .where('id', old.id)
+    .update({ ...place, ...named, deleted_at: null, updated_at: trx.fn.now() })
+  // Should the file come back to where it was, it must be looked at there.
+  await trx('scanned_folders')
+    .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
+    .delete()
+  await announce(trx, [
+    { event: bookEvent('book_deleted', { ...fresh, library_id: found.library_id }) },
+    {
+      event: {
+        ...bookEvent('book_updated', { id: old.id, series_id: fresh.series_id, library_id: found.library_id }),
+        fields: ['filePath', 'seriesId', 'deleted'],
+      },
+    },
+  ])
+  return { oldId: old.series_id, newId: fresh.series_id }
+}
+
+export interface SeriesIds {
+  oldId: string
+  newId: string
+}
+
+/** Two series that may be one whose folder was renamed. */
+export interface SeriesPair {
+  old: { id: string; path: string }
+  fresh: { id: string; path: string; title: string; folder_title: string | null }
+}
+
+/** Locks both series; null unless they are of one kind and the new one was made by the latest scan. */
+export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, ids: SeriesIds): Promise<SeriesPair | null> {
+  const { rows } = await trx.raw(
+    'SELECT id, path, title, folder_title, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
+    [[ids.oldId, ids.newId]],
+  )
+  const series = rows as (SeriesPair['fresh'] & { oneshot: boolean; created_at: Date })[]
+  const old = series.find((row) => row.id === ids.oldId)
+  const fresh = series.find((row) => row.id === ids.newId)
+  if (!old || !fresh || old.oneshot !== fresh.oneshot) return null
+  const scan = await trx('scans').where('library_id', libraryId).orderBy('started_at', 'desc').first('started_at')
+  return scan && fresh.created_at >= scan.started_at ? { old, fresh } : null
+}
+
+/** The old series takes the folder and the books of the new one, whose row goes; what it is called is for the caller to say. */
+export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
+  await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
+  const [moved] = await trx('series').where('id', old.id).select('library_id')
+  await announceSeriesGone(trx, { libraryId: moved.library_id, ids: [fresh.id] }, async () => {
+    await trx('series').where('id', fresh.id).delete()
+    return [fresh.id]
+  })
+  await trx('series').where('id', old.id).update({ path: fresh.path, updated_at: trx.fn.now() })
+  await announceSeries(trx, [old.id], ['path', 'books'])
+}
+
+/** Has whoever else changes the series of a book wait until the transaction ends. */
+export async function lockSeriesOf(trx: Knex, bookId: string): Promise<void> {
+  await trx.raw('SELECT 1 FROM series WHERE id = (SELECT series_id FROM books WHERE id = ?) FOR NO KEY UPDATE', [bookId])
+}
+
+/** Has whoever else writes a book, or its cover, wait until the transaction ends; false when the book is gone. */
+export async function lockBook(trx: Knex, bookId: string): Promise<boolean> {
+  const { rows } = await trx.raw('SELECT 1 FROM books WHERE id = ? FOR NO KEY UPDATE', [bookId])
+  return rows.length > 0
+}
+
+/** What one analysis writes into the row of a book. */
+export interface AnalysedBook {
+  bookId: string
+  bytes: string
+  mtimeNs: string
+  /** Has the next scan try again, because the file could not be read for a reason that may pass. */
+  unread: boolean
+  /** Null keeps the hashes when the file is the one that was hashed, and clears them when not. */
+  sha256: string | null
+  readerHash: string | null
+  format: Analysis['format']
+  pageSource: Analysis['pageSource']
+  pageCount: number
+  pages: Page[]
+  /** Counts for a book without metadata of its own; with it, its title is compared source by source. */
+  title: string
+  /** `keep` leaves the cover that there is. */
+  coverHash: string | null | 'keep'
+  state: 'analyzed' | 'failed'
+  problems: Problem[]
+  /** Error types whose step went well, or is no longer of this file. */
+  cleared: BookErrorType[]
+}
+
+export interface Recorded {
+  /** Of the book. */
+  seriesId: string
+  /** Whether books of its series have said something that the series does not know yet. */
+  seedDue: boolean
+  /** Members of the book that are not what they were, its metadata excepted. */
+  changed: string[]
+}
+
+/** Writes an analysis in one statement: everything or nothing. Null when the book is gone. */
+export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<Recorded | null> {
+  const { problems } = book
+  const { rows } = await database.raw(
+    `WITH updated AS (
+       UPDATE books SET
+         file_hash = coalesce(CAST(:sha256 AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN file_hash END),
+         reader_hash = coalesce(CAST(:readerHash AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN reader_hash END),
+         file_size = CAST(:bytes AS bigint), file_mtime_ns = CAST(:storedMtimeNs AS bigint),
+         file_format = coalesce(CAST(:format AS text), file_format), page_source = :pageSource, page_count = :pageCount,
+         title = CASE WHEN EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = books.id) THEN title ELSE :title END,
+         cover_hash = CASE WHEN :keepCover THEN cover_hash ELSE :coverHash END, state = :state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
+       WHERE id = :bookId RETURNING id, series_id
+     ), paged AS (
+       INSERT INTO book_pages (book_id, pages) SELECT id, CAST(:pages AS jsonb) FROM updated
+       ON CONFLICT (book_id) DO UPDATE SET pages = excluded.pages
+     ), cleared AS (
+       DELETE FROM book_errors WHERE book_id = :bookId AND error_type = ANY(CAST(:cleared AS text[]))
+     ), failed AS (
+       INSERT INTO book_errors (book_id, error_type, message, details, fatal)
+       SELECT updated.id, p.type, p.message, CAST(p.details AS jsonb), p.fatal
+       FROM updated, unnest(CAST(:types AS text[]), CAST(:messages AS text[]), CAST(:details AS text[]), CAST(:fatals AS boolean[])) AS p (type, message, details, fatal)
+       ON CONFLICT (book_id, error_type) DO UPDATE
+         SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
+     )
+     -- The row of the book as it was: a statement sees nothing of what it writes.
+     SELECT s.id AS "seriesId", s.seed_due AS "seedDue", array_remove(ARRAY[
+       CASE WHEN b.state <> :state THEN 'analyzed' END, CASE WHEN b.page_count <> :pageCount THEN 'pageCount' END,
+       CASE WHEN b.file_hash IS DISTINCT FROM coalesce(CAST(:sha256 AS text), b.file_hash) THEN 'fileHash' END,
+       CASE WHEN b.file_format <> coalesce(CAST(:format AS text), b.file_format) THEN 'fileFormat' END,
+       CASE WHEN NOT :keepCover AND b.cover_hash IS DISTINCT FROM :coverHash THEN 'cover' END,
+       CASE WHEN b.deleted_at IS NOT NULL THEN 'deleted' END], NULL) AS changed
+     FROM updated JOIN series s ON s.id = updated.series_id JOIN books b ON b.id = updated.id`,
+    {
+      bookId: book.bookId,
+      bytes: book.bytes,
+      mtimeNs: book.mtimeNs,
+      storedMtimeNs: book.unread ? markUnread(book.mtimeNs) : book.mtimeNs,
+      sha256: book.sha256,
+      readerHash: book.readerHash,
+      format: book.format,
+      pageSource: book.pageSource,
+      pageCount: book.pageCount,
+      title: book.title,
+      keepCover: book.coverHash === 'keep',
+      coverHash: book.coverHash,
+      state: book.state,
+      pages: JSON.stringify(book.pages.map((page) => ({ ...page, name: storable(page.name) }))),
+      cleared: book.cleared.filter((type) => !problems.some((problem) => problem.type === type)),
+      types: problems.map((problem) => problem.type),
+      messages: problems.map((problem) => storable(problem.message)),
+      // The driver's types know no null inside an array, PostgreSQL does.
+      details: problems.map(({ details }) => (details ? JSON.stringify(details, storableMember) : null)) as string[],
+      fatals: problems.map((problem) => problem.fatal),
+    },
+  )
+  return rows[0] ?? null
+}
+
+/**
+ * Writes that a book which was analysed before could not be read this time: all that is known of it stays, its state too, since the file is
+ * the same. False when the book is gone.
+ * @param failure.mtimeNs the true one, or marked for another try
+ */
+export async function recordUnreadable(database: Knex, failure: { bookId: string; mtimeNs: string; problem: Problem }): Promise<boolean> {
+  const { bookId, mtimeNs, problem } = failure
+  // Why a failed book is one must not be lost: that row stays as it is.
+  const { rows } = await database.raw(
+    `WITH updated AS (
+       UPDATE books SET file_mtime_ns = CAST(:mtimeNs AS bigint), deleted_at = NULL, updated_at = now() WHERE id = :bookId RETURNING id
+     ), failed AS (
+       INSERT INTO book_errors (book_id, error_type, message, details, fatal)
+       SELECT id, :type, :message, CAST(:details AS jsonb), false FROM updated
+       ON CONFLICT (book_id, error_type) DO UPDATE SET message = excluded.message, details = excluded.details, occurred_at = now()
+         WHERE NOT book_errors.fatal
+     )
+     SELECT id FROM updated`,
+    {
+      bookId,
+      mtimeNs,
+      type: problem.type,
+      message: storable(problem.message),
+      details: problem.details ? JSON.stringify(problem.details, storableMember) : null,
+    },
+  )
+  return rows.length > 0
+}
+
+/** A text as PostgreSQL takes it: it knows neither the NUL character nor half of a surrogate pair, which names in archives do have. */
+export const storable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD')
+
+const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
+
+/** A file turned out to be another than the scan saw: its folder is compared in full at the next scan. */
+export async function forgetFolder(database: Knex, book: BookToAnalyse): Promise<void> {
+  await database('scanned_folders')
+    .where({ library_id: book.library_id, path: folderOf(book.library_path, book.path) })
+    .delete()
+}
+
+/** Folder of a file relative to the library's root, '' for the root itself. */
+export function folderOf(root: string, path: string): string {
+  const relative = path.slice(root.length + 1)
+  const slash = relative.lastIndexOf('/')
+  return slash === -1 ? '' : relative.slice(0, slash)
+}

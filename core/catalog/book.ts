@@ -1,0 +1,139 @@
+import { hash } from 'node:crypto'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { FILE_PATH_NOTE } from '#core/account/shown-path.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { BOOK_ERROR_TYPES, BOOK_FORMATS } from '#core/metadata/analysis.ts'
+import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
+
+const INT32 = { minimum: -2147483648, maximum: 2147483647 }
+const Int32 = Type.Integer(INT32)
+const Count = Type.Integer({ minimum: 0 })
+
+/** What the current user has read of a book. */
+export const ReadProgress = Noun('ReadProgress')({
+  id: Uuid,
+  userId: Uuid,
+  bookId: Uuid,
+  currentPage: Type.Integer({ minimum: 1 }),
+  progressPercentage: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+  completed: Type.Boolean(),
+  startedAt: Timestamp,
+  updatedAt: Timestamp,
+  completedAt: Type.Optional(Nullable(Timestamp)),
+})
+
+/** A book as lists and records show it (spec 2.1). */
+export const Book = Noun('Book')({
+  id: Uuid,
+  libraryId: Uuid,
+  libraryName: Type.String(),
+  seriesId: Uuid,
+  seriesName: Type.String(),
+  title: Type.String(),
+  titleSort: Nullable(Type.String()),
+  filePath: Type.String({ description: FILE_PATH_NOTE }),
+  fileFormat: OneOf(BOOK_FORMATS),
+  fileSize: Count,
+  fileHash: Type.String({
+    minLength: 1,
+    description: 'SHA-256 of the file, lower-case hex; `unhashed:<id>` until the file has been hashed.',
+  }),
+  readerHash: Nullable(Type.String({ description: 'Partial MD5 by which e-readers know the file.' })),
+  koreaderHash: Type.Optional(Nullable(Type.String({ description: 'Same as readerHash; only with compatibility.legacyNames.' }))),
+  pageCount: Type.Integer({ minimum: 0, maximum: 2147483647 }),
+  number: Nullable(Type.Integer({ ...INT32, description: 'Null when the book has no number or a fractional one.' })),
+  volume: Nullable(Int32),
+  chapter: Nullable(Type.Number()),
+  analyzed: Type.Boolean(),
+  analysisError: Nullable(Type.String()),
+  deleted: Type.Boolean(),
+  readProgress: Nullable(ReadProgress),
+  readingDirection: Nullable(OneOf(READING_DIRECTIONS)),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export type Book = Static<typeof Book>
+
+/** One page of a book, as clients list them. */
+export const BookPage = Noun('BookPage')({
+  id: Uuid,
+  bookId: Uuid,
+  pageNumber: Type.Integer({ minimum: 1 }),
+  fileName: Type.String(),
+  fileFormat: Type.String({ description: 'Subtype of the media type, such as jpeg or png.' }),
+  fileSize: Count,
+  width: Nullable(Int32),
+  height: Nullable(Int32),
+})
+export type BookPage = Static<typeof BookPage>
+
+/** Neighbours of a book in its series; null at the ends. */
+export const AdjacentBooks = Noun('AdjacentBooks')({ prev: Nullable(Book), next: Nullable(Book) })
+export type AdjacentBooks = Static<typeof AdjacentBooks>
+
+export const BookErrorType = OneOf(BOOK_ERROR_TYPES)
+
+export const BookError = Noun('BookError')({
+  errorType: BookErrorType,
+  message: Type.String(),
+  details: Type.Optional(Type.Unknown()),
+  occurredAt: Timestamp,
+})
+export type BookError = Static<typeof BookError>
+
+/** Books that carry errors, in one group per error type (spec 2.6). */
+export const BooksWithErrors = Noun('BooksWithErrors')({
+  errorCounts: Type.Record(Type.String(), Count),
+  groups: Type.Array(
+    Type.Object({
+      errorType: BookErrorType,
+      label: Type.String(),
+      count: Count,
+      books: Type.Array(Type.Object({ book: Book, errors: Type.Array(BookError) })),
+    }),
+  ),
+  page: Count,
+  pageSize: Count,
+  totalBooksWithErrors: Count,
+  totalPages: Count,
+})
+export type BooksWithErrors = Static<typeof BooksWithErrors>
+
+/**
+ * The number as the wire knows it, where it is an integer. A book 1.5 has none: rounding would give two books one number.
+ * Its exact place shows in `chapter` and in the order of the series.
+ */
+export function wholeNumber(number: number | null): number | null {
+  return number !== null && Number.isInteger(number) && Math.abs(number) <= 2147483647 ? number : null
+}
+
+/** `fileHash` promises never to be empty, so a file that has not been hashed yet is named by its book: no two such books look like duplicates. */
+export function fileHashOf(book: { id: string; fileHash: string | null }): string {
+  return book.fileHash ?? `unhashed:${book.id}`
+}
+
+/**
+ * The ids of the pages of a book, by number from 1: name-based UUIDs (RFC 9562, version 5) of book and number, so they need no row and
+ * never change. A list may have 100,000 of them, so each costs one hash over one buffer and no object of its own.
+ */
+export function pageIdsOf(bookId: string): (pageNumber: number) => string {
+  const name = Buffer.alloc(BOOK_ID_BYTES + PAGE_NUMBER_BYTES_MAX)
+  name.write(bookId.replaceAll('-', ''), 'hex')
+  return (pageNumber) => {
+    const end = BOOK_ID_BYTES + name.write(String(pageNumber), BOOK_ID_BYTES, 'latin1')
+    const hex = hash('sha1', name.subarray(0, end), 'hex')
+    const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) & 3]
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+  }
+}
+
+const BOOK_ID_BYTES = 16
+/** Digits of the largest integer that a number holds exactly. */
+const PAGE_NUMBER_BYTES_MAX = 16
+
+/** `image/svg+xml` is `svg`, `image/x-ms-bmp` is `ms-bmp`, `image/jpeg` is `jpeg`. */
+export function formatOfMediaType(mediaType: string): string {
+  const subtype = mediaType.slice(mediaType.indexOf('/') + 1)
+  return subtype.split(/[+;]/)[0]?.replace(/^x-/, '') ?? subtype
+}

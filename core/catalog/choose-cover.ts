@@ -1,0 +1,176 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findCover } from '#core/catalog/book-file.ts'
+import { getBook } from '#core/catalog/book-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import {
+  addCover,
+  announceCover,
+  type CoverRow,
+  checkOwner,
+  findCoverRow,
+  listCoverRows,
+  removeCoverRow,
+  selectCover,
+} from '#core/metadata/chosen-cover-store.ts'
+import { type BookCover, type CoverOwner, chosenCoverPath, type DrawCover, type SeriesCover } from '#core/metadata/cover.ts'
+import { removeCoverFiles, writeCoverFiles } from '#core/metadata/cover-file.ts'
+import { forgetCover } from '#core/metadata/leftover-store.ts'
+
+interface Parts {
+  database: Knex
+  drawCover: DrawCover
+  settings: { dataFolder: string }
+}
+type Reading = Omit<Parts, 'drawCover'>
+
+/** A JPEG on the disk. */
+export interface CoverFile {
+  path: string
+  etag: string
+}
+
+/** @throws not_found */
+export async function listCovers({ database }: Reading, caller: Caller, owner: CoverOwner): Promise<CoverRow[]> {
+  await checkOwner(database, caller, owner)
+  return await listCoverRows(database, owner)
+}
+
+/**
+ * Keeps a picture that a person gave and shows it from now on.
+ * @throws not_found; unsupported_media_type, invalid_value when it is no picture that is taken; conflict when there are too many
+ */
+export async function uploadCover(parts: Parts, caller: Caller, cover: { owner: CoverOwner; bytes: Uint8Array }): Promise<CoverRow> {
+  await checkOwner(parts.database, caller, cover.owner)
+  return await keepCover(parts, { ...cover, source: 'custom' })
+}
+
+/** @throws not_found */
+export async function chooseCover({ database }: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<CoverRow> {
+  await checkOwner(database, caller, cover.owner)
+  await selectCover(database, cover.owner, cover.coverId)
+  return (await findCoverRow(database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
+}
+
+/** Shows what the file brings again; nothing is deleted. @throws not_found */
+export async function dropChoice({ database }: Reading, caller: Caller, owner: CoverOwner): Promise<void> {
+  await checkOwner(database, caller, owner)
+  await selectCover(database, owner, null)
+}
+
+/** @throws not_found */
+export async function deleteCover(parts: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
+  await checkOwner(parts.database, caller, cover.owner)
+  await dropCover(parts, cover)
+}
+
+/** As {@link deleteCover}, by the house itself. @throws not_found */
+export async function dropCover({ database, settings }: Reading, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
+  const coverId = cover.coverId.toLowerCase()
+  await removeCoverRow(database, cover.owner, coverId)
+  await removeCoverFiles(settings.dataFolder, cover.owner, coverId)
+  await forgetCover(database, coverId)
+}
+
+/** One cover in full size. @throws not_found */
+export async function getCoverFile(parts: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<CoverFile> {
+  await checkOwner(parts.database, caller, cover.owner)
+  const row = (await findCoverRow(parts.database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
+  const path = chosenCoverPath(parts.settings.dataFolder, cover.owner, { id: row.id, size: 'large' })
+  if (!(await stat(path).catch(() => null))) refuse('not_found', 'The file of this cover is lost; delete it and upload it again.')
+  return { path, etag: row.hash }
+}
+
+/** The selected cover; null when none is selected or its file is lost, which the extracted one then stands in for. */
+export async function findChosenCover(
+  { database, settings }: Reading,
+  owner: CoverOwner,
+  size: 'small' | 'large' = 'small',
+): Promise<CoverFile | null> {
+  const row = await findCoverRow(database, owner, 'selected')
+  if (!row) return null
+  const path = chosenCoverPath(settings.dataFolder, owner, { id: row.id, size })
+  return (await stat(path).catch(() => null)) ? { path, etag: size === 'small' ? `${row.hash}-small` : row.hash } : null
+}
+
+/**
+ * Chooses by name where the cover of a series comes from: `default` (its first book), `book:<id>` (a copy of that book's cover as it is
+ * now), or the newest cover there is of the source `custom` or `plugin:<name>`.
+ * @throws not_found; invalid_value for a book of another series, a book without a cover, or a source without covers
+ */
+export async function chooseSource(parts: Parts, caller: Caller, choice: { seriesId: string; source: string }): Promise<void> {
+  const owner: CoverOwner = { kind: 'series', id: choice.seriesId }
+  const { source } = choice
+  if (source === 'default') return await dropChoice(parts, caller, owner)
+  const covers = await listCovers(parts, caller, owner)
+  if (!source.startsWith('book:')) {
+    const newest = covers.findLast((cover) => cover.source === source)
+    if (!newest) refuse('invalid_value', `This series has no cover of the source "${source}".`)
+    return await selectCover(parts.database, owner, newest.id)
+  }
+  const book = await getBook(parts.database, caller, source.slice('book:'.length))
+  if (book.seriesId !== choice.seriesId.toLowerCase()) refuse('invalid_value', `"${book.title}" is a book of another series.`)
+  const bytes = await readFile(await bookCoverPath(parts, caller, book.id))
+  const same = covers.find((cover) => cover.source === `book:${book.id}`)
+  await keepCover(parts, { owner, bytes, source: `book:${book.id}` })
+  if (same) await deleteCover(parts, caller, { owner, coverId: same.id })
+}
+
+async function bookCoverPath(parts: Parts, caller: Caller, bookId: string): Promise<string> {
+  const owner: CoverOwner = { kind: 'book', id: bookId }
+  const chosen = await findCoverRow(parts.database, owner, 'selected')
+  if (chosen) return chosenCoverPath(parts.settings.dataFolder, owner, { id: chosen.id, size: 'large' })
+  const cover = await findCover(parts.database, caller, { bookId, dataFolder: parts.settings.dataFolder })
+  return 'missing' in cover ? refuse('not_found', cover.missing) : cover.path
+}
+
+/**
+ * Keeps a picture from wherever it comes and shows it from now on.
+ * @throws unsupported_media_type, invalid_value when it is no picture that is taken; conflict when there are too many
+ */
+export async function keepCover(parts: Parts, cover: { owner: CoverOwner; bytes: Uint8Array; source: string }): Promise<CoverRow> {
+  const drawn = await parts.drawCover(cover.bytes)
+  if ('refused' in drawn) {
+    if (drawn.refused === 'kind')
+      refuse('unsupported_media_type', 'A cover is a JPEG, PNG, WebP, AVIF or GIF picture; this is none of them.')
+    refuse('invalid_value', 'The picture is damaged or too large to be decoded.')
+  }
+  const { dataFolder } = parts.settings
+  const owner = { ...cover.owner, id: cover.owner.id.toLowerCase() }
+  const { large } = drawn
+  const id = randomUUID()
+  await announceCover(parts.database, owner, id)
+  try {
+    await writeCoverFiles(dataFolder, owner, { id, drawn })
+    const hash = createHash('sha256').update(large.jpeg).digest('hex')
+    return await addCover(parts.database, owner, { id, source: cover.source, hash, width: large.width, height: large.height })
+  } catch (error) {
+    await removeCoverFiles(dataFolder, owner, id)
+    await forgetCover(parts.database, id)
+    throw error
+  }
+}
+
+const refuseUnknown = ({ owner, coverId }: { owner: CoverOwner; coverId: string }): never =>
+  refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+
+function membersOf(row: CoverRow, address: string): Omit<BookCover, 'bookId'> {
+  return {
+    id: row.id,
+    source: row.source,
+    path: `${address}/covers/${row.id}/image`,
+    isSelected: row.is_selected,
+    width: row.width,
+    height: row.height,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}
+
+export const bookCoverOf = (bookId: string, row: CoverRow): BookCover => ({ bookId, ...membersOf(row, `/api/v1/books/${bookId}`) })
+export const seriesCoverOf = (seriesId: string, row: CoverRow): SeriesCover => ({
+  seriesId,
+  ...membersOf(row, `/api/v1/series/${seriesId}`),
+})

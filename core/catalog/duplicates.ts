@@ -1,0 +1,66 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findGroupBooks, listDuplicates } from '#core/catalog/duplicate-query.ts'
+import { dismissBooks, PIECES, recordDuplicates } from '#core/catalog/duplicate-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
+import { hasOpenTask } from '#core/tasks/task-admin-store.ts'
+
+const TYPE = 'find_duplicates'
+/** Some 100 KB each time. */
+const GROUPS_AT_ONCE = 1_000
+/** Of books that are listed by themselves: nobody looks through more, and what stands before a page is read to find it. */
+const BOOKS_LISTED_MAX = 10_000
+
+interface Dependencies {
+  database: Knex
+  tasks: TaskQueue
+}
+
+/** Registers the handler at the queue; call before its start(). */
+export function openDuplicates({ database, tasks }: Dependencies): void {
+  tasks.handle(TYPE, { concurrency: 1 }, async (run) => {
+    const found = { groups: 0, books: 0 }
+    for (let piece = 0; piece < PIECES; piece++) {
+      run.signal.throwIfAborted()
+      const { groups, books } = await recordDuplicates(database, piece)
+      found.groups += groups
+      found.books += books
+      run.progress(piece + 1, PIECES)
+    }
+    return found
+  })
+}
+
+/** Looks for books that hold the same file, in all libraries. @throws conflict while that is being done */
+export async function scanDuplicates({ database, tasks }: Dependencies): Promise<{ taskId: string; message: string }> {
+  const isOpen = await hasOpenTask(database, TYPE)
+  const added = isOpen ? null : await tasks.add({ type: TYPE, dedupeKey: TYPE })
+  if (!added?.created) refuse('conflict', 'Duplicates are being looked for already: wait until that task has ended, or cancel it.')
+  return { taskId: added.taskId, message: 'Duplicates are looked for by a task.' }
+}
+
+/**
+ * Takes a group from the list until it has a book more; of the books nothing changes.
+ * @throws not_found for a group of which the caller does not see two books
+ */
+export async function dismissDuplicates(database: Knex, caller: Caller, groupId: string): Promise<void> {
+  const bookIds = await findGroupBooks(database, caller, groupId)
+  if (bookIds === null) refuse('not_found', `There is no group of duplicates ${groupId}, or you may not see it.`)
+  await dismissBooks(database, groupId, bookIds)
+}
+
+/** Books of the groups, one group after the other, and how many there are in all; the first 10,000 are listed. */
+export async function listDuplicateIds(
+  database: Knex,
+  caller: Caller,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<{ ids: string[]; total: number }> {
+  const end = Math.min(offset + limit, BOOKS_LISTED_MAX)
+  const ids: string[] = []
+  for (let at = 0; ; at += GROUPS_AT_ONCE) {
+    const { groups, totalBooks } = await listDuplicates(database, caller, { offset: at, limit: GROUPS_AT_ONCE })
+    ids.push(...groups.flatMap(({ bookIds }) => bookIds))
+    if (ids.length >= end || groups.length < GROUPS_AT_ONCE) return { ids: ids.slice(offset, end), total: totalBooks }
+  }
+}

@@ -1,0 +1,301 @@
+import type { Caller } from '#core/account/caller.ts'
+import type { Permission } from '#core/account/permission.ts'
+import { seesWholePaths, shownFilePathSql } from '#core/account/shown-path.ts'
+import { type Condition, type FilterField, type Operand, readCondition } from '#core/catalog/condition.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { BOOK_TYPES } from '#core/metadata/book-metadata.ts'
+import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
+
+/** A piece of a WHERE clause. Every value is a binding; the text comes from this file alone. */
+export interface Fragment {
+  sql: string
+  bindings: unknown[]
+}
+
+/** A field in SQL: an expression to compare, a set of rows in which a name is looked for, or a test of its own. */
+type Column = FilterField & {
+  /** Who else may not ask. */
+  needs?: Permission
+} /** `shownExpression` for callers who are not shown what the expression tells: to compare with it would be to ask for it. */ & (
+    | { expression: string; shownExpression?: string; callerBinding?: true }
+    /** Where names are looked for: the column of the record, and `SELECT id FROM … WHERE` of the rows that belong to it. */
+    | { sets: [column: string, select: string][]; name: string }
+    | { test: (value: string) => Fragment; needsCaller?: true }
+  )
+
+const READ_STATUS = ['unread', 'in_progress', 'read'] as const
+const seriesMetadata = (column: string) => `(SELECT m.${column} FROM series_metadata m WHERE m.series_id = series.id)`
+const bookMetadata = (column: string) => `(SELECT m.${column} FROM book_metadata m WHERE m.book_id = books.id)`
+const people = (table: 'book' | 'series') =>
+  `SELECT m.${table}_id FROM ${table}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE true`
+/** A person with the role, as `writer:Alan Moore`: both are asked of the same entry. */
+const PERSON = "((person ->> 'role') || ':' || (person ->> 'name'))"
+const PEOPLE_OF_BOOKS =
+  'SELECT b.series_id FROM books b JOIN book_metadata m ON m.book_id = b.id CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE b.deleted_at IS NULL'
+/** The day that a book came out. Metadata knows no calendar: the 31st of February is the 2nd or 3rd of March. */
+const released = (of: string) =>
+  `(SELECT min((make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1))::timestamp AT TIME ZONE 'UTC')
+    FROM book_metadata m ${of} AND m.year BETWEEN 1 AND 9999)`
+const namesOf = (bearer: 'book' | 'series', kind: 'genre' | 'tag') =>
+  `SELECT x.${bearer}_id FROM ${bearer}_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE true`
+const BOOK_SETS = { genre: namesOf('book', 'genre'), tag: namesOf('book', 'tag') }
+const SERIES_SETS = {
+  genre: namesOf('series', 'genre'),
+  tag: namesOf('series', 'tag'),
+  sharingTag: 'SELECT x.series_id FROM series_sharing_tags x JOIN sharing_tags n ON n.id = x.sharing_tag_id WHERE true',
+}
+const present = 'FROM books b WHERE b.library_id = series.library_id AND b.series_id = series.id AND b.deleted_at IS NULL'
+const mine = (book: string, more = '') => `EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = ${book} AND p.user_id = ?${more})`
+
+const SERIES: Record<string, Column> = {
+  libraryId: { family: 'uuid', expression: 'series.library_id' },
+  genre: {
+    family: 'text',
+    sets: [['series.id', SERIES_SETS.genre]],
+    name: 'n.name',
+  },
+  tag: { family: 'text', sets: [['series.id', SERIES_SETS.tag]], name: 'n.name' },
+  sharingTag: { family: 'text', sets: [['series.id', SERIES_SETS.sharingTag]], name: 'n.name', needs: 'system-admin' },
+  author: { family: 'text', sets: [['series.id', people('series')]], name: "(person ->> 'name')" },
+  bookAuthor: { family: 'text', sets: [['series.id', PEOPLE_OF_BOOKS]], name: "(person ->> 'name')" },
+  person: {
+    family: 'text',
+    sets: [
+      ['series.id', people('series')],
+      ['series.id', PEOPLE_OF_BOOKS],
+    ],
+    name: PERSON,
+  },
+  ageRating: { family: 'number', expression: seriesMetadata('age_rating') },
+  releaseDate: {
+    family: 'date',
+    expression: released('JOIN books b ON b.id = m.book_id WHERE b.series_id = series.id AND b.deleted_at IS NULL'),
+  },
+  oneshot: { family: 'bool', expression: 'series.oneshot' },
+  status: { family: 'text', expression: seriesMetadata('status'), words: SERIES_STATUSES },
+  publisher: { family: 'text', expression: seriesMetadata('publisher') },
+  language: { family: 'text', expression: seriesMetadata('language') },
+  summary: { family: 'text', expression: seriesMetadata('summary') },
+  name: { family: 'text', expression: 'series.title' },
+  title: { family: 'text', expression: 'series.title' },
+  titleSort: { family: 'text', expression: 'coalesce(series.title_sort, series.title)' },
+  path: { family: 'text', expression: 'series.path' },
+  year: { family: 'number', expression: seriesMetadata('year') },
+  userRating: {
+    family: 'number',
+    expression: '(SELECT r.rating FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
+    callerBinding: true,
+  },
+  communityRating: { family: 'number', expression: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)' },
+  dateAdded: { family: 'date', expression: 'series.created_at' },
+  readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true, needs: 'progress-read' },
+  completion: {
+    family: 'bool',
+    // Null where the total is not known: such a series is neither.
+    expression: `((SELECT count(*) ${present}) >= ${seriesMetadata('total_volume_count')})`,
+  },
+  hasExternalSourceId: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM series_external_ids e WHERE e.series_id = series.id)' },
+  hasUserRating: {
+    family: 'bool',
+    expression: 'EXISTS (SELECT 1 FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
+    callerBinding: true,
+  },
+  inCollection: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM collection_series c WHERE c.series_id = series.id)' },
+  collectionId: {
+    family: 'uuid',
+    sets: [['series.id', 'SELECT c.series_id FROM collection_series c WHERE true']],
+    name: 'c.collection_id',
+  },
+  wantToRead: {
+    family: 'bool',
+    expression: 'EXISTS (SELECT 1 FROM want_to_read w WHERE w.series_id = series.id AND w.user_id = ?)',
+    callerBinding: true,
+    needs: 'progress-read',
+  },
+}
+
+const BOOKS: Record<string, Column> = {
+  libraryId: { family: 'uuid', expression: 'books.library_id' },
+  seriesId: { family: 'uuid', expression: 'books.series_id' },
+  genre: {
+    family: 'text',
+    sets: [
+      ['books.id', BOOK_SETS.genre],
+      ['books.series_id', SERIES_SETS.genre],
+    ],
+    name: 'n.name',
+  },
+  tag: {
+    family: 'text',
+    sets: [
+      ['books.id', BOOK_SETS.tag],
+      ['books.series_id', SERIES_SETS.tag],
+    ],
+    name: 'n.name',
+  },
+  sharingTag: { family: 'text', sets: [['books.series_id', SERIES_SETS.sharingTag]], name: 'n.name', needs: 'system-admin' },
+  author: { family: 'text', sets: [['books.id', people('book')]], name: "(person ->> 'name')" },
+  person: { family: 'text', sets: [['books.id', people('book')]], name: PERSON },
+  releaseDate: { family: 'date', expression: released('WHERE m.book_id = books.id') },
+  state: { family: 'text', expression: 'books.state' },
+  deleted: { family: 'bool', expression: '(books.deleted_at IS NOT NULL)' },
+  oneshot: { family: 'bool', expression: '(SELECT s.oneshot FROM series s WHERE s.id = books.series_id)' },
+  title: { family: 'text', expression: 'books.title' },
+  titleSort: { family: 'text', expression: 'coalesce(books.title_sort, books.title)' },
+  summary: { family: 'text', expression: bookMetadata('summary') },
+  publisher: { family: 'text', expression: bookMetadata('publisher') },
+  language: { family: 'text', expression: bookMetadata('language_iso') },
+  bookType: { family: 'text', expression: bookMetadata('book_type'), words: BOOK_TYPES },
+  path: { family: 'text', expression: shownFilePathSql(true), shownExpression: shownFilePathSql(false) },
+  format: { family: 'text', expression: 'books.file_format' },
+  pageCount: { family: 'number', expression: 'books.page_count' },
+  number: { family: 'number', expression: 'books.number' },
+  year: { family: 'number', expression: bookMetadata('year') },
+  dateAdded: { family: 'date', expression: 'books.created_at' },
+  readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true, needs: 'progress-read' },
+  hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
+  inReadList: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM read_list_books r WHERE r.book_id = books.id)' },
+  readListId: { family: 'uuid', sets: [['books.id', 'SELECT r.book_id FROM read_list_books r WHERE true']], name: 'r.read_list_id' },
+}
+
+const COLUMNS = { books: BOOKS, series: SERIES }
+
+/** What conditions may name, and who may: for the page that describes them. */
+export const FILTER_FIELDS: Readonly<Record<keyof typeof COLUMNS, Readonly<Record<string, FilterField & { needs?: Permission }>>>> = COLUMNS
+
+/**
+ * The WHERE clause of a condition over `books` or `series`: one statement, whatever its shape. Comparisons of text know no case; a value that
+ * is missing is not equal to anything, so `isNot`, `ne` and `doesNotContain` hold for it.
+ * @throws invalid_request as {@link readCondition}, forbidden for fields that need a permission which the caller has not
+ */
+export function compileFilter(given: unknown, target: keyof typeof COLUMNS, caller: Caller): Fragment {
+  const columns = COLUMNS[target]
+  // A list of words is what a person may say; what the operators of a text take beside them is any text.
+  const fields = Object.fromEntries(
+    Object.entries(columns).map(([name, { family, words }]) => [name, family === 'word' && words ? { family, words } : { family }]),
+  )
+  return compile(readCondition(given, fields))
+
+  function compile(condition: Condition): Fragment {
+    switch (condition.kind) {
+      case 'not': {
+        const { sql, bindings } = compile(condition.part)
+        return { sql: `((${sql}) IS NOT TRUE)`, bindings }
+      }
+      case 'leaf': {
+        const column = columns[condition.field] as Column
+        const { needs } = column
+        if (needs !== undefined && !caller.permissions.has(needs))
+          refuse('forbidden', `To filter by ${condition.field} needs the permission ${needs}.`, { details: { permission: needs } })
+        return compileLeaf(column, condition.operand, caller)
+      }
+      default: {
+        const parts = condition.parts.map(compile)
+        if (parts.length === 0) return { sql: condition.kind === 'allOf' ? 'true' : 'false', bindings: [] }
+        const word = condition.kind === 'allOf' ? ' AND ' : ' OR '
+        return { sql: `(${parts.map(({ sql }) => sql).join(word)})`, bindings: parts.flatMap(({ bindings }) => bindings) }
+      }
+    }
+  }
+}
+
+function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment {
+  if ('test' in column) {
+    const { operator, value } = operand as { operator: string; value: string }
+    const { sql, bindings } = column.test(value)
+    const bound = bindings.map((binding) => (binding === CALLER ? caller.userId : binding))
+    return { sql: operator === 'isNot' ? `NOT (${sql})` : sql, bindings: bound }
+  }
+  if ('sets' in column) {
+    const { operator } = operand
+    const negated = NEGATIONS[operator]
+    const { sql, bindings } = compare(column.name, negated ? ({ ...operand, operator: negated } as Operand) : operand)
+    // No name at all is what "is null" means of a set.
+    const isBare = operator === 'isNull' || operator === 'isNotNull'
+    const within = column.sets.map(([of, select]) => `${of} IN (${select}${isBare ? '' : ` AND ${sql}`})`)
+    const negative = negated !== undefined || operator === 'isNull'
+    return { sql: `${negative ? 'NOT ' : ''}(${within.join(' OR ')})`, bindings: isBare ? [] : column.sets.flatMap(() => bindings) }
+  }
+  const own = column.callerBinding ? [caller.userId] : []
+  const expression = seesWholePaths(caller) ? column.expression : (column.shownExpression ?? column.expression)
+  const { sql, bindings } = compare(expression, operand)
+  const times = sql.split(expression).length - 1
+  return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }
+}
+
+/** Of a set of names the opposite is asked of the whole set. */
+const NEGATIONS: Record<string, string | undefined> = { isNot: 'is', doesNotContain: 'contains', notIn: 'in' }
+
+/** One comparison; the expression stands before every binding. */
+function compare(expression: string, operand: Operand): Fragment {
+  const { operator } = operand
+  if (operator === 'isNull') return { sql: `${expression} IS NULL`, bindings: [] }
+  if (operator === 'isNotNull') return { sql: `${expression} IS NOT NULL`, bindings: [] }
+  switch (operand.family) {
+    case 'bool':
+      return { sql: `${expression} IS ${operator === 'isTrue' ? 'TRUE' : 'FALSE'}`, bindings: [] }
+    case 'uuid':
+      return operator === 'is' || operator === 'in'
+        ? { sql: `${expression} = ANY(CAST(? AS uuid[]))`, bindings: [operand.values] }
+        : { sql: `(${expression} = ANY(CAST(? AS uuid[]))) IS NOT TRUE`, bindings: [operand.values] }
+    case 'text':
+    case 'word': {
+      const value = operand.value as string
+      const like = value.replace(/[\\%_]/g, '\\$&')
+      const pattern = { contains: `%${like}%`, doesNotContain: `%${like}%`, beginsWith: `${like}%`, endsWith: `%${like}` }[operator]
+      if (pattern === undefined)
+        return { sql: `lower(${expression}) IS ${operator === 'is' ? 'NOT ' : ''}DISTINCT FROM lower(?)`, bindings: [value.trim()] }
+      return { sql: `(${expression} ILIKE ?)${operator === 'doesNotContain' ? ' IS NOT TRUE' : ''}`, bindings: [pattern] }
+    }
+    case 'number': {
+      const { low, high } = operand
+      if (operator === 'between')
+        return {
+          sql: `${expression} BETWEEN coalesce(CAST(? AS float8), '-Infinity') AND coalesce(CAST(? AS float8), 'Infinity')`,
+          bindings: [low, high],
+        }
+      const sign = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' }[operator]
+      return { sql: `${expression} ${sign ?? 'IS DISTINCT FROM'} CAST(? AS float8)`, bindings: [low] }
+    }
+    case 'date': {
+      const { low, high } = operand
+      if (operator === 'between')
+        return {
+          sql: `(${expression} <@ tstzrange(CAST(? AS timestamptz), CAST(? AS timestamptz), '[${high && high.from === high.until ? ']' : ')'}'))`,
+          bindings: [low?.from ?? null, high?.until ?? null],
+        }
+      const day = low as { from: string; until: string }
+      const isDay = day.from !== day.until
+      const [sign, at] = {
+        after: isDay ? ['>=', day.until] : ['>', day.from],
+        before: ['<', day.from],
+        onOrAfter: ['>=', day.from],
+        onOrBefore: isDay ? ['<', day.until] : ['<=', day.from],
+      }[operator] as [string, string]
+      return { sql: `${expression} ${sign} CAST(? AS timestamptz)`, bindings: [at] }
+    }
+  }
+}
+
+/** Stands in a test's bindings for the user who asks. */
+const CALLER = Symbol('caller')
+
+function bookReadStatus(value: string): Fragment {
+  const [sql, times] = {
+    read: [mine('books.id', ' AND p.completed'), 1],
+    in_progress: [mine('books.id', ' AND NOT p.completed'), 1],
+    unread: [`NOT ${mine('books.id')}`, 1],
+  }[value] as [string, number]
+  return { sql, bindings: Array.from({ length: times }, () => CALLER) }
+}
+
+function seriesReadStatus(value: string): Fragment {
+  const begun = `EXISTS (SELECT 1 ${present} AND ${mine('b.id')})`
+  const unfinished = `EXISTS (SELECT 1 ${present} AND NOT ${mine('b.id', ' AND p.completed')})`
+  const [sql, times] = {
+    read: [`(${begun} AND NOT ${unfinished})`, 2],
+    in_progress: [`(${begun} AND ${unfinished})`, 2],
+    unread: [`NOT ${begun}`, 1],
+  }[value] as [string, number]
+  return { sql, bindings: Array.from({ length: times }, () => CALLER) }
+}

@@ -1,0 +1,18 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/foundation/errors.ts'
+
+export interface LibraryName {
+  id: string
+  name: string
+}
+
+/** Names alone, in order: to count what is in the libraries costs as much as a list of books. */
+export async function listLibraryNames(database: Knex, limit: number): Promise<LibraryName[]> {
+  return await database('libraries').orderByRaw('name COLLATE carrel_natural, id').limit(limit).select('id', 'name')
+}
+
+/** @throws not_found */
+export async function getLibraryName(database: Knex, libraryId: string): Promise<LibraryName> {
+  const row = await database('libraries').where({ id: libraryId }).first('id', 'name')
+  return row ?? refuse('not_found', `There is no library ${libraryId}.`)
+}

@@ -1,0 +1,147 @@
+import type { Knex } from 'knex'
+import { announce, announcePurged } from '#core/events/event-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+
+/** Rows of one step through a library. */
+const STEP = 2_000
+const UNIQUE_VIOLATION = '23505'
+/** Any constant of our own: libraries are made and moved one at a time, so that two cannot come to lie inside each other. */
+const LIBRARY_LOCK = 7_201_884_316
+
+export interface LibraryRow {
+  id: string
+  name: string
+  path: string
+  description: string | null
+  is_active: boolean
+  series_strategy: string
+  series_config: unknown
+  book_strategy: string
+  book_config: unknown
+  number_strategy: string
+  number_config: unknown
+  default_reading_direction: string
+  allowed_formats: string[] | null
+  excluded_patterns: string | null
+  scanning_config: object | null
+  title_preprocessing_rules: unknown
+  auto_match_conditions: unknown
+  last_scanned_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+const JSON_COLUMNS = [
+  'series_config',
+  'book_config',
+  'number_config',
+  'scanning_config',
+  'title_preprocessing_rules',
+  'auto_match_conditions',
+]
+
+export type LibraryChange = Partial<Omit<LibraryRow, 'id' | 'last_scanned_at' | 'created_at' | 'updated_at'>>
+
+function columnsOf(change: LibraryChange): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(change)
+      .filter(([, value]) => value !== undefined)
+      .map(([column, value]) => [column, JSON_COLUMNS.includes(column) && value !== null ? JSON.stringify(value) : value]),
+  )
+}
+
+export async function findLibraryRow(database: Knex, libraryId: string): Promise<LibraryRow | undefined> {
+  return await database('libraries').where('id', libraryId).first()
+}
+
+/** Where all libraries lie. */
+export async function listLibraryPaths(database: Knex): Promise<{ id: string; name: string; path: string }[]> {
+  return await database('libraries').select('id', 'name', 'path')
+}
+
+/** Runs `work` while no other process makes or moves a library. */
+export async function withLibraryLock<T>(database: Knex, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+  return await database.transaction(async (trx) => {
+    await trx.raw('SELECT pg_advisory_xact_lock(?)', [LIBRARY_LOCK])
+    return await work(trx)
+  })
+}
+
+/** Answers the id of the new row. @throws conflict when another library has the path */
+export async function insertLibrary(trx: Knex.Transaction, row: LibraryChange & { name: string; path: string }): Promise<string> {
+  try {
+    const [inserted] = await trx('libraries').insert(columnsOf(row), ['id'])
+    await announce(trx, [{ event: { type: 'library_updated', libraryId: inserted.id } }])
+    return inserted.id
+  } catch (error) {
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
+    refuse('conflict', `There is a library at "${row.path}" already.`)
+  }
+}
+
+export async function updateLibrary(trx: Knex.Transaction, libraryId: string, change: LibraryChange): Promise<void> {
+  await trx('libraries')
+    .where('id', libraryId)
+    .update({ ...columnsOf(change), updated_at: trx.fn.now() })
+  const fields = Object.keys(change).map((column) => column.replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase()))
+  await announce(trx, [{ event: { type: 'library_updated', libraryId, fields } }])
+}
+
+/** Books that are there, some thousand at a time. */
+export async function* listBooksToAnalyse(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const query = database('books').where('library_id', libraryId).whereNull('deleted_at').where('id', '>', after).orderBy('id').limit(STEP)
+    if (scope === 'unanalyzed') query.whereNot('state', 'analyzed')
+    const ids: string[] = await query.pluck('id')
+    if (ids.length === 0) return
+    yield ids
+    after = ids.at(-1) as string
+  }
+}
+
+/** Which deleted books a scan may remove for good: those that another complete scan found gone as well, long enough before it. */
+export interface LongMissed {
+  scanId: string
+  /** Between the beginnings of the two scans, by the wall clock and, within one boot of the machine, by the clock that nobody sets. */
+  secondsApart: number
+}
+
+/** The scans that came long enough before the given one. */
+const EARLIER_SCANS = `SELECT s.id FROM scans s JOIN scans c ON c.id = :scanId AND s.library_id = c.library_id AND s.id <> c.id
+  WHERE s.complete AND s.started_at <= c.started_at - make_interval(secs => :secondsApart)
+    AND (s.boot_id IS NULL OR s.boot_id IS DISTINCT FROM c.boot_id OR s.boot_seconds <= c.boot_seconds - :secondsApart)`
+
+/** Deletes the rows of books that are marked as deleted, at most `limit`; answers their ids. */
+export async function deleteMarkedBooks(
+  trx: Knex.Transaction,
+  of: { libraryId: string } | { seriesId: string },
+  which: { limit: number; longMissed?: LongMissed },
+): Promise<string[]> {
+  const [column, id] = 'libraryId' in of ? ['library_id', of.libraryId] : ['series_id', of.seriesId]
+  // A book that came back in this very moment is no longer deleted when its row is locked, and stays.
+  const { rows } = await trx.raw(
+    `DELETE FROM books WHERE deleted_at IS NOT NULL AND id IN (
+       SELECT id FROM books WHERE ${column} = :id AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS})` : ''}
+       ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+     ) RETURNING id, series_id, library_id`,
+    { id, limit: which.limit, ...which.longMissed },
+  )
+  await announcePurged(trx, rows)
+  return rows.map((row: { id: string }) => row.id)
+}
+
+/** How many books of a library there are, deleted ones included, and how many of them a scan would remove of which nobody has said that they are gone. */
+export async function countLongMissed(
+  database: Knex,
+  libraryId: string,
+  longMissed: LongMissed,
+): Promise<{ known: number; missing: number }> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS known, count(*) FILTER (WHERE deleted_at IS NOT NULL AND missed_by IN (${EARLIER_SCANS})
+       AND missed_by NOT IN (SELECT id FROM scans WHERE confirmed_root IS NOT NULL))::int AS missing
+     FROM books WHERE library_id = :libraryId`,
+    { libraryId, ...longMissed },
+  )
+  return rows[0]
+}

@@ -1,0 +1,121 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { TitleRules } from '#core/conditions/title-rules.ts'
+import { described, FreeJson, FreeObject, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { BOOK_FORMATS } from '#core/metadata/analysis.ts'
+import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
+
+/** How files become series. The interface knows more ways than are built: those are kept, and a scan says what is used instead. */
+export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
+export const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
+/** Where a book's title comes from. */
+export const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
+export const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_first', 'smart']
+/** Where a book's number comes from. */
+export const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
+export const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
+
+/** What each of a library's strategies is, and which are built, the one that others are replaced by first. */
+const STRATEGIES = [
+  { member: 'seriesStrategy', does: 'How files become series', built: BUILT_SERIES_STRATEGIES, instead: 'series_volume' },
+  { member: 'bookStrategy', does: 'Where titles of books come from', built: BUILT_BOOK_STRATEGIES, instead: 'filename' },
+  { member: 'numberStrategy', does: 'Where numbers of books come from', built: BUILT_NUMBER_STRATEGIES, instead: 'filename' },
+] as const
+
+/** What a library asks for that this version does not do, each in a sentence. */
+export function describeReplaced(library: Record<(typeof STRATEGIES)[number]['member'], string>): string[] {
+  return STRATEGIES.filter(({ member, built }) => !built.includes(library[member])).map(
+    ({ member, does, instead }) =>
+      `${does}: "${library[member]}" (${member}) is kept, and "${instead}" is used instead until this version of Carrel knows it.`,
+  )
+}
+
+/** When and how a library scans itself. */
+export const ScanningConfig = Noun('ScanningConfig')({
+  enabled: Type.Boolean(),
+  scanMode: OneOf(['normal', 'deep']),
+  scanOnStart: Type.Optional(Type.Boolean()),
+  purgeDeletedOnScan: Type.Optional(
+    Type.Boolean({
+      description: 'A scan removes books for good whose file two complete scans, a day or more apart (purgeAfterHours), have found gone.',
+    }),
+  ),
+  cronSchedule: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  cronTimezone: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+})
+
+const Config = described(FreeJson, 'Settings of the strategy; kept as given.')
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
+const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
+const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one a line; without a slash they match a name at any depth.' })
+const Description = Type.String({ maxLength: 10_000 })
+
+/** A library as lists and records show it. */
+export const Library = Noun('Library')({
+  id: Uuid,
+  name: Type.String(),
+  path: Type.String({
+    description:
+      'Absolute path of its folder on the server for callers with the permission books-write; for everybody else the name of the folder.',
+  }),
+  description: Nullable(Type.String()),
+  isActive: Type.Boolean(),
+  seriesStrategy: OneOf(SERIES_STRATEGIES),
+  seriesConfig: Type.Optional(Config),
+  bookStrategy: OneOf(BOOK_STRATEGIES),
+  bookConfig: Type.Optional(Config),
+  numberStrategy: OneOf(NUMBER_STRATEGIES),
+  numberConfig: Type.Optional(Config),
+  defaultReadingDirection: OneOf(READING_DIRECTIONS),
+  allowedFormats: Nullable(Type.Array(Type.String())),
+  excludedPatterns: Nullable(Type.String()),
+  scanningConfig: Nullable(ScanningConfig),
+  titlePreprocessingRules: Type.Optional(Config),
+  autoMatchConditions: Type.Optional(Config),
+  bookCount: Type.Integer({ minimum: 0, description: 'Books that the caller may see, without deleted ones.' }),
+  seriesCount: Type.Integer({ minimum: 0 }),
+  lastScannedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+export type Library = Static<typeof Library>
+
+const editable = {
+  description: Type.Optional(Nullable(Description)),
+  bookStrategy: Type.Optional(Nullable(OneOf(BOOK_STRATEGIES))),
+  bookConfig: Type.Optional(Config),
+  numberStrategy: Type.Optional(Nullable(OneOf(NUMBER_STRATEGIES))),
+  numberConfig: Type.Optional(Config),
+  defaultReadingDirection: Type.Optional(Nullable(OneOf(READING_DIRECTIONS))),
+  allowedFormats: Type.Optional(Nullable(Formats)),
+  excludedPatterns: Type.Optional(Nullable(Patterns)),
+  scanningConfig: Type.Optional(Nullable(ScanningConfig)),
+  titlePreprocessingRules: Type.Optional(Nullable(TitleRules)),
+  autoMatchConditions: Type.Optional(
+    Nullable(
+      FreeObject({
+        description: 'Which series are matched by themselves: { mode: "all" | "any", rules: [{ field, operator, value? }] }.',
+      }),
+    ),
+  ),
+}
+
+export const CreateLibraryRequest = Noun('NewLibrary')({
+  name: Name,
+  path: Path,
+  seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES))),
+  seriesConfig: Type.Optional(Config),
+  scanImmediately: Type.Optional(Type.Boolean()),
+  ...editable,
+})
+export type CreateLibraryRequest = Static<typeof CreateLibraryRequest>
+
+/** Absent keeps; null clears what may be empty and keeps the rest. How files become series is settled when the library is made. */
+export const UpdateLibraryRequest = Noun('LibraryEdit')({
+  name: Type.Optional(Nullable(Name)),
+  path: Type.Optional(Nullable(Path)),
+  isActive: Type.Optional(Nullable(Type.Boolean())),
+  ...editable,
+})
+export type UpdateLibraryRequest = Static<typeof UpdateLibraryRequest>

@@ -1,0 +1,91 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { trueMtimeNs } from '#core/catalog/book-store.ts'
+import type { BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
+
+/** What reading a page needs to know of its book. */
+export interface ReadableBook {
+  id: string
+  path: string
+  /** The library's folder, in which the file must really lie. */
+  libraryPath: string
+  fileName: string
+  format: BookFormat
+  fileBytes: number
+  /** Nanoseconds since the epoch, decimal. */
+  mtimeNs: string
+  fileHash: string | null
+  state: 'pending' | 'analyzed' | 'failed'
+  pageSource: PageSource
+  /** Pages, or positions of a text. */
+  pageCount: number
+  coverHash: string | null
+  /** Changes whenever the page list may have: it names one analysis of one content. */
+  version: string
+}
+
+interface ReadableRow {
+  id: string
+  path: string
+  library_path: string
+  file_name: string
+  file_format: BookFormat
+  file_size: string | number
+  file_mtime_ns: string
+  file_hash: string | null
+  state: ReadableBook['state']
+  page_source: PageSource
+  page_count: number
+  cover_hash: string | null
+  analyzed: string | null
+}
+
+/** The book when the caller may see it, else null. Asked for nearly every page, so it is a look-up by key and a prepared statement. */
+export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
+  const [row] = (await database('books')
+    .select('books.id', 'path', 'file_name', 'file_format', 'file_size', 'file_hash', 'state', 'page_source', 'page_count', 'cover_hash')
+    .select(
+      database.raw(
+        '(SELECT path FROM libraries WHERE id = books.library_id) AS library_path, file_mtime_ns::text AS file_mtime_ns, extract(epoch FROM analyzed_at)::text AS analyzed',
+      ),
+    )
+    .where('books.id', bookId)
+    .modify(visibleTo(caller, 'books.series_id'))
+    .options({ name: 'find_readable_book' })) as ReadableRow[]
+  return row ? readableOf(row) : null
+}
+
+function readableOf(row: ReadableRow): ReadableBook {
+  return {
+    id: row.id,
+    path: row.path,
+    libraryPath: row.library_path,
+    fileName: row.file_name,
+    format: row.file_format,
+    fileBytes: Number(row.file_size),
+    // A file that could not be read at the last try is still the one that was analysed before.
+    mtimeNs: trueMtimeNs(row.file_mtime_ns),
+    fileHash: row.file_hash,
+    state: row.state,
+    pageSource: row.page_source,
+    pageCount: row.page_count,
+    coverHash: row.cover_hash,
+    version: `${row.file_hash} ${row.analyzed}`,
+  }
+}
+
+/** The pages of a book with the version they belong to, read together so that they cannot disagree; null when there are none. */
+export async function findPages(database: Knex, bookId: string): Promise<{ version: string; pages: Page[] } | null> {
+  const row = await database('book_pages')
+    .join('books', 'books.id', 'book_pages.book_id')
+    .where('book_pages.book_id', bookId)
+    .first('book_pages.pages', 'books.file_hash', database.raw('extract(epoch FROM books.analyzed_at)::text AS analyzed'))
+  return row ? { version: `${row.file_hash} ${row.analyzed}`, pages: row.pages as Page[] } : null
+}
+
+/** The message of what made the analysis of a book fail; null when nothing is recorded. */
+export async function findFatalMessage(database: Knex, bookId: string): Promise<string | null> {
+  const row = await database('book_errors').where({ book_id: bookId, fatal: true }).orderBy(['occurred_at', 'error_type']).first('message')
+  return row?.message ?? null
+}

@@ -1,0 +1,152 @@
+import type { Knex } from 'knex'
+import { type Caller, isAdministrator, shownReader } from '#core/account/caller.ts'
+import type { Person } from '#core/catalog/book-detail-query.ts'
+
+/** What a reader app shows of a series beside its record. Books are those that are there. */
+export interface SeriesDetail {
+  path: string
+  isOneshot: boolean
+  /** Of the series, else of its library. */
+  readingDirection: string | null
+  ageRating: number | null
+  language: string | null
+  status: string | null
+  totalVolumeCount: number | null
+  genres: string[]
+  tags: string[]
+  alternateTitles: { label: string; title: string }[]
+  links: { source: string; url: string }[]
+  /** Names of the tags that rule who sees it; for administrators alone. */
+  sharingTags: string[]
+  /** Names of locked fields. */
+  locks: ReadonlySet<string>
+  metadataCreatedAt: string
+  metadataUpdatedAt: string
+  readCount: number
+  inProgressCount: number
+  /** ISO 8601, of the file that changed last. */
+  fileModifiedAt: string
+  books: {
+    authors: Person[]
+    tags: string[]
+    /** The earliest, `2024-02-29`; null where no book tells. */
+    releaseDate: string | null
+    /** Of the first book that has one. */
+    summary: string | null
+    summaryNumber: number | null
+    createdAt: string
+    updatedAt: string
+  }
+}
+
+interface DetailRow {
+  id: string
+  path: string
+  oneshot: boolean
+  reading_direction: string | null
+  age_rating: number | null
+  language: string | null
+  status: string | null
+  total_volume_count: number | null
+  genres: string[]
+  tags: string[]
+  titles: { label: string; title: string }[]
+  links: { source: string; url: string }[]
+  sharing_tags: string[]
+  locks: string[] | null
+  metadata_created: Date
+  metadata_updated: Date
+  read_count: string | number
+  in_progress_count: string | number
+  mtime_ms: string | number | null
+  people: Person[] | null
+  authors: Person[] | null
+  book_tags: string[]
+  released: string | null
+  summary: string | null
+  summary_number: string | number | null
+  books_created: Date | null
+  books_updated: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+const names = (table: string, column: string, from: string) =>
+  `ARRAY(SELECT DISTINCT n.name FROM ${from} JOIN ${table} n ON n.id = x.${column} ORDER BY n.name)`
+const PRESENT = 'b.library_id = s.library_id AND b.series_id = s.id AND b.deleted_at IS NULL'
+/** Dates of metadata know no calendar: the 31st of February is the 2nd or 3rd of March. */
+const RELEASED = `CASE WHEN m.year BETWEEN 1 AND 9999 THEN make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1) END`
+
+/** Of series by id, in one statement. The caller of this has already decided that they are visible. */
+export async function listSeriesDetails(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, SeriesDetail>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = (await database.raw(
+    `SELECT s.id, s.path, s.oneshot, s.created_at, s.updated_at, coalesce(s.reading_direction, l.default_reading_direction) AS reading_direction,
+       sm.age_rating, sm.language, sm.status, sm.total_volume_count, sm.locks, sm.authors AS people,
+       coalesce(sm.created_at, s.created_at) AS metadata_created, greatest(sm.updated_at, s.updated_at) AS metadata_updated,
+       ${names('genres', 'genre_id', '(SELECT * FROM series_genres WHERE series_id = s.id) x')} AS genres,
+       ${names('tags', 'tag_id', '(SELECT * FROM series_tags WHERE series_id = s.id) x')} AS tags,
+       CASE WHEN :isAdmin THEN ${names('sharing_tags', 'sharing_tag_id', '(SELECT * FROM series_sharing_tags WHERE series_id = s.id) x')}
+         ELSE '{}' END AS sharing_tags,
+       (SELECT coalesce(jsonb_agg(jsonb_build_object('label', t.label, 'title', t.title) ORDER BY t.created_at, t.id), '[]')
+        FROM series_alternate_titles t WHERE t.series_id = s.id) AS titles,
+       (SELECT coalesce(jsonb_agg(jsonb_build_object('source', e.source, 'url', e.url) ORDER BY e.source), '[]')
+        FROM series_external_links e WHERE e.series_id = s.id) AS links,
+       (SELECT jsonb_agg(DISTINCT jsonb_build_object('name', person ->> 'name', 'role', person ->> 'role'))
+        FROM books b JOIN book_metadata m ON m.book_id = b.id CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person
+        WHERE ${PRESENT}) AS authors,
+       ${names('tags', 'tag_id', `(SELECT t.tag_id FROM books b JOIN book_tags t ON t.book_id = b.id WHERE ${PRESENT}) x`)} AS book_tags,
+       owned.*, told.summary, told.number AS summary_number
+     FROM series s JOIN libraries l ON l.id = s.library_id LEFT JOIN series_metadata sm ON sm.series_id = s.id
+     CROSS JOIN LATERAL (
+       SELECT count(*) FILTER (WHERE p.completed) AS read_count, count(*) FILTER (WHERE NOT p.completed) AS in_progress_count,
+         div(max(greatest(b.file_mtime_ns, -b.file_mtime_ns - 1)), 1000000) AS mtime_ms, to_char(min(${RELEASED}), 'YYYY-MM-DD') AS released,
+         min(b.created_at) AS books_created, max(greatest(m.updated_at, b.updated_at)) AS books_updated
+       FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id LEFT JOIN read_progress p ON p.book_id = b.id AND p.user_id = :userId
+       WHERE ${PRESENT}) owned
+     LEFT JOIN LATERAL (
+       SELECT m.summary, b.number FROM books b JOIN book_metadata m ON m.book_id = b.id
+       WHERE ${PRESENT} AND m.summary IS NOT NULL ORDER BY b.number NULLS LAST, b.id LIMIT 1) told ON true
+     WHERE s.id = ANY(CAST(:ids AS uuid[]))`,
+    { ids: [...ids], userId: shownReader(caller), isAdmin: isAdministrator(caller) },
+  )) as { rows: DetailRow[] }
+  return new Map(rows.map((row) => [row.id, detailOf(row)]))
+}
+
+function detailOf(row: DetailRow): SeriesDetail {
+  return {
+    path: row.path,
+    isOneshot: row.oneshot,
+    readingDirection: row.reading_direction,
+    ageRating: row.age_rating,
+    language: row.language,
+    status: row.status,
+    totalVolumeCount: row.total_volume_count,
+    genres: row.genres,
+    tags: row.tags,
+    alternateTitles: row.titles,
+    links: row.links,
+    sharingTags: row.sharing_tags,
+    locks: new Set(row.locks),
+    metadataCreatedAt: row.metadata_created.toISOString(),
+    metadataUpdatedAt: row.metadata_updated.toISOString(),
+    readCount: Number(row.read_count),
+    inProgressCount: Number(row.in_progress_count),
+    fileModifiedAt: row.mtime_ms === null ? row.updated_at.toISOString() : new Date(Number(row.mtime_ms)).toISOString(),
+    books: {
+      authors: peopleOf(row),
+      tags: row.book_tags,
+      releaseDate: row.released,
+      summary: row.summary,
+      summaryNumber: row.summary_number === null ? null : Number(row.summary_number),
+      createdAt: (row.books_created ?? row.created_at).toISOString(),
+      updatedAt: (row.books_updated ?? row.updated_at).toISOString(),
+    },
+  }
+}
+
+/** Those of its books, and those that are known of the series alone. */
+function peopleOf({ authors, people }: DetailRow): Person[] {
+  const all = [...(authors ?? []), ...(people ?? [])].map(({ name, role }) => ({ name, role }))
+  return [...new Map(all.map((person) => [JSON.stringify(person), person])).values()]
+}

@@ -1,0 +1,281 @@
+import { RE2JS } from 're2js'
+import type { Context } from '#core/conditions/context.ts'
+import { readPath } from '#core/conditions/context-path.ts'
+import { DEPTH_MAX, OPERATORS, type Operator, PRESENCE_OPERATORS, RULES_MAX } from '#core/conditions/operators.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { normalizeText } from '#core/foundation/text.ts'
+
+const FIELD_LENGTH_MAX = 500
+const VALUE_LENGTH_MAX = 1_000
+const VALUES_MAX = 500
+/** Of the text that a pattern is tried on: a summary is shorter, and a pattern needs about a microsecond for each character. */
+const MATCHED_LENGTH_MAX = 20_000
+/** Steps of all patterns together: those that people write have some ten to a hundred. */
+const STEPS_MAX = 10_000
+/** Steps of a pattern times the characters that it is tried on, of all rules together: a quarter of a second. Ten long summaries take less. */
+const WORK_MAX = 2_000_000
+/** What an explanation shows of a value. */
+const SHOWN_LENGTH_MAX = 200
+const SHOWN_ENTRIES_MAX = 20
+const SHOWN_DEPTH_MAX = 3
+/** Of all values together, for the answer to be read at once. */
+const SHOWN_LENGTH_TOTAL_MAX = 50_000
+
+type Scalar = string | number | boolean | null
+interface Test {
+  (actual: unknown): boolean
+  /** What one character costs: the steps of a pattern, else one. */
+  steps?: number
+}
+
+interface CompiledRule {
+  field: string
+  operator: Operator
+  value?: Scalar | Scalar[]
+  test: Test
+}
+interface CompiledGroup {
+  mode: 'all' | 'any'
+  rules: (CompiledRule | CompiledGroup)[]
+}
+
+/** How one rule came out, or one group with the rules in it. */
+export type Verdict =
+  | { field: string; operator: Operator; value?: Scalar | Scalar[]; actual: unknown; passed: boolean }
+  | { mode: 'all' | 'any'; passed: boolean; rules: Verdict[] }
+
+export interface Condition {
+  /** @throws invalid_value when trying it would take too many steps */
+  passes(context: Context): boolean
+  /** Tries every rule, and tells of each what it found. @throws invalid_value as `passes` */
+  explain(context: Context): { passed: boolean; rules: Verdict[] }
+}
+
+/**
+ * Reads `{ mode: "all" | "any", rules: [{ field, operator, value? } | { mode, rules }] }`. Without rules it passes.
+ *
+ * Comparisons of text know no case, save `matches`. Of a list, `contains` asks whether something is in it, and the other operators whether one
+ * entry fits; the negative ones are the opposite of theirs, so what is missing passes them. Nothing, an empty text and an empty list are null.
+ * `matches` is a regular expression in RE2 syntax, linear in time; what it costs is refused before anything is tried.
+ *
+ * Only the program of the isolate in which rules are evaluated calls this: patterns and texts come from callers.
+ * @throws invalid_value with the path of the member that is wrong
+ */
+export function compileCondition(given: unknown, path = ''): Condition {
+  const count = { rules: 0, steps: 0 }
+  const group = readGroup(given, path, 1, count)
+  return {
+    passes: (context) => {
+      checkWork(group, context, path)
+      return passes(group, context)
+    },
+    explain: (context) => {
+      checkWork(group, context, path)
+      const verdict = explain(group, context, { length: SHOWN_LENGTH_TOTAL_MAX })
+      return { passed: verdict.passed, rules: 'rules' in verdict ? verdict.rules : [] }
+    },
+  }
+}
+
+const wrong = (path: string, message: string): never =>
+  refuse('invalid_value', `The condition${path === '' ? '' : ` at ${path}`} ${message}.`, { details: [{ path, message }] })
+
+function readGroup(given: unknown, path: string, depth: number, count: { rules: number; steps: number }): CompiledGroup {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong(path, 'must be an object with mode and rules')
+  if (depth > DEPTH_MAX) return wrong(path, `is nested deeper than ${DEPTH_MAX} levels`)
+  const { mode = 'all', rules = [], ...more } = given as Record<string, unknown>
+  const [unknown] = Object.keys(more)
+  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is no member of a condition: it has mode and rules')
+  if (mode !== 'all' && mode !== 'any') return wrong(`${path}/mode`, 'must be "all" or "any"')
+  if (!Array.isArray(rules)) return wrong(`${path}/rules`, 'must be a list')
+  return {
+    mode,
+    rules: rules.map((rule, index) => {
+      const here = `${path}/rules/${index}`
+      if (rule !== null && typeof rule === 'object' && 'rules' in rule) return readGroup(rule, here, depth + 1, count)
+      if (++count.rules > RULES_MAX) return wrong(here, `is one rule more than the ${RULES_MAX} that are allowed`)
+      const read = readRule(rule, here)
+      count.steps += read.test.steps ?? 0
+      if (count.steps > STEPS_MAX)
+        return wrong(`${here}/value`, `makes ${count.steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less`)
+      return read
+    }),
+  }
+}
+
+function readRule(given: unknown, path: string): CompiledRule {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong(path, 'must be an object with field and operator')
+  const { field, operator, value, ...more } = given as Record<string, unknown>
+  const [unknown] = Object.keys(more)
+  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is no member of a rule: it has field, operator and value')
+  if (typeof field !== 'string' || field === '' || field.length > FIELD_LENGTH_MAX)
+    return wrong(`${path}/field`, 'must be a path such as metadata.title')
+  if (!OPERATORS.includes(operator as Operator)) return wrong(`${path}/operator`, `must be one of ${OPERATORS.join(', ')}`)
+  const known = operator as Operator
+  if ((PRESENCE_OPERATORS as readonly string[]).includes(known)) {
+    if (value !== undefined && value !== null) return wrong(`${path}/value`, `must be left out: ${known} asks for none`)
+    return { field, operator: known, test: known === 'is_null' ? isNull : (actual) => !isNull(actual) }
+  }
+  const checked = readValue(value, known, `${path}/value`)
+  return { field, operator: known, value: checked, test: testOf(known, checked, `${path}/value`) }
+}
+
+const isScalar = (value: unknown): value is Scalar => value === null || ['string', 'number', 'boolean'].includes(typeof value)
+
+function readValue(value: unknown, operator: Operator, path: string): Scalar | Scalar[] {
+  const isSet = operator === 'in' || operator === 'not_in'
+  if (isSet && !Array.isArray(value)) return wrong(path, 'must be a list')
+  if (!isSet && operator !== 'equals' && operator !== 'not_equals' && (Array.isArray(value) || value === null))
+    return wrong(path, 'must be a text, a number or true or false')
+  const values = Array.isArray(value) ? value : [value]
+  if (values.length > VALUES_MAX) return wrong(path, `has more than ${VALUES_MAX} entries`)
+  for (const one of values) {
+    if (one === undefined || !isScalar(one)) return wrong(path, 'must be given as a text, a number or true or false')
+    if (typeof one === 'string' && one.length > VALUE_LENGTH_MAX) return wrong(path, `is longer than ${VALUE_LENGTH_MAX} characters`)
+  }
+  return value as Scalar | Scalar[]
+}
+
+const isNull = (actual: unknown) =>
+  actual === undefined || actual === null || actual === '' || (Array.isArray(actual) && actual.length === 0)
+
+function testOf(operator: Operator, value: Scalar | Scalar[], path: string): Test {
+  switch (operator) {
+    case 'not_equals':
+      return not(testOf('equals', value, path))
+    case 'not_contains':
+      return not(testOf('contains', value, path))
+    case 'not_in':
+      return not(testOf('in', value, path))
+    case 'equals': {
+      if (!Array.isArray(value))
+        return (actual) => (Array.isArray(actual) ? actual.length === 1 && isSame(actual[0], value) : isSame(actual, value))
+      const wanted = value.map(keyOf).sort()
+      return (actual) => Array.isArray(actual) && actual.length === wanted.length && String(actual.map(keyOf).sort()) === String(wanted)
+    }
+    case 'in': {
+      const keys = new Set((value as Scalar[]).map(keyOf))
+      return any((actual) => keys.has(keyOf(actual)))
+    }
+    case 'contains': {
+      const part = keyOf(value)
+      return (actual) =>
+        Array.isArray(actual) ? actual.some((entry) => keyOf(entry) === part) : !isNull(actual) && keyOf(actual).includes(part)
+    }
+    case 'starts_with':
+    case 'ends_with': {
+      const part = keyOf(value)
+      return any((actual) => (operator === 'starts_with' ? keyOf(actual).startsWith(part) : keyOf(actual).endsWith(part)))
+    }
+    case 'matches': {
+      const pattern = compilePattern(value, path)
+      const test = any((actual) => pattern.matcher(textOf(actual).slice(0, MATCHED_LENGTH_MAX)).find())
+      return Object.assign(test, { steps: pattern.programSize() })
+    }
+    default:
+      return any((actual) => {
+        const order = compare(actual, value as Scalar)
+        if (Number.isNaN(order)) return false
+        return operator === 'gt' ? order > 0 : operator === 'gte' ? order >= 0 : operator === 'lt' ? order < 0 : order <= 0
+      })
+  }
+}
+
+const not =
+  (test: Test): Test =>
+  (actual) =>
+    !test(actual)
+
+/** Of a list, whether one entry fits; what is missing fits nothing. */
+const any =
+  (test: Test): Test =>
+  (actual) =>
+    Array.isArray(actual) ? actual.some((entry) => !isNull(entry) && test(entry)) : !isNull(actual) && test(actual)
+
+function compilePattern(value: Scalar | Scalar[], path: string): RE2JS {
+  if (typeof value !== 'string') return wrong(path, 'must be a regular expression')
+  try {
+    return RE2JS.compile(value)
+  } catch (error) {
+    return wrong(path, `is no regular expression: ${(error as Error).message}`)
+  }
+}
+
+/** How a value of a context reads: people and titles by their names, identifiers by themselves. */
+function textOf(value: unknown): string {
+  if (value === null || typeof value !== 'object') return String(value)
+  for (const name of ['name', 'title', 'id']) {
+    const member = (value as Record<string, unknown>)[name]
+    if (Object.hasOwn(value, name) && typeof member === 'string') return member
+  }
+  return JSON.stringify(value)
+}
+
+/** Of the text that is compared: no field of a book or series is longer, and none of its custom metadata. */
+const COMPARED_LENGTH_MAX = 65_536
+
+/** Two values with one key are the same: case does not count, nor whether a number came as text. */
+const keyOf = (value: unknown) => normalizeText(textOf(value), COMPARED_LENGTH_MAX).toLowerCase()
+
+const isSame = (actual: unknown, value: Scalar) => (isNull(actual) ? isNull(value) : value !== null && keyOf(actual) === keyOf(value))
+
+const numberOf = (value: unknown) =>
+  typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
+
+/** Numbers as numbers, anything else (dates among it) as text. */
+function compare(actual: unknown, value: Scalar): number {
+  const [a, b] = [numberOf(actual), numberOf(value)]
+  if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b
+  if (typeof actual === 'number' || typeof value === 'number') return Number.NaN
+  const [x, y] = [keyOf(actual), keyOf(value)]
+  return x < y ? -1 : x > y ? 1 : 0
+}
+
+/** @throws invalid_value when the rules would take more steps than there may be */
+function checkWork(group: CompiledGroup, context: Context, path: string): void {
+  const work = workOf(group, context)
+  if (work <= WORK_MAX) return
+  const message = `would take ${work} steps over this context, of which there may be ${WORK_MAX}: use fewer rules, or patterns that repeat less`
+  wrong(path, message)
+}
+
+function workOf(rule: CompiledRule | CompiledGroup, context: Context): number {
+  if ('rules' in rule) return rule.rules.reduce((sum, one) => sum + workOf(one, context), 0)
+  const actual = readPath(context, rule.field)
+  const steps = rule.test.steps ?? 1
+  const most = rule.test.steps === undefined ? Number.POSITIVE_INFINITY : MATCHED_LENGTH_MAX
+  const list = Array.isArray(actual) ? actual : [actual]
+  return list.reduce((sum: number, one) => sum + steps * (1 + Math.min(most, textOf(one).length)), 0)
+}
+
+function passes(rule: CompiledRule | CompiledGroup, context: Context): boolean {
+  if (!('rules' in rule)) return rule.test(readPath(context, rule.field))
+  if (rule.rules.length === 0) return true
+  return rule.mode === 'all' ? rule.rules.every((one) => passes(one, context)) : rule.rules.some((one) => passes(one, context))
+}
+
+function explain(rule: CompiledRule | CompiledGroup, context: Context, room: { length: number }): Verdict {
+  if (!('rules' in rule)) {
+    const { test, ...said } = rule
+    const actual = readPath(context, rule.field)
+    return { ...said, actual: shownOf(actual, room, 0), passed: test(actual) }
+  }
+  const rules = rule.rules.map((one) => explain(one, context, room))
+  const passed = rules.length === 0 || (rule.mode === 'all' ? rules.every((one) => one.passed) : rules.some((one) => one.passed))
+  return { mode: rule.mode, passed, rules }
+}
+
+/** @param room characters that may still be shown of all values */
+function shownOf(value: unknown, room: { length: number }, depth: number): unknown {
+  if (value === undefined) return null
+  if (room.length <= 0 || (Array.isArray(value) && depth === SHOWN_DEPTH_MAX)) return '…'
+  if (Array.isArray(value)) return value.slice(0, SHOWN_ENTRIES_MAX).map((one) => shownOf(one, room, depth + 1))
+  if (typeof value === 'string') {
+    room.length -= Math.min(value.length, SHOWN_LENGTH_MAX)
+    return value.length > SHOWN_LENGTH_MAX ? `${value.slice(0, SHOWN_LENGTH_MAX).toWellFormed()}…` : value
+  }
+  if (value === null || typeof value !== 'object') return value
+  const { length } = JSON.stringify(value)
+  room.length -= Math.min(length, SHOWN_LENGTH_MAX * 5)
+  return length > SHOWN_LENGTH_MAX * 5 ? '{…}' : value
+}

@@ -1,0 +1,70 @@
+import type { Context } from '#core/conditions/context.ts'
+import { pluginKey } from '#core/metadata/source-key.ts'
+
+/** Parts whose names are not ours: they are taken as they are, dots and all. */
+const FREE = new Set(['externalIds', 'customMetadata'])
+
+/**
+ * What a dotted path leads to in a context; undefined where it leads nowhere.
+ * - `metadata.title`, `series.metadata.title`; `total_volume_count` reads as `totalVolumeCount`
+ * - `externalIds.count`; `externalIds.plugin:anilist` is the identifier itself, `….url` and `….hash` what goes with it; `externalIds.anilist` is the same
+ *   where nothing else is kept under that name
+ * - `customMetadata.a.b`, where names may hold dots of their own
+ * - `metadata.authors.name` is the list of all names, `metadata.authors.0.name` the first
+ */
+export function readPath(context: Context, path: string): unknown {
+  let at: unknown = context
+  const parts = path.split('.')
+  for (let index = 0; index < parts.length; index++) {
+    const part = ownName(at, parts[index] as string)
+    const rest = parts.slice(index + 1)
+    const value = step(at, part)
+    if (rest.length > 0 && FREE.has(part)) {
+      return part === 'externalIds' ? readExternalId(value, rest.join('.')) : readFree(value, rest)
+    }
+    at = value
+  }
+  return at
+}
+
+/** Names as they are, or in camel case for whoever writes them with underscores. */
+function ownName(holder: unknown, name: string): string {
+  if (hasOwn(holder, name) || !name.includes('_')) return name
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+const hasOwn = (holder: unknown, name: string): holder is Record<string, unknown> =>
+  holder !== null && typeof holder === 'object' && Object.hasOwn(holder, name)
+
+function step(holder: unknown, name: string): unknown {
+  if (Array.isArray(holder)) {
+    if (/^\d+$/.test(name)) return holder[Number(name)]
+    return holder.map((entry) => step(entry, name)).filter((value) => value !== undefined)
+  }
+  return hasOwn(holder, name) ? holder[name] : undefined
+}
+
+function readExternalId(ids: unknown, rest: string): unknown {
+  if (rest === 'count') return ids !== null && typeof ids === 'object' ? Object.keys(ids).length : 0
+  const whole = keyOf(ids, rest)
+  if (whole !== undefined) return step(step(ids, whole), 'id')
+  const member = /^(.*)\.(id|url|hash)$/.exec(rest)
+  const key = member ? keyOf(ids, member[1] as string) : undefined
+  return key === undefined ? undefined : step(step(ids, key), member?.[2] as string)
+}
+
+/** Who writes the name of a service finds what a plugin keeps under it, too. */
+function keyOf(ids: unknown, name: string): string | undefined {
+  return [name, pluginKey(name)].find((key) => hasOwn(ids, key))
+}
+
+/** The longest name that is there comes first: a name may hold dots. */
+function readFree(holder: unknown, parts: readonly string[]): unknown {
+  if (parts.length === 0) return holder
+  if (Array.isArray(holder)) return readFree(step(holder, parts[0] as string), parts.slice(1))
+  for (let length = parts.length; length > 0; length--) {
+    const name = parts.slice(0, length).join('.')
+    if (hasOwn(holder, name)) return readFree(holder[name], parts.slice(length))
+  }
+  return undefined
+}

@@ -1,0 +1,230 @@
+import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
+import { Noun, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
+import { Award, type Field } from '#core/metadata/field.ts'
+import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
+
+/**
+ * What templates and conditions see of a book or a series (spec 2.8): a public contract, derived from the lists of metadata fields. Every member
+ * of `metadata` is always there, null or empty where nothing is known.
+ */
+
+/** Of the people strings only this one is seen; the others are in `authors` by their roles. */
+const PEOPLE_STRING = 'translator'
+/** Fields of `metadata`; free-form metadata stands beside it. */
+const bookFields = (BOOK_FIELDS as readonly Field[]).filter(
+  ({ name, role }) => name !== 'customMetadata' && (role === undefined || name === PEOPLE_STRING),
+)
+const seriesFields = (SERIES_FIELDS as readonly Field[]).filter(({ name }) => name !== 'customMetadata')
+/** Fields that are lists are empty where nothing is known, never null. */
+const isList = ({ schema }: Field) => Type.IsArray(schema)
+
+const bookLocks = BOOK_LOCKS.filter((name) => {
+  const field = (BOOK_FIELDS as readonly Field[]).find((one) => one.name === name)
+  return field?.role === undefined || name === PEOPLE_STRING
+}).map((name) => ({ name, member: bookLockName(name) }))
+/** Alternate titles have a lock in the interface that contexts do not show. */
+const seriesLocks = SERIES_LOCKS.filter((name) => name !== 'alternateTitles').map((name) => ({
+  name,
+  member: name === 'authors' ? 'authorsJsonLock' : `${name}Lock`,
+}))
+
+const Person = Noun('ContextPerson')({
+  name: Type.String({ description: 'Name of the person.' }),
+  role: Nullable(Type.String(), { description: 'The part taken in the work, such as writer.' }),
+  sortName: Nullable(Type.String(), { description: 'What the person is sorted by.' }),
+})
+const Prize = Noun('ContextAward')({
+  name: Type.String({ description: 'Name of the award.' }),
+  category: Nullable(Type.String(), { description: 'Category of the award.' }),
+  won: Nullable(Type.Boolean(), { description: 'True when won, false when only nominated.' }),
+  year: Nullable(Award.properties.year.anyOf[0], { description: 'Year of the award.' }),
+})
+const ExternalLink = Noun('ContextLink')({
+  source: Type.String({ description: 'The service that the link leads to.' }),
+  url: Type.String({ description: 'Address of the page.' }),
+  externalId: Nullable(Type.String(), { description: 'Identifier at the service.' }),
+})
+const ExternalRating = Noun('ContextRating')({
+  source: Type.String({ description: 'The service that the rating is from.' }),
+  rating: Type.Number({ minimum: 0, maximum: 100, description: 'Rating from 0 to 100.' }),
+  votes: Nullable(Type.Integer(), { description: 'How many people have voted.' }),
+})
+const AlternateTitle = Noun('ContextTitle')({
+  label: Type.String({ description: 'What kind of title it is, such as Japanese.' }),
+  title: Type.String({ description: 'The title.' }),
+})
+
+export const ExternalId = Noun('ContextExternalId')({
+  id: Type.String({ description: 'Identifier at the service.' }),
+  url: Nullable(Type.String(), { description: 'Address of its page there.' }),
+  hash: Nullable(Type.String(), { description: 'Hash of the metadata as the service last gave it.' }),
+})
+export const ExternalIds = Type.Record(Type.String(), ExternalId, {
+  description:
+    'Identifiers at other services by their keys: plugin: and the name that a plugin has for its service, such as plugin:anilist, comicinfo for that of ComicInfo, and any other name as it was given.',
+})
+
+const names = (description: string) => Type.Array(Type.String(), { description })
+const links = Type.Array(ExternalLink, { description: 'Pages about it elsewhere.' })
+
+const memberOf = (field: Field): TSchema => {
+  if (field.name === 'authors') return Type.Array(Person, { description: field.about })
+  if (field.name === 'awards') return Type.Array(Prize, { description: field.about })
+  return isList(field) ? ({ ...field.schema, description: field.about } as TSchema) : Nullable(field.schema, { description: field.about })
+}
+const membersOf = (fields: readonly Field[]) => Object.fromEntries(fields.map((field) => [field.name, memberOf(field)]))
+const lockMembers = (locks: readonly { name: string; member: string }[]) =>
+  Object.fromEntries(
+    locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is kept from being changed by machines.` })]),
+  )
+
+const SeriesContextMetadata = Type.Object(
+  {
+    ...membersOf(seriesFields),
+    alternateTitles: Type.Array(AlternateTitle, { description: 'Further titles of the series.' }),
+    externalLinks: links,
+    externalRatings: Type.Array(ExternalRating, { description: 'What readers elsewhere think of it.' }),
+    genres: names('Genres of the series.'),
+    tags: names('Tags of the series.'),
+    ...lockMembers(seriesLocks),
+  } as Record<string, TSchema>,
+  { description: 'Metadata of the series.' },
+)
+
+const CustomMetadata = Nullable(Type.Record(Type.String(), Type.Unknown()), {
+  description: 'Whatever else is kept of it; names stay as they were given.',
+})
+
+export const SeriesContext = Type.Object(
+  {
+    type: Type.Literal('series', { description: 'Always "series".' }),
+    seriesId: Type.String({ format: 'uuid', description: 'The series.' }),
+    bookCount: Type.Integer({ minimum: 0, description: 'How many books of it are here.' }),
+    customMetadata: CustomMetadata,
+    externalIds: ExternalIds,
+    metadata: SeriesContextMetadata,
+  },
+  { title: 'SeriesContext', description: 'A series, by itself or as the series of a book.' },
+)
+export type SeriesContext = Static<typeof SeriesContext>
+
+const BookContextMetadata = Type.Object(
+  {
+    ...membersOf(bookFields),
+    externalLinks: links,
+    genres: names('Genres of the book.'),
+    tags: names('Tags of the book.'),
+    ...lockMembers(bookLocks),
+  } as Record<string, TSchema>,
+  { description: 'Metadata of the book.' },
+)
+
+export const BookContext = Type.Object(
+  {
+    type: Type.Literal('book', { description: 'Always "book".' }),
+    bookId: Type.String({ format: 'uuid', description: 'The book.' }),
+    seriesId: Type.String({ format: 'uuid', description: 'The series that it belongs to.' }),
+    libraryId: Type.String({ format: 'uuid', description: 'The library that it lies in.' }),
+    fileFormat: Type.String({ description: 'cbz, cbr, epub or pdf.' }),
+    fileSize: Type.Integer({ minimum: 0, description: 'Size of the file in bytes.' }),
+    pageCount: Type.Integer({ minimum: 0, description: 'How many pages it has; 0 until it is analysed.' }),
+    customMetadata: CustomMetadata,
+    externalIds: ExternalIds,
+    metadata: BookContextMetadata,
+    series: SeriesContext,
+  },
+  { title: 'BookContext' },
+)
+export type BookContext = Static<typeof BookContext>
+
+export type Context = BookContext | SeriesContext
+
+/** A row of metadata as it lies in the database: columns by their names, and what stands beside them gathered. */
+export interface ContextRow {
+  id: string
+  locks: string[] | null
+  external_ids: Record<string, { id: string; url: string | null; hash: string | null }> | null
+  links: { source: string; url: string; externalId: string | null }[] | null
+  genres: string[] | null
+  tags: string[] | null
+  custom_metadata: Record<string, unknown> | null
+  [column: string]: unknown
+}
+
+/** The columns that a field list needs, for the query. */
+export const contextColumns = (kind: 'book' | 'series', ofRecord: boolean): string[] =>
+  ((kind === 'book' ? BOOK_FIELDS : SERIES_FIELDS) as readonly Field[])
+    .filter((field) => field.column !== null && (field.ofRecord ?? false) === ofRecord)
+    .map(({ column }) => column as string)
+
+function metadataOf(
+  row: ContextRow,
+  fields: readonly Field[],
+  locks: readonly { name: string; member: string }[],
+): Record<string, unknown> {
+  const metadata: Record<string, unknown> = {}
+  for (const field of fields) {
+    if (field.role !== undefined) metadata[field.name] = peopleOf(row['authors'], field.role)
+    else metadata[field.name] = row[field.column as string] ?? (isList(field) ? [] : null)
+  }
+  metadata['authors'] = ((row['authors'] ?? []) as { name: string; role?: string; sortName?: string | null }[]).map(
+    ({ name, role, sortName }) => ({ name, role: role ?? null, sortName: sortName ?? null }),
+  )
+  if (row['awards']) {
+    metadata['awards'] = (row['awards'] as Partial<Award>[]).map(({ name, category, won, year }) => ({
+      name,
+      category: category ?? null,
+      won: won ?? null,
+      year: year ?? null,
+    }))
+  }
+  metadata['externalLinks'] = row.links ?? []
+  metadata['genres'] = row.genres ?? []
+  metadata['tags'] = row.tags ?? []
+  const locked = new Set(row.locks)
+  for (const { name, member } of locks) metadata[member] = locked.has(name)
+  return metadata
+}
+
+function peopleOf(authors: unknown, role: string): string | null {
+  const list = ((authors ?? []) as { name: string; role?: string }[]).filter((author) => author.role === role)
+  return list.length > 0 ? list.map(({ name }) => name).join(', ') : null
+}
+
+export function seriesContextOf(row: ContextRow): SeriesContext {
+  return {
+    type: 'series',
+    seriesId: row.id,
+    bookCount: row['book_count'] as number,
+    customMetadata: row.custom_metadata,
+    externalIds: row.external_ids ?? {},
+    metadata: {
+      ...metadataOf(row, seriesFields, seriesLocks),
+      alternateTitles: row['alternate_titles'] ?? [],
+      externalRatings: row['ratings'] ?? [],
+    },
+  }
+}
+
+export function bookContextOf(row: ContextRow, series: SeriesContext): BookContext {
+  return {
+    type: 'book',
+    bookId: row.id,
+    seriesId: row['series_id'] as string,
+    libraryId: row['library_id'] as string,
+    fileFormat: row['file_format'] as string,
+    fileSize: row['file_size'] as number,
+    pageCount: row['page_count'] as number,
+    customMetadata: row.custom_metadata,
+    externalIds: row.external_ids ?? {},
+    metadata: metadataOf(row, bookFields, bookLocks),
+    series,
+  }
+}
+
+/** Which of the two a context is of, for those who only know its schema. */
+export const CONTEXT_SCHEMAS = { book: BookContext, series: SeriesContext } as const
+
+export const ContextId = Type.Object({ bookId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) })

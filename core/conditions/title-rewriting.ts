@@ -1,0 +1,102 @@
+import { RE2JS, RE2JSSyntaxException } from 're2js'
+import type { TitleRules } from '#core/conditions/title-rules.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+
+/**
+ * Steps of all patterns together. A title costs their number times its length at most, however the patterns are written: with this many a
+ * tenth of a second for the longest name of a folder. Patterns that people write have some ten to a hundred.
+ */
+const STEPS_MAX = 3_000
+/** Steps times characters of one call: a quarter of a second. */
+const WORK_MAX = 2_000_000
+/** Places that are tried to find where a pattern goes wrong. */
+const PLACES_MAX = 10
+
+/** @throws invalid_value with the rule and the character of the first pattern that is none, or when all together would take too long */
+export function checkTitleRules(rules: TitleRules): void {
+  let steps = 0
+  rules.forEach(({ pattern }, index) => {
+    const at = `/titlePreprocessingRules/${index}/pattern`
+    try {
+      steps += RE2JS.compile(pattern).programSize()
+    } catch (error) {
+      if (!(error instanceof RE2JSSyntaxException)) throw error
+      const reason = `${error.error} at character ${placeOf(pattern, error) + 1}`
+      refuse('invalid_value', `The pattern "${pattern}" of title rule ${index + 1} is no regular expression: ${reason}.`, {
+        details: [{ path: at, message: reason }],
+      })
+    }
+    if (steps <= STEPS_MAX) return
+    const reason = `makes ${steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less, or use fewer rules`
+    refuse('invalid_value', `The pattern of title rule ${index + 1} ${reason}.`, { details: [{ path: at, message: reason }] })
+  })
+}
+
+/**
+ * Index of the character where a pattern goes wrong. The engine tells only the part that it does not take, which may stand in other places too
+ * where there is nothing wrong with it: it is the first one up to which the pattern is refused for that reason.
+ */
+function placeOf(pattern: string, wrong: RE2JSSyntaxException): number {
+  if (wrong.error === 'missing closing )') return pattern.length
+  const part = wrong.error === 'unexpected )' ? ')' : (wrong.input ?? '')
+  let place = pattern.indexOf(part)
+  for (let tries = 0; tries < PLACES_MAX && place !== -1; tries++) {
+    try {
+      RE2JS.compile(pattern.slice(0, place + part.length))
+    } catch (error) {
+      if (error instanceof RE2JSSyntaxException && error.error === wrong.error) return place
+    }
+    place = pattern.indexOf(part, place + 1)
+  }
+  return Math.max(0, pattern.indexOf(part))
+}
+
+/** The rules as one function; whatever would leave nothing of a title leaves it as it was. Rules that are none any more are passed over. */
+export function compileTitleRules(rules: unknown): ((title: string) => string) & { steps: number } {
+  const steps = (Array.isArray(rules) ? (rules as TitleRules) : []).flatMap((rule) => {
+    try {
+      return rule.enabled === false ? [] : [{ pattern: RE2JS.compile(rule.pattern), replacement: rule.replacement }]
+    } catch {
+      return []
+    }
+  })
+  const rewrite = (title: string) => {
+    if (steps.length === 0) return title
+    let changed = title
+    for (const { pattern, replacement } of steps) changed = cut(pattern.matcher(changed).replaceAll(replacement))
+    return changed.replace(/\s+/g, ' ').trim() || title
+  }
+  return Object.assign(rewrite, { steps: steps.reduce((sum, { pattern }) => sum + pattern.programSize(), 0) })
+}
+
+/**
+ * Rewrites titles until the steps of the rules times the characters come to {@link WORK_MAX}; of any number of titles at least the first.
+ * Only the program of the isolate in which rules are evaluated calls this.
+ * @returns those that were, from the first on
+ */
+export function rewriteSome(rules: unknown, titles: readonly string[]): string[] {
+  const rewrite = compileTitleRules(rules)
+  const rewritten: string[] = []
+  let work = 0
+  for (const title of titles) {
+    work += (title.length + 1) * rewrite.steps
+    if (rewritten.length > 0 && work > WORK_MAX) break
+    rewritten.push(rewrite(title))
+  }
+  return rewritten
+}
+
+/** One title through all rules, and how many of them changed it. */
+export function applyRules(rules: unknown, title: string): { title: string; applied: number } {
+  let [text, applied] = [title, 0]
+  for (const rule of Array.isArray(rules) ? rules : []) {
+    const changed = compileTitleRules([rule])(text)
+    if (changed !== text) applied++
+    text = changed
+  }
+  return { title: text, applied }
+}
+
+/** What a title may hold, without half of a character at its end. */
+const cut = (title: string) => (title.length <= NAME_LENGTH_MAX ? title : title.slice(0, NAME_LENGTH_MAX).replace(/[\ud800-\udbff]$/, ''))

@@ -1,0 +1,88 @@
+import type { Knex } from 'knex'
+import { type ExportDraft, openExportDraft, removeExportFiles } from '#core/exports/export-file.ts'
+import { openExportWriter } from '#core/exports/export-format.ts'
+import { countRecords, listRecords, readExport } from '#core/exports/export-query.ts'
+import { recordSlices } from '#core/exports/record-slices.ts'
+import { beginExport, completeExport, countBytes, type ExportRecordRow, handBackExport } from '#core/exports/series-export-store.ts'
+import { FinalFailure, type TaskHandler, type TaskRun } from '#core/tasks/task.ts'
+
+interface Parts {
+  database: Knex
+  dataFolder: string
+  /** Of all files together. */
+  bytesMax: number
+}
+
+/**
+ * Makes the file of one export, from its beginning however often it was begun. Nothing has the name of the file before it is whole, and nobody
+ * is given it before the database says that it is complete.
+ */
+export function runExport(parts: Parts): TaskHandler {
+  const { database, dataFolder } = parts
+  return async (run) => {
+    const row = await beginExport(database, run.id)
+    // Deleted, or completed by a run whose end was not heard of.
+    if (row === null) return { exported: false }
+    try {
+      const made = await makeFile(parts, row, run)
+      if (await completeExport(database, row.id, made)) return { exported: true, ...made }
+      await removeExportFiles(dataFolder, [row])
+      return { exported: false }
+    } catch (error) {
+      const told = describeFailure(error)
+      await handBackExport(database, row.id, run.signal.aborted ? null : told)
+      // Its owner reads this among the tasks: no path and no statement of the database.
+      if (run.signal.aborted || error instanceof FinalFailure) throw error
+      throw new Error(told, { cause: error })
+    }
+  }
+}
+
+async function makeFile(parts: Parts, row: ExportRecordRow, run: TaskRun): Promise<{ rows: number; bytes: number }> {
+  const { database, dataFolder, bytesMax } = parts
+  const room = bytesMax - (await countBytes(database))
+  const draft = await openExportDraft(dataFolder, row)
+  try {
+    const rows = await readExport(database, async (snapshot) => await writeRecords(snapshot, draft, { row, run, room }))
+    run.signal.throwIfAborted()
+    await draft.keep()
+    return { rows, bytes: draft.bytes }
+  } finally {
+    await draft.close()
+  }
+}
+
+async function writeRecords(
+  snapshot: Knex,
+  draft: ExportDraft,
+  { row, run, room }: { row: ExportRecordRow; run: TaskRun; room: number },
+): Promise<number> {
+  const view = { userId: row.user_id, libraryIds: row.library_ids, wholePaths: row.whole_paths }
+  const columns = { type: row.export_type, fields: row.fields, bookFields: row.book_fields }
+  const writer = openExportWriter(row.format, columns)
+  const total = await countRecords(snapshot, view, row.export_type)
+  let rows = 0
+  run.progress(0, total)
+  await draft.write(writer.start())
+  for await (const page of listRecords(snapshot, view, columns)) {
+    run.signal.throwIfAborted()
+    for await (const text of recordSlices(writer, page)) await draft.write(text)
+    rows += page.length
+    run.progress(rows, total)
+    if (draft.bytes > room) {
+      throw new FinalFailure(
+        'The exports of everybody would take more room than they may. Delete exports that you do not need, or choose fewer fields or libraries.',
+      )
+    }
+  }
+  await draft.write(writer.end())
+  return rows
+}
+
+function describeFailure(error: unknown): string {
+  if (error instanceof FinalFailure) return error.message
+  const code = (error as NodeJS.ErrnoException | null)?.code
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return 'The disk of the server is full. Tell its administrator, then ask for the export again.'
+  return 'The export could not be made. Ask for it again; if it fails again, tell the administrator, who finds the reason in the log.'
+}

@@ -1,0 +1,166 @@
+import type { Knex } from 'knex'
+import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field.ts'
+import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
+
+export type ExportStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
+
+export interface ExportRequest {
+  format: ExportFormat
+  exportType: ExportType
+  libraryIds: readonly string[]
+  fields: readonly SeriesExportField[]
+  bookFields: readonly BookExportField[]
+  /** Paths as they are on the server; without it those of readers. */
+  wholePaths: boolean
+}
+
+/** An export as it lies in the database; its task has the same id. */
+export interface ExportRecordRow {
+  id: string
+  user_id: string
+  format: ExportFormat
+  export_type: ExportType
+  library_ids: string[]
+  fields: SeriesExportField[]
+  book_fields: BookExportField[]
+  whole_paths: boolean
+  status: ExportStatus
+  task_id: string
+  row_count: number | null
+  file_bytes: number | null
+  error: string | null
+  created_at: Date
+  started_at: Date | null
+  completed_at: Date | null
+  expires_at: Date
+}
+
+/** The file of an export. */
+export type ExportFile = Pick<ExportRecordRow, 'id' | 'format'>
+
+const TABLE = 'series_exports'
+const PRESENT = 'expires_at > now()'
+/** Between the row and its task lie milliseconds; a row without one for longer has lost it to a kill. */
+const TASK_PATIENCE = `interval '1 minute'`
+
+type Added = { row: ExportRecordRow; removed: ExportFile[] } | { busy: number } | { full: number }
+
+/**
+ * Adds an export, unless too many of the user's are on their way or all files together are too large already. The oldest of the user's that
+ * have ended make room for it. Two requests at once wait for each other.
+ * @returns how many are on their way (`busy`) or how much there is (`full`) where that forbids it
+ */
+export async function addExport(
+  database: Knex,
+  add: { id: string; userId: string; request: ExportRequest },
+  limits: { atOnceMax: number; keptMax: number; keptDays: number; bytesMax: number },
+): Promise<Added> {
+  const { id, userId, request } = add
+  return await database.transaction<Added>(async (trx) => {
+    await trx.raw('SELECT id FROM users WHERE id = ? FOR NO KEY UPDATE', [userId])
+    await settleExports(trx, userId)
+    const busy = await trx(TABLE).where({ user_id: userId }).whereIn('status', ['pending', 'running']).count({ count: '*' }).first()
+    if (Number(busy?.count) >= limits.atOnceMax) return { busy: Number(busy?.count) }
+    const outdated: string[] = await trx(TABLE)
+      .where({ user_id: userId })
+      .whereNotIn('status', ['pending', 'running'])
+      .orderBy('created_at', 'desc')
+      .orderBy('id')
+      .offset(Math.max(0, limits.keptMax - 1 - Number(busy?.count)))
+      .pluck('id')
+    const full = await countBytes(trx, outdated)
+    if (full >= limits.bytesMax) return { full }
+    const removed: ExportFile[] = await trx(TABLE).whereIn('id', outdated).delete().returning(['id', 'format'])
+    const [row] = await trx(TABLE)
+      .insert({
+        id,
+        user_id: userId,
+        format: request.format,
+        export_type: request.exportType,
+        library_ids: [...request.libraryIds],
+        fields: [...request.fields],
+        book_fields: [...request.bookFields],
+        whole_paths: request.wholePaths,
+        task_id: id,
+        expires_at: trx.raw('now() + make_interval(days => ?)', [limits.keptDays]),
+      })
+      .returning('*')
+    return { row, removed }
+  })
+}
+
+/** Of all files that are kept, some of them left out. */
+export async function countBytes(database: Knex, without: readonly string[] = []): Promise<number> {
+  const sum = await database(TABLE).where({ status: 'completed' }).whereNotIn('id', without).sum({ bytes: 'file_bytes' }).first()
+  return Number(sum?.['bytes'] ?? 0)
+}
+
+/**
+ * Ends what nobody works on any more: exports whose task was cancelled, has used up its tries or is gone.
+ * @param userId of everybody without it
+ */
+export async function settleExports(database: Knex, userId?: string): Promise<void> {
+  await database.raw(
+    `UPDATE ${TABLE} e SET
+       status = CASE WHEN j.state = 'cancelled' THEN 'cancelled' ELSE 'failed' END,
+       error = CASE WHEN j.state = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while this was made. Ask for it again.') END,
+       completed_at = now()
+     FROM ${TABLE} o LEFT JOIN ${QUEUE_SCHEMA}.job j ON j.name = 'export_series' AND j.id = o.task_id
+     WHERE o.id = e.id AND e.status IN ('pending', 'running') AND e.created_at < now() - CASE WHEN j.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
+       AND (j.id IS NULL OR j.state IN ('cancelled', 'failed', 'completed')) ${userId === undefined ? '' : 'AND e.user_id = :userId'}`,
+    userId === undefined ? {} : { userId },
+  )
+}
+
+/** Those of a user that have not expired, the latest first. */
+export async function listExports(database: Knex, userId: string): Promise<ExportRecordRow[]> {
+  return await database(TABLE).where({ user_id: userId }).whereRaw(PRESENT).orderBy('created_at', 'desc').orderBy('id')
+}
+
+/** Null when there is none, it has expired or is somebody else's. */
+export async function findExport(database: Knex, which: { id: string; userId: string }): Promise<ExportRecordRow | null> {
+  const row = await database(TABLE).where({ id: which.id, user_id: which.userId }).whereRaw(PRESENT).first()
+  return row ?? null
+}
+
+/** Null when there was none, as above. */
+export async function deleteExport(database: Knex, which: { id: string; userId: string }): Promise<ExportRecordRow | null> {
+  const [row] = await database(TABLE).where({ id: which.id, user_id: which.userId }).whereRaw(PRESENT).delete().returning('*')
+  return row ?? null
+}
+
+/** Its run begins, or begins once more. Null when it is not wanted any more or is done. */
+export async function beginExport(database: Knex, id: string): Promise<ExportRecordRow | null> {
+  const [row] = await database(TABLE)
+    .where({ id })
+    .whereNot({ status: 'completed' })
+    .whereRaw(PRESENT)
+    .update({ status: 'running', started_at: database.fn.now(), completed_at: null, error: null })
+    .returning('*')
+  return row ?? null
+}
+
+/** Its run has ended without success, and may begin once more. @param error for its owner to read; null when it was only stopped */
+export async function handBackExport(database: Knex, id: string, error: string | null): Promise<void> {
+  await database(TABLE).where({ id, status: 'running' }).update({ status: 'pending', error })
+}
+
+/** False when it was deleted or cancelled meanwhile. */
+export async function completeExport(database: Knex, id: string, made: { rows: number; bytes: number }): Promise<boolean> {
+  const change = { status: 'completed', row_count: made.rows, file_bytes: made.bytes, completed_at: database.fn.now() }
+  return (await database(TABLE).where({ id, status: 'running' }).update(change)) > 0
+}
+
+/** Forgets those whose time is over; answers whose files are to go. */
+export async function deleteExpired(database: Knex): Promise<ExportFile[]> {
+  return await database(TABLE).whereRaw(`NOT (${PRESENT})`).delete().returning(['id', 'format'])
+}
+
+/** Those of the ids that are exports. */
+export async function listKnownExports(database: Knex, ids: readonly string[]): Promise<Set<string>> {
+  return new Set(
+    await database(TABLE)
+      .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
+      .pluck('id'),
+  )
+}

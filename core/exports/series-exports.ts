@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto'
+import { access } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import { type Caller, shownReader } from '#core/account/caller.ts'
+import { seesWholePaths } from '#core/account/shown-path.ts'
+import {
+  BOOK_ANCHOR,
+  BOOK_EXPORT_FIELDS,
+  type BookExportField,
+  type ExportFormat,
+  type ExportType,
+  progressFields,
+  SERIES_ANCHOR,
+  SERIES_EXPORT_FIELDS,
+  type SeriesExportField,
+} from '#core/exports/export-field.ts'
+import { exportPath, listOldFiles, removeExportFiles, removeHalfFiles } from '#core/exports/export-file.ts'
+import { EXPORT_MEDIA_TYPES } from '#core/exports/export-format.ts'
+import { listKnownLibraries } from '#core/exports/export-query.ts'
+import { runExport } from '#core/exports/run-export.ts'
+import {
+  addExport,
+  deleteExpired,
+  deleteExport,
+  type ExportRecordRow,
+  type ExportStatus,
+  findExport,
+  listExports,
+  listKnownExports,
+  settleExports,
+} from '#core/exports/series-export-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
+
+export const EXPORT_LIMITS = {
+  /** On their way for one user. Each reads a whole library; a person who waits for three has a mistake on the screen. */
+  atOnceMax: 3,
+  /** For one user: as many as a list without pages shows, and old ones tell of a library that has changed. */
+  keptMax: 10,
+  /** Long enough to come back for a file after a weekend. */
+  keptDays: 7,
+  /** Of everybody: about twenty times all that is known of 100,000 books, and little beside the books themselves. */
+  bytesMax: 2 * 1024 ** 3,
+}
+/** At a time on this server: one reads as fast as the database tells, two would only take it from those who read books. */
+const CONCURRENCY = 1
+/** Files are kept for days; an hour more is nobody's harm. */
+const CLEAN_MS = 3_600_000
+
+/** What somebody wants exported. Fields are names of the catalogue; those that are missing are chosen as {@link Exports.create} says. */
+export interface ExportWish {
+  format: ExportFormat
+  exportType?: ExportType | undefined
+  libraryIds: readonly string[]
+  fields: readonly string[]
+  bookFields?: readonly string[] | undefined
+}
+
+/** An export as its owner sees it. Times are ISO 8601. */
+export interface SeriesExport {
+  id: string
+  taskId: string
+  format: ExportFormat
+  exportType: ExportType
+  libraryIds: string[]
+  fields: string[]
+  bookFields: string[]
+  status: ExportStatus
+  rowCount: number | null
+  fileSizeBytes: number | null
+  error: string | null
+  createdAt: string
+  startedAt: string | null
+  completedAt: string | null
+  expiresAt: string
+}
+
+/** Exports of the series and books that somebody may see, each for its owner alone. */
+export interface Exports {
+  /**
+   * Puts an export in line.
+   * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are on their
+   *   way or the files take too much room; forbidden when the caller may not read what is asked for
+   */
+  create(caller: Caller, wish: ExportWish): Promise<SeriesExport>
+  list(caller: Caller): Promise<SeriesExport[]>
+  /** @throws not_found also for somebody else's */
+  get(caller: Caller, id: string): Promise<SeriesExport>
+  /** Takes it away, cancelling it where it is on its way. @throws not_found */
+  remove(caller: Caller, id: string): Promise<void>
+  /** @throws not_found; conflict when there is no file yet, or will be none */
+  findFile(caller: Caller, id: string): Promise<{ path: string; mediaType: string; etag: string; fileName: string }>
+  /** Stops the cleaning. */
+  close(): Promise<void>
+}
+
+/** Registers the handler at the queue and cleans up; call before the queue's start(). */
+export async function openExports(parts: {
+  database: Knex
+  tasks: TaskQueue
+  dataFolder: string
+  log: Log
+  limits?: Partial<typeof EXPORT_LIMITS>
+}): Promise<Exports> {
+  const { database, tasks, dataFolder, log } = parts
+  const limits = { ...EXPORT_LIMITS, ...parts.limits }
+  tasks.handle('export_series', { concurrency: CONCURRENCY }, runExport({ database, dataFolder, bytesMax: limits.bytesMax }))
+
+  async function clean(): Promise<void> {
+    await settleExports(database)
+    await removeExportFiles(dataFolder, await deleteExpired(database))
+    // Their users are gone, or the server was killed between the row and the file.
+    const old = await listOldFiles(dataFolder, new Date(Date.now() - limits.keptDays * 24 * 3_600_000))
+    const known = await listKnownExports(
+      database,
+      old.map(({ id }) => id),
+    )
+    await removeExportFiles(
+      dataFolder,
+      old.filter(({ id }) => !known.has(id)),
+    )
+  }
+  const cleanQuietly = () => clean().catch((error: unknown) => log.error({ err: error }, 'Old exports could not be removed'))
+  await removeHalfFiles(dataFolder).catch((error: unknown) => log.error({ err: error }, 'Half-written exports could not be removed'))
+  let cleaning = cleanQuietly()
+  const timer = setInterval(() => {
+    cleaning = cleaning.then(cleanQuietly)
+  }, CLEAN_MS).unref()
+
+  async function find(caller: Caller, id: string): Promise<ExportRecordRow> {
+    await settleExports(database, caller.userId)
+    return (await findExport(database, { id, userId: caller.userId })) ?? refuse('not_found', `There is no export ${id}.`)
+  }
+
+  return {
+    async create(caller, wish) {
+      const exportType = wish.exportType ?? 'series'
+      checkPermission(caller, exportType)
+      const libraryIds = await checkLibraries(database, wish.libraryIds)
+      const told = readFields(exportType, wish)
+      checkProgress(caller, told)
+      const request = { format: wish.format, exportType, libraryIds, ...told, wholePaths: seesWholePaths(caller) }
+      const id = randomUUID()
+      const added = await addExport(database, { id, userId: caller.userId, request }, limits)
+      if ('busy' in added) {
+        const many = `${added.busy} of your exports are on their way; more than ${limits.atOnceMax} at once are not made.`
+        refuse('conflict', `${many} Wait for one, or delete it.`)
+      }
+      if ('full' in added) {
+        refuse(
+          'conflict',
+          'The exports of everybody take all the room they may. Delete those you do not need, or wait until some have expired.',
+        )
+      }
+      await removeExportFiles(dataFolder, added.removed)
+      await tasks.add({ id, type: 'export_series', userId: caller.userId, dedupeKey: id })
+      return shown(added.row)
+    },
+    async list(caller) {
+      await settleExports(database, caller.userId)
+      return (await listExports(database, caller.userId)).map(shown)
+    },
+    async get(caller, id) {
+      return shown(await find(caller, id))
+    },
+    async remove(caller, id) {
+      const row = await deleteExport(database, { id, userId: caller.userId })
+      if (row === null) refuse('not_found', `There is no export ${id}.`)
+      await tasks.cancel(row.task_id)
+      await removeExportFiles(dataFolder, [row])
+    },
+    async findFile(caller, id) {
+      const row = await find(caller, id)
+      checkPermission(caller, row.export_type)
+      checkPaths(caller, row)
+      checkProgress(caller, { fields: row.fields, bookFields: row.book_fields })
+      if (row.status !== 'completed') {
+        const why =
+          row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was cancelled.' : 'it is being made.'
+        refuse('conflict', `This export has no file: ${why}`)
+      }
+      const file = exportPath(dataFolder, row)
+      const there = await access(file).then(
+        () => true,
+        () => false,
+      )
+      if (!there) refuse('not_found', 'The file of this export is gone. Ask for the export again.')
+      const day = row.created_at.toISOString().slice(0, 10)
+      const fileName = `${row.export_type === 'books' ? 'books' : 'series'}-${day}.${row.format}`
+      return { path: file, mediaType: EXPORT_MEDIA_TYPES[row.format], etag: row.id, fileName }
+    },
+    async close() {
+      clearInterval(timer)
+      await cleaning
+    },
+  }
+}
+
+/** A key that may not read books may not read them this way either. */
+function checkPermission(caller: Caller, exportType: ExportType): void {
+  const needed = exportType === 'series' ? 'series-read' : 'books-read'
+  if (!caller.permissions.has(needed)) refuse('forbidden', `This needs the permission ${needed}.`, { details: { permission: needed } })
+}
+
+/** Nor where the files lie, where another key of the same user was told. */
+function checkPaths(caller: Caller, row: ExportRecordRow): void {
+  const tellsPaths = row.whole_paths && [...row.fields, ...row.book_fields].some((field) => field === 'path')
+  if (!tellsPaths || seesWholePaths(caller)) return
+  const why = 'This export tells where files lie on the server, and this needs the permission books-write: ask for the export again.'
+  refuse('forbidden', why, { details: { permission: 'books-write' } })
+}
+
+/** Nor what its owner has read. */
+function checkProgress(caller: Caller, told: Parameters<typeof progressFields>[0]): void {
+  const fields = progressFields(told)
+  if (fields.length > 0 && shownReader(caller) === null)
+    refuse('forbidden', `${fields.join(', ')}: to export this needs the permission progress-read.`, {
+      details: { permission: 'progress-read' },
+    })
+}
+
+async function checkLibraries(database: Knex, given: readonly string[]): Promise<string[]> {
+  const ids = [...new Set(given.map((id) => id.toLowerCase()))]
+  const known = await listKnownLibraries(database, ids)
+  const missing = ids.find((id) => !known.has(id))
+  return missing === undefined ? ids : refuse('not_found', `There is no library ${missing}.`)
+}
+
+/** The anchors come first; what an export does not tell is not asked for. */
+function readFields(exportType: ExportType, wish: ExportWish) {
+  const fields = readNames<SeriesExportField>(wish.fields, { field: 'fields', catalogue: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
+  const bookFields = readNames<BookExportField>(wish.bookFields ?? [], {
+    field: 'bookFields',
+    catalogue: BOOK_EXPORT_FIELDS,
+    anchor: BOOK_ANCHOR,
+  })
+  return { fields: exportType === 'books' ? [] : fields, bookFields: exportType === 'series' ? [] : bookFields }
+}
+
+function readNames<Name extends string>(
+  given: readonly string[],
+  { field, catalogue, anchor }: { field: string; catalogue: Record<Name, unknown>; anchor: Name },
+): Name[] {
+  const isKnown = (name: string): name is Name => Object.hasOwn(catalogue, name)
+  const unknown = given.find((name) => !isKnown(name))
+  if (unknown !== undefined) {
+    refuse(
+      'invalid_value',
+      `${field} names "${unknown.slice(0, 100)}", which is no field. There are: ${Object.keys(catalogue).join(', ')}.`,
+    )
+  }
+  return [...new Set([anchor, ...given.filter(isKnown)])]
+}
+
+function shown(row: ExportRecordRow): SeriesExport {
+  return {
+    id: row.id,
+    taskId: row.task_id,
+    format: row.format,
+    exportType: row.export_type,
+    libraryIds: row.library_ids,
+    fields: row.fields,
+    bookFields: row.book_fields,
+    status: row.status,
+    rowCount: row.row_count,
+    fileSizeBytes: row.file_bytes === null ? null : Number(row.file_bytes),
+    error: row.status === 'failed' ? row.error : null,
+    createdAt: row.created_at.toISOString(),
+    startedAt: row.started_at?.toISOString() ?? null,
+    completedAt: row.completed_at?.toISOString() ?? null,
+    expiresAt: row.expires_at.toISOString(),
+  }
+}

@@ -1,0 +1,32 @@
+import { refuse } from '#core/foundation/errors.ts'
+
+/** A field and a direction are shorter by far. */
+export const SORT_LENGTH_MAX = 200
+
+export interface Sort<Field extends string> {
+  field: Field
+  direction: 'asc' | 'desc'
+}
+
+/**
+ * Reads `<field>` or `<field>,<asc|desc>`; nothing or an empty text means the fallback.
+ * @param names every accepted spelling and the field it stands for
+ * @throws invalid_request for an unknown field or direction: silently sorting by something else would be a wrong answer
+ */
+export function readSort<Field extends string>(
+  text: string | undefined,
+  names: Readonly<Record<string, Field>>,
+  fallback: Sort<Field>,
+): Sort<Field> {
+  if (text === undefined || text.trim() === '') return fallback
+  const [name = '', direction = 'asc', ...rest] = text.split(',').map((part) => part.trim())
+  const field = Object.hasOwn(names, name) ? names[name] : undefined
+  if (field === undefined) {
+    refuse('invalid_request', `Cannot sort by "${name}". Known fields: ${Object.keys(names).join(', ')}.`)
+  }
+  const word = direction.toLowerCase()
+  if (rest.length > 0 || (word !== 'asc' && word !== 'desc')) {
+    refuse('invalid_request', `"${text}" is no sort order: write <field>,asc or <field>,desc.`)
+  }
+  return { field, direction: word }
+}

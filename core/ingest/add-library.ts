@@ -1,0 +1,31 @@
+import { realpath } from 'node:fs/promises'
+import path from 'node:path'
+import type { Knex } from 'knex'
+import { listLibraryPaths } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { createLibrary } from '#core/ingest/edit-library.ts'
+import type { Scans } from '#core/ingest/scans.ts'
+import type { Settings } from '#core/settings/settings.ts'
+
+/** Longest name that a library may have. */
+const NAME_LENGTH_MAX = 200
+
+/**
+ * Makes a folder a library unless it is one already, also by another way to the same folder; then its disk may even be away.
+ * @param wanted.name the folder's own name when not given
+ * @throws invalid_value, conflict as createLibrary does
+ */
+export async function addLibrary(
+  parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  wanted: { folder: string; name?: string },
+): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
+  const folder = path.resolve(wanted.folder)
+  const real = await realpath(folder).catch(() => folder)
+  for (const library of await listLibraryPaths(parts.database)) {
+    const there = library.path === folder ? real : await realpath(library.path).catch(() => library.path)
+    if (there === real) return { library, created: false }
+  }
+  const name = wanted.name ?? path.basename(folder).slice(0, NAME_LENGTH_MAX)
+  const id = await createLibrary(parts, { name, path: folder })
+  return { library: { id, name: name.trim(), path: folder }, created: true }
+}

@@ -1,0 +1,32 @@
+import type { Knex } from 'knex'
+import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
+import type { Log } from '#core/foundation/log.ts'
+import { analyzeLibrary } from '#core/ingest/analyze-library.ts'
+import { awaitAnalyses } from '#core/ingest/await-analyses.ts'
+import { analyzeBook } from '#core/ingest/record-analysis.ts'
+import type { Analyse } from '#core/metadata/analysis.ts'
+import type { Settings } from '#core/settings/settings.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
+
+/** Bulks of analyses that are waited for at once; people begin a few. */
+const AWAITED_MAX = 100
+
+/** Registers the handlers of analyses at the queue; call before its start(). */
+export function openAnalyses(parts: {
+  database: Knex
+  tasks: TaskQueue
+  /** Nobody is told where it is missing. */
+  announcer?: Announcer
+  analyse: Analyse
+  log: Log
+  settings: Pick<Settings, 'dataFolder' | 'workers'>
+}): void {
+  const { database, tasks, announcer = silentAnnouncer, analyse, log, settings } = parts
+  const { dataFolder, workers } = settings
+  // More than there are threads: while some books are in them, others are looked up or written, which is mostly waiting for the disk.
+  const concurrency = workers * 2 + 4
+  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder, announcer }))
+  // They only wait: one that did not begin could not cancel its parts either.
+  tasks.handle('analyze_books', { concurrency: AWAITED_MAX }, awaitAnalyses({ database, tasks }))
+  tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
+}

@@ -1,0 +1,69 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { BookErrorType } from '#core/metadata/analysis.ts'
+
+/** A book that could be put in line for analysis. */
+export interface AnalysableBook {
+  id: string
+  libraryId: string
+  fileName: string
+  state: 'pending' | 'analyzed' | 'failed'
+  deleted: boolean
+}
+
+/** Ids told back in a refusal; a client that sent 500 wrong ones knows which list it took. */
+const IDS_TOLD_MAX = 5
+
+const COLUMNS = ['books.id', 'books.library_id AS libraryId', 'books.file_name AS fileName', 'books.state'] as const
+
+const selectBooks = (database: Knex, caller: Caller): Knex.QueryBuilder =>
+  database('books')
+    .modify(visibleTo(caller, 'books.series_id'))
+    .select(...COLUMNS, database.raw('books.deleted_at IS NOT NULL AS deleted'))
+
+/** @throws not_found naming the ids of which there is no book, or none that the caller may see */
+export async function getAnalysableBooks(database: Knex, caller: Caller, bookIds: readonly string[]): Promise<AnalysableBook[]> {
+  const found: AnalysableBook[] = await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...bookIds]])
+  refuseMissing('book', bookIds, found)
+  return found
+}
+
+/** The books of these series whose files are there. @throws not_found naming the series that do not exist or are hidden */
+export async function getAnalysableBooksOfSeries(database: Knex, caller: Caller, seriesIds: readonly string[]): Promise<AnalysableBook[]> {
+  const series: { id: string }[] = await database('series')
+    .whereRaw('series.id = ANY(?::uuid[])', [[...seriesIds]])
+    .modify(visibleTo(caller, 'series.id'))
+    .select('series.id')
+  refuseMissing('series', seriesIds, series)
+  return await selectBooks(database, caller)
+    .whereRaw('books.series_id = ANY(?::uuid[])', [[...seriesIds]])
+    .whereNull('books.deleted_at')
+}
+
+/** Types of the errors of one book. */
+export async function listErrorTypes(database: Knex, bookId: string): Promise<BookErrorType[]> {
+  return await database('book_errors').where('book_id', bookId).pluck('error_type')
+}
+
+/** All books with errors that the caller may see and whose files are there. */
+export async function listBooksToRetry(
+  database: Knex,
+  caller: Caller,
+  filter: { errorType?: BookErrorType | null | undefined; libraryId?: string | null | undefined },
+): Promise<Pick<AnalysableBook, 'id' | 'libraryId'>[]> {
+  const query = selectBooks(database, caller).whereNull('books.deleted_at')
+  if (filter.libraryId) query.where('books.library_id', filter.libraryId)
+  return await query.whereExists((errors: Knex.QueryBuilder) => {
+    errors.from('book_errors AS e').whereRaw('e.book_id = books.id').select(database.raw('1'))
+    if (filter.errorType) errors.where('e.error_type', filter.errorType)
+  })
+}
+
+function refuseMissing(noun: 'book' | 'series', wanted: readonly string[], found: readonly { id: string }[]): void {
+  const known = new Set(found.map(({ id }) => id))
+  const missing = wanted.filter((id) => !known.has(id.toLowerCase()))
+  if (missing.length === 0) return
+  refuse('not_found', `There is no ${noun} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it. Nothing was put in line.`)
+}

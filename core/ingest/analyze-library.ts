@@ -1,0 +1,28 @@
+import type { Knex } from 'knex'
+import { listBooksToAnalyse } from '#core/catalog/library-store.ts'
+import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
+import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+import { isCancelled } from '#core/tasks/task-store.ts'
+
+/** Which books of a library are analysed: all once more, or those that have not been analysed, failed ones included. */
+export type AnalysisScope = 'all' | 'unanalyzed'
+
+/** The handler of `analyze_library`: puts the books in line, some thousand at a time. */
+export function analyzeLibrary({ database, tasks }: { database: Knex; tasks: TaskQueue }): TaskHandler {
+  return async (run) => {
+    const libraryId = run.libraryId as string
+    const scope: AnalysisScope = run.params.scope === 'all' ? 'all' : 'unanalyzed'
+    let queued = 0
+    try {
+      for await (const ids of listBooksToAnalyse(database, libraryId, scope)) {
+        run.signal.throwIfAborted()
+        queued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true })
+        run.progress(queued, queued)
+      }
+    } finally {
+      // Stopped with the server it goes on later, and what stands in line stays there. Cancelled, it may have put books in line since.
+      if (await isCancelled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', libraryId })
+    }
+    return { queued }
+  }
+}

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+import { countParts, isCancelled } from '#core/tasks/task-store.ts'
+
+/** As often a person sees a bar move; each look is one count over an index. */
+const LOOK_MS = 1_000
+
+/**
+ * The handler of `analyze_books`, of which the analyses of many books are the parts: tells how many are done, and ends with the last of them.
+ * Cancelled it cancels those that are left; stopped with the server it goes on with it.
+ */
+export function awaitAnalyses({ database, tasks }: { database: Knex; tasks: TaskQueue }): TaskHandler {
+  return async (run) => {
+    const books = Number(run.params.books)
+    try {
+      for (;;) {
+        const { waiting, failed, cancelled } = await countParts(database, run.id)
+        run.progress(Math.max(0, books - waiting), books)
+        if (waiting === 0) return { books, failed, cancelled }
+        await sleep(LOOK_MS, undefined, { signal: run.signal })
+      }
+    } finally {
+      if (await isCancelled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', parentId: run.id })
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import type { Dirent } from 'node:fs'
+import { access, constants, opendir, realpath, stat } from 'node:fs/promises'
+import os from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import type { Knex } from 'knex'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { listLibraryPaths } from '#core/catalog/library-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
+import { Nullable } from '#core/foundation/schema.ts'
+import { compareNames } from '#core/ingest/walk.ts'
+import type { Settings } from '#core/settings/settings.ts'
+
+/** Where people put books, beside the folders of the libraries and the home folder. */
+const USUAL_ROOTS = ['/media', '/mnt', '/srv']
+/** More than anybody looks through; who has more types the path. */
+const ENTRIES_MAX = 2_000
+/** A folder of files by the hundred thousand takes a second to read; folders among the rest are not found. */
+const READ_MAX = 200_000
+/** Entries that are looked at together: each is a call in the thread pool, which others need too. */
+const AT_ONCE = 8
+
+export const FileSystemEntry = Type.Object(
+  { name: Type.String(), path: Type.String(), isDirectory: Type.Boolean(), isReadable: Type.Boolean() },
+  { title: 'FileSystemEntry' },
+)
+export type FileSystemEntry = Static<typeof FileSystemEntry>
+
+export const BrowsedFolder = Type.Object(
+  {
+    currentPath: Type.String(),
+    parentPath: Nullable(Type.String(), { description: 'Null where the folder above may not be looked at.' }),
+    entries: Type.Array(FileSystemEntry, {
+      description: `Folders first, by name; without hidden ones, devices and links that lead out of what may be looked at. ${ENTRIES_MAX} at most.`,
+    }),
+  },
+  { title: 'BrowsedFolder' },
+)
+export type BrowsedFolder = Static<typeof BrowsedFolder>
+
+interface Parts {
+  database: Knex
+  settings: Pick<Settings, 'dataFolder' | 'filesystemRoots'>
+}
+
+const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
+
+/** Which folders may be looked at. */
+interface Jail {
+  /** As they were named, and that are there. */
+  roots: string[]
+  /** Whether a path that has no links in it may be looked at. */
+  allows(realPath: string): boolean
+}
+
+async function openJail({ database, settings }: Parts): Promise<Jail> {
+  const usual = async () => [...(await listLibraryPaths(database)).map(({ path }) => path), os.homedir(), ...USUAL_ROOTS]
+  const named = settings.filesystemRoots.length > 0 ? settings.filesystemRoots : await usual()
+  const data = await realpath(settings.dataFolder).catch(() => resolve(settings.dataFolder))
+  const found = await Promise.all([...new Set(named)].map(async (root) => ({ root, real: await realRoot(root) })))
+  const roots = found.flatMap(({ root, real }) => (real !== null && !isAtOrBelow(real, data) ? [{ root, real }] : []))
+  return {
+    roots: roots.map(({ root }) => root),
+    allows: (path) => roots.some(({ real }) => isAtOrBelow(path, real)) && !isAtOrBelow(path, data),
+  }
+}
+
+/** Null where it is no folder. */
+async function realRoot(root: string): Promise<string | null> {
+  const facts = await stat(root).catch(() => null)
+  return facts?.isDirectory() ? await realpath(root).catch(() => null) : null
+}
+
+/** The folders at which looking for a library begins. */
+export async function listRootFolders(parts: Parts): Promise<FileSystemEntry[]> {
+  const { roots } = await openJail(parts)
+  const entries = await Promise.all(
+    roots.map(async (path) => ({ name: path, path, isDirectory: true, isReadable: await isReadable(path, true) })),
+  )
+  return entries.sort((a, b) => compareNames(a.path, b.path))
+}
+
+/**
+ * What lies in a folder.
+ * @param wanted absolute; the home folder unless said, or the first that may be looked at
+ * @throws invalid_request for what is no absolute path; forbidden outside of the roots; not_found; unavailable where it cannot be read
+ */
+export async function browseFolder(parts: Parts, wanted: string | undefined): Promise<BrowsedFolder> {
+  const jail = await openJail(parts)
+  const home = os.homedir()
+  const path = resolve(wanted ?? (jail.allows(home) ? home : (jail.roots[0] ?? home)))
+  if (wanted !== undefined && (!isAbsolute(wanted) || wanted.includes('\0')))
+    refuse('invalid_request', 'The path must be an absolute one, such as /srv/media.', {
+      details: [{ path: '/path', message: 'is not absolute' }],
+    })
+  const isNamed = (one: string) => jail.allows(one) || jail.roots.some((root) => isAtOrBelow(one, root))
+  // Before anything is asked of the disk: what lies elsewhere is nobody's business, not even whether it is there.
+  if (!isNamed(path))
+    refuse('forbidden', `"${path}" lies outside of the folders that may be looked at: ${jail.roots.join(', ') || 'there are none'}.`)
+  const folder = await openFolderInside(path, jail.allows).catch((error: unknown) => refuseFolder(path, error))
+  try {
+    const entries = await readEntries(folder.path, path, jail)
+    const parent = dirname(path)
+    return { currentPath: path, parentPath: parent !== path && isNamed(parent) ? parent : null, entries }
+  } catch (error) {
+    return refuseFolder(path, error)
+  } finally {
+    await folder.close()
+  }
+}
+
+function refuseFolder(path: string, error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (
+    error instanceof OutsideError ||
+    code === 'ENOENT' ||
+    code === 'ENOTDIR' ||
+    code === 'ELOOP' ||
+    code === 'ENAMETOOLONG' ||
+    code === 'ENXIO'
+  )
+    refuse('not_found', `There is no folder "${path}" that may be looked at.`, { cause: error })
+  if (code === 'EACCES' || code === 'EPERM')
+    refuse('forbidden', `"${path}" may not be read by the server: check its rights.`, { cause: error })
+  refuse('unavailable', `"${path}" cannot be read at the moment.`, { cause: error })
+}
+
+/** @param openPath by which the open folder is read @param path how it is called */
+async function readEntries(openPath: string, path: string, jail: Jail): Promise<FileSystemEntry[]> {
+  const folders: Dirent[] = []
+  const others: Dirent[] = []
+  let read = 0
+  for await (const entry of await opendir(openPath)) {
+    if (++read > READ_MAX) break
+    if (entry.name.startsWith('.')) continue
+    const list = entry.isDirectory() ? folders : entry.isFile() || entry.isSymbolicLink() ? others : null
+    if (list !== null && list.length < ENTRIES_MAX) list.push(entry)
+  }
+  const listed = [...folders, ...others].slice(0, ENTRIES_MAX)
+  const entries: FileSystemEntry[] = []
+  for (let start = 0; start < listed.length; start += AT_ONCE) {
+    const some = await Promise.all(
+      listed.slice(start, start + AT_ONCE).map((entry) => describeEntry(join(openPath, entry.name), join(path, entry.name), entry, jail)),
+    )
+    entries.push(...some.filter((entry) => entry !== null))
+  }
+  return entries.sort((a, b) => Number(b.isDirectory) - Number(a.isDirectory) || compareNames(a.name, b.name))
+}
+
+/** Null for what is not shown: a link to elsewhere or to nothing, and the data folder. */
+async function describeEntry(openPath: string, path: string, entry: Dirent, jail: Jail): Promise<FileSystemEntry | null> {
+  const realPath = await realpath(openPath).catch(() => null)
+  if (realPath === null || !jail.allows(realPath)) return null
+  const facts = entry.isSymbolicLink() ? await stat(realPath).catch(() => null) : entry
+  if (facts === null || !(facts.isDirectory() || facts.isFile())) return null
+  const isDirectory = facts.isDirectory()
+  return { name: entry.name, path, isDirectory, isReadable: await isReadable(realPath, isDirectory) }
+}
+
+async function isReadable(path: string, isDirectory: boolean): Promise<boolean> {
+  return await access(path, isDirectory ? constants.R_OK | constants.X_OK : constants.R_OK).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,168 @@
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
+import type { Knex } from 'knex'
+import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/catalog/library.ts'
+import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
+import { findPlaceProblem } from '#core/catalog/library-place.ts'
+import {
+  findLibraryRow,
+  insertLibrary,
+  type LibraryChange,
+  listLibraryPaths,
+  updateLibrary,
+  withLibraryLock,
+} from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { runForSeveral } from '#core/database/statement-scope.ts'
+import { refuse, refuseValue } from '#core/foundation/errors.ts'
+import { compileExcludes } from '#core/foundation/glob.ts'
+import type { Scans } from '#core/ingest/scans.ts'
+import { findActiveScan } from '#core/ingest/scans-store.ts'
+import { BOOK_FORMATS } from '#core/metadata/analysis.ts'
+import { clearLeftovers } from '#core/metadata/clear-leftovers.ts'
+import type { Settings } from '#core/settings/settings.ts'
+
+/**
+ * Makes a library of a folder; answers its id. With `scanImmediately` its first scan is put in line.
+ * @throws invalid_value when the folder cannot be one or a value is not understood; conflict when it overlaps another library
+ */
+export async function createLibrary(
+  parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  request: CreateLibraryRequest,
+): Promise<string> {
+  const { database, scans } = parts
+  await checkRules(parts.rules, request)
+  const path = await checkFolder(request.path, parts.settings)
+  const change = changeOf(request)
+  const { seriesStrategy } = request
+  const libraryId = await withLibraryLock(database, async (trx) => {
+    await refuseOverlap(trx, path, null)
+    return await insertLibrary(trx, {
+      ...change,
+      name: nameOf(request.name),
+      path,
+      ...(seriesStrategy ? { series_strategy: seriesStrategy } : {}),
+      ...(request.seriesConfig === undefined ? {} : { series_config: request.seriesConfig }),
+    })
+  })
+  if (request.scanImmediately) await scans.start(libraryId)
+  return libraryId
+}
+
+/** @throws not_found, invalid_value, conflict */
+export async function editLibrary(
+  { database, rules, settings }: { database: Knex; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  libraryId: string,
+  request: UpdateLibraryRequest,
+): Promise<void> {
+  await checkRules(rules, request)
+  const change = changeOf(request)
+  if (request.name) change.name = nameOf(request.name)
+  if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
+  const path = request.path ? await checkFolder(request.path, settings) : null
+  const edit = async (trx: Knex.Transaction) => {
+    const library = (await findLibraryRow(trx, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+    if (path !== null && path !== library.path) {
+      if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
+      await refuseOverlap(trx, path, libraryId)
+      await moveBookPaths(trx, { id: libraryId, from: library.path, to: path })
+      change.path = path
+    }
+    await updateLibrary(trx, libraryId, change)
+  }
+  // All or nothing, and to its end though its client has left: a move changes every book.
+  await runForSeveral(() => withLibraryLock(database, edit))
+}
+
+/** Takes a library away: its scan, its rows and its covers. The files stay. @throws not_found */
+export async function removeLibrary(parts: { database: Knex; scans: Scans; dataFolder: string }, libraryId: string): Promise<void> {
+  const { database, scans, dataFolder } = parts
+  await scans.cancel(libraryId)
+  if (!(await deleteLibraryRows(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+  await clearLeftovers({ database, dataFolder })
+}
+
+const nameOf = (name: string) => name.trim() || refuseValue('/name', 'A library needs a name.')
+
+/** @throws invalid_value */
+async function checkRules(
+  rules: Rules,
+  request: Pick<UpdateLibraryRequest, 'autoMatchConditions' | 'titlePreprocessingRules'>,
+): Promise<void> {
+  if (request.autoMatchConditions) await rules.checkCondition(request.autoMatchConditions, '/autoMatchConditions')
+  if (request.titlePreprocessingRules) await rules.checkTitleRules(request.titlePreprocessingRules)
+}
+
+/** The members that both requests have. Null clears what may be empty, and keeps the rest. */
+function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
+  const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
+  if (excludedPatterns) {
+    try {
+      compileExcludes(excludedPatterns)
+    } catch (error) {
+      refuseValue('/excludedPatterns', (error as Error).message)
+    }
+  }
+  const change: LibraryChange = {
+    ...(request.description === undefined ? {} : { description: request.description }),
+    ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),
+    ...(request.numberConfig === undefined ? {} : { number_config: request.numberConfig }),
+    // An empty list would allow nothing at all, which nobody means.
+    ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? formatsOf(allowedFormats) : null }),
+    ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
+    ...(request.scanningConfig === undefined ? {} : { scanning_config: request.scanningConfig }),
+    ...(request.titlePreprocessingRules === undefined ? {} : { title_preprocessing_rules: request.titlePreprocessingRules }),
+    ...(request.autoMatchConditions === undefined ? {} : { auto_match_conditions: request.autoMatchConditions }),
+  }
+  if (bookStrategy) change.book_strategy = bookStrategy
+  if (numberStrategy) change.number_strategy = numberStrategy
+  if (defaultReadingDirection) change.default_reading_direction = defaultReadingDirection
+  return change
+}
+
+/** Clients send CBZ as well as cbz. @throws invalid_value */
+function formatsOf(given: readonly string[]): string[] {
+  const formats = given.map((format) => format.toLowerCase())
+  const stranger = formats.findIndex((format) => !(BOOK_FORMATS as readonly string[]).includes(format))
+  if (stranger !== -1)
+    refuse('invalid_value', `"${given[stranger]}" is no format of books; there are ${BOOK_FORMATS.join(', ')}.`, {
+      details: [{ path: `/allowedFormats/${stranger}`, message: 'is no format of books' }],
+    })
+  return [...new Set(formats)]
+}
+
+/** Answers the path as it is kept. @throws invalid_value with what is wrong with it */
+export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
+  const fail = (message: string): never => refuseValue('/path', message)
+  if (given.includes('\0')) fail('A path cannot hold a NUL character.')
+  if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
+  const path = resolve(given)
+  if (path === '/') fail('The whole file system cannot be a library: name a folder.')
+  const facts = await stat(path).catch((error: NodeJS.ErrnoException) => error)
+  if (facts instanceof Error) {
+    const reason = facts.code === 'EACCES' ? 'may not be looked at by the server: check the rights of the folders above it' : 'is not there'
+    return fail(`"${path}" ${reason}.`)
+  }
+  if (!facts.isDirectory()) fail(`"${path}" is not a folder.`)
+  await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`"${path}" may not be read by the server: check its rights.`))
+  const problem = await findPlaceProblem(path, dataFolder)
+  if (problem) fail(problem)
+  return path
+}
+
+/** Two libraries over one file would fight for it. @throws conflict */
+export async function refuseOverlap(trx: Knex, path: string, libraryId: string | null): Promise<void> {
+  // Where the folders really are: a link into a library is inside it.
+  const real = await realpath(path)
+  for (const other of await listLibraryPaths(trx)) {
+    if (other.id === libraryId) continue
+    for (const [one, two] of [
+      [path, other.path],
+      [real, await realpath(other.path).catch(() => other.path)],
+    ] as [string, string][]) {
+      if (one === two) refuse('conflict', `The library "${other.name}" has this folder already.`)
+      if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" lies inside the library "${other.name}" (${other.path}).`)
+      if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" holds the library "${other.name}" (${other.path}).`)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import type { Knex } from 'knex'
+import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
+
+/** Files named of one kind of failure in a summary: a screen holds no more. */
+const ERROR_EXAMPLES_MAX = 3
+const UNRELATED_EXAMPLES_MAX = 3
+
+/** How far scanning and analysing have come, over all libraries. */
+export interface LibraryProgress {
+  /** Scans that wait or run. */
+  scans: { library: string; filesTotal: number; filesProcessed: number }[]
+  books: number
+  failed: number
+  /** Analyses of books that wait or run, those of books that were analysed before included. */
+  analyses: number
+  /** Libraries whose books are being put in line for analysis. */
+  libraryAnalyses: number
+}
+
+export interface LibrarySummary {
+  libraries: {
+    name: string
+    path: string
+    books: number
+    series: number
+    scanStatus: string | null
+    scanErrors: unknown[]
+    /** Some of the series whose folders hold many unrelated titles, by path, and how many there are. */
+    unrelated: string[]
+    unrelatedCount: number
+  }[]
+  books: number
+  /** Books that have not been analysed as they are now; without a task of its own such a book waits for the next scan. */
+  pending: number
+  /** Books that cannot be read, by kind of failure, most first. */
+  failures: { errorType: string; count: number; examples: { path: string; message: string }[] }[]
+}
+
+/** A library as far as a person at a terminal needs to tell it from others. */
+export interface ListedLibrary {
+  id: string
+  name: string
+  path: string
+  isActive: boolean
+}
+
+/** All libraries, by name. */
+export async function listLibraries(database: Knex): Promise<ListedLibrary[]> {
+  return await database('libraries').orderBy('name').select('id', 'name', 'path', 'is_active as isActive')
+}
+
+/**
+ * What the tasks say, which a book cannot: a deep scan analyses books that are analysed, and a pending one need not be in line.
+ * One pass over books and tasks: with 100,000 of them some 50 ms, so ask at most once a second. Needs an opened task queue.
+ */
+export async function getLibraryProgress(database: Knex): Promise<LibraryProgress> {
+  // Before the tasks: a scan has put everything in line when it ends.
+  const { rows: scans } = await database.raw(
+    `SELECT l.name AS library, s.files_total AS "filesTotal", s.files_processed AS "filesProcessed"
+     FROM scans s JOIN libraries l ON l.id = s.library_id WHERE s.status IN ('pending', 'processing') ORDER BY l.name`,
+  )
+  const { rows } = await database.raw(
+    `SELECT books.*, tasks.* FROM (
+       SELECT count(*) AS books, count(*) FILTER (WHERE state = 'failed') AS failed FROM books WHERE deleted_at IS NULL
+     ) books, (
+       SELECT count(*) FILTER (WHERE name = 'analyze_book') AS analyses, count(*) FILTER (WHERE name = 'analyze_library') AS "libraryAnalyses"
+       FROM ${QUEUE_SCHEMA}.job WHERE name IN ('analyze_book', 'analyze_library') AND state IN ('created', 'retry', 'active')
+     ) tasks`,
+  )
+  return { scans, ...rows[0] }
+}
+
+/** What is there after a scan: books, those that wait, and those that failed and why. */
+export async function getLibrarySummary(database: Knex): Promise<LibrarySummary> {
+  const { rows: libraries } = await database.raw(
+    `SELECT l.name, l.path, scan.status AS "scanStatus", coalesce(scan.errors, '[]') AS "scanErrors",
+       (SELECT count(*) FROM books b WHERE b.library_id = l.id AND b.deleted_at IS NULL) AS books,
+       (SELECT count(*) FROM series s WHERE s.library_id = l.id AND s.unrelated) AS "unrelatedCount",
+       array(SELECT s.path FROM series s WHERE s.library_id = l.id AND s.unrelated ORDER BY s.path LIMIT ${UNRELATED_EXAMPLES_MAX}) AS unrelated,
+       (SELECT count(*) FROM series s WHERE s.library_id = l.id
+          AND EXISTS (SELECT 1 FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL)) AS series
+     FROM libraries l
+     LEFT JOIN LATERAL (SELECT status, errors FROM scans WHERE library_id = l.id ORDER BY started_at DESC LIMIT 1) scan ON true
+     ORDER BY l.name`,
+  )
+  const { rows: failures } = await database.raw(
+    `SELECT error_type AS "errorType", count(*) AS count,
+       (array_agg(json_build_object('path', path, 'message', message) ORDER BY path))[1:?] AS examples
+     FROM book_errors e JOIN books b ON b.id = e.book_id
+     WHERE e.fatal AND b.deleted_at IS NULL AND b.state = 'failed'
+     GROUP BY error_type ORDER BY count(*) DESC, error_type`,
+    [ERROR_EXAMPLES_MAX],
+  )
+  const waiting = await database('books').where('state', 'pending').whereNull('deleted_at').count({ count: '*' }).first()
+  const books = libraries.reduce((sum: number, library: { books: number }) => sum + library.books, 0)
+  return { libraries, books, pending: Number(waiting?.count), failures }
+}

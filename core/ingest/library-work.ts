@@ -1,0 +1,34 @@
+import type { Knex } from 'knex'
+import { findLibraryRow } from '#core/catalog/library-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { AnalysisScope } from '#core/ingest/analyze-library.ts'
+import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
+
+async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
+  if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+}
+
+/** Puts the analysis of a library's books in line; answers the task that does so. @throws not_found */
+export async function requestAnalysis(
+  parts: { database: Knex; tasks: TaskQueue },
+  libraryId: string,
+  scope: AnalysisScope,
+): Promise<{ taskId: string }> {
+  await checkLibrary(parts.database, libraryId)
+  const { taskId } = await parts.tasks.add({ type: 'analyze_library', libraryId, dedupeKey: `${libraryId}:${scope}`, params: { scope } })
+  return { taskId }
+}
+
+/** Forgets the deleted books of a library by a task. @throws not_found */
+export async function requestPurge(parts: { database: Knex; tasks: TaskQueue }, libraryId: string): Promise<{ taskId: string }> {
+  await checkLibrary(parts.database, libraryId)
+  const { taskId } = await parts.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
+  return { taskId }
+}
+
+/** Forgets the deleted books of a library at once; answers how many. @throws not_found */
+export async function purgeDeletedOf(parts: { database: Knex; dataFolder: string }, libraryId: string): Promise<number> {
+  await checkLibrary(parts.database, libraryId)
+  return await purgeDeleted(parts, libraryId)
+}

@@ -1,0 +1,116 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/foundation/errors.ts'
+import { checkFolder, refuseOverlap } from '#core/ingest/edit-library.ts'
+import { seriesOf } from '#core/ingest/group-series.ts'
+import { countHangingThreads, streamWalk } from '#core/ingest/walk-stream.ts'
+import type { Settings } from '#core/settings/settings.ts'
+
+const PREVIEW_LIMITS = {
+  /** Enough to see whether the folder is laid out as one thinks. */
+  seriesMax: 1_000,
+  filesMax: 200_000,
+  /** Somebody waits before a form; a network drive may take minutes for all of it. */
+  ms: 10_000,
+  samples: 5,
+  /** One person looks at one form, perhaps at two. */
+  ofOneMax: 2,
+  /** Each has threads of its own, and asks of a disk what the server's pool of threads for files waits for: those of scans and pages must be left some. */
+  inAllMax: 4,
+  /** The threads of a walk or two that a drive does not let go: a further walk would most likely leave there some more. */
+  hangingMax: 4,
+}
+/** Ended after ten seconds at most, unless a disk hangs. */
+const RETRY_SECONDS = 10
+/** Previews that are under way, by user. */
+const running = new Map<string, number>()
+
+export interface PreviewParts {
+  database: Knex
+  settings: Pick<Settings, 'dataFolder'>
+}
+
+interface PreviewAsk {
+  userId: string
+  folder: string
+}
+
+interface Preview {
+  series: DetectedSeries[]
+  totalFiles: number
+  isTruncated: boolean
+}
+
+export interface DetectedSeries {
+  name: string
+  /** Below the folder. */
+  path: string
+  bookCount: number
+  /** Names of the first files. */
+  sampleBooks: string[]
+}
+
+/**
+ * What a scan of a folder would find, without keeping any of it.
+ * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable where too many are under way
+ */
+export async function previewScan(parts: PreviewParts, { userId, folder }: PreviewAsk, signal: AbortSignal): Promise<Preview> {
+  const mine = running.get(userId) ?? 0
+  const all = [...running.values()].reduce((sum, count) => sum + count, 0)
+  if (mine >= PREVIEW_LIMITS.ofOneMax)
+    refuse('rate_limit_exceeded', `${mine} previews of yours are under way; wait for one of them.`, { retryAfterSeconds: RETRY_SECONDS })
+  if (all >= PREVIEW_LIMITS.inAllMax)
+    refuse('unavailable', `${all} previews are under way; try again in some seconds.`, { retryAfterSeconds: RETRY_SECONDS })
+  if (countHangingThreads() > PREVIEW_LIMITS.hangingMax)
+    refuse(
+      'unavailable',
+      'A disk of the server does not answer: no folder is looked through until it does. Check the drives of the network.',
+    )
+  running.set(userId, mine + 1)
+  try {
+    return await preview(parts, folder, signal)
+  } finally {
+    const left = (running.get(userId) ?? 1) - 1
+    if (left > 0) running.set(userId, left)
+    else running.delete(userId)
+  }
+}
+
+async function preview({ database, settings }: PreviewParts, folder: string, signal: AbortSignal): Promise<Preview> {
+  const root = await checkFolder(folder, settings)
+  await refuseOverlap(database, root, null)
+  const found = new Map<string, DetectedSeries>()
+  const deadline = AbortSignal.timeout(PREVIEW_LIMITS.ms)
+  let totalFiles = 0
+  let isTruncated = false
+  try {
+    const options = { root, excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
+    for await (const { changed } of streamWalk(options, AbortSignal.any([signal, deadline]))) {
+      for (const part of changed) {
+        totalFiles += part.names.length
+        for (const name of part.names)
+          isTruncated = !addTo(found, part.folder === '' ? name : `${part.folder}/${name}`, name) || isTruncated
+      }
+      if (totalFiles >= PREVIEW_LIMITS.filesMax) {
+        isTruncated = true
+        break
+      }
+    }
+  } catch (error) {
+    if (!deadline.aborted || signal.aborted) throw error
+    isTruncated = true
+  }
+  const series = [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+  return { series, totalFiles, isTruncated }
+}
+
+/** False when there are as many series as are told. */
+function addTo(found: Map<string, DetectedSeries>, relativePath: string, name: string): boolean {
+  const { path, title } = seriesOf(relativePath)
+  const known = found.get(path)
+  if (!known && found.size >= PREVIEW_LIMITS.seriesMax) return false
+  const series = known ?? { name: title, path, bookCount: 0, sampleBooks: [] }
+  series.bookCount++
+  if (series.sampleBooks.length < PREVIEW_LIMITS.samples) series.sampleBooks.push(name)
+  found.set(path, series)
+  return true
+}

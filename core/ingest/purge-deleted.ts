@@ -1,0 +1,51 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
+import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
+import { clearLeftovers } from '#core/metadata/clear-leftovers.ts'
+import { checkSeries } from '#core/metadata/series-metadata-query.ts'
+
+interface Parts {
+  database: Knex
+  dataFolder: string
+}
+
+/**
+ * Removes for good what is marked as deleted, and the series that are empty then; covers too, the files of people never.
+ * Answers how many books went.
+ * @param options.longMissed takes only what two complete scans found gone; without it a person wants all of them gone at once
+ */
+export async function purgeDeleted(
+  { database, dataFolder }: Parts,
+  libraryId: string,
+  signal?: AbortSignal,
+  options: { longMissed?: LongMissed } = {},
+): Promise<number> {
+  const purged = await deleteAll(database, { libraryId }, { signal, ...options })
+  await deleteEmptySeries(database, libraryId)
+  await clearLeftovers({ database, dataFolder }, signal)
+  return purged
+}
+
+/** The same for one series, on a person's word; answers how many books went. @throws not_found */
+export async function purgeDeletedOfSeries({ database, dataFolder }: Parts, caller: Caller, seriesId: string): Promise<number> {
+  const id = await checkSeries(database, caller, seriesId)
+  const purged = await deleteAll(database, { seriesId: id }, {})
+  if (purged > 0) await deleteSeriesWhenEmpty(database, id)
+  await clearLeftovers({ database, dataFolder })
+  return purged
+}
+
+async function deleteAll(
+  database: Knex,
+  of: Parameters<typeof deleteMarkedBooks>[1],
+  { signal, ...options }: { signal?: AbortSignal | undefined; longMissed?: LongMissed },
+): Promise<number> {
+  let purged = 0
+  for (;;) {
+    signal?.throwIfAborted()
+    const ids = await database.transaction((trx) => deleteMarkedBooks(trx, of, { limit: PIECE, ...options }))
+    purged += ids.length
+    if (ids.length < PIECE) return purged
+  }
+}

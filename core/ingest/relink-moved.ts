@@ -1,0 +1,52 @@
+import { lstat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import { type BookToAnalyse, joinSeries, listTwins, lockSeriesPair, type Twin, takePlace } from '#core/catalog/book-store.ts'
+import { applyPatch } from '#core/metadata/apply-patch.ts'
+import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
+import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
+import { withSortTitle } from '#core/metadata/sort-title.ts'
+
+/** Books with the content of a newly found one whose own files are gone: one of them was moved here. */
+export async function listGoneTwins(database: Knex, found: BookToAnalyse, sha256: string): Promise<Twin[]> {
+  const twins = await listTwins(database, { id: found.id, libraryId: found.library_id, fileName: found.file_name, sha256 })
+  const gone: Twin[] = []
+  for (const twin of twins) if (await isGone(twin.path)) gone.push(twin)
+  return gone
+}
+
+/**
+ * A new file with the content of a book whose own file is gone is that book, moved: the old row takes the new place and keeps its id, and with
+ * it progress, locks and metadata; the new row goes. Null when another copy of the file was quicker; else the series that the book has left,
+ * if it has left one.
+ */
+export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<{ leftSeriesId: string | null } | null> {
+  const series = await takePlace(trx, found, twin)
+  if (!series) return null
+  if (series.oldId === series.newId) return { leftSeriesId: null }
+  // When a folder was renamed, its series is the old one, with all its books.
+  const pair = await lockSeriesPair(trx, found.library_id, series)
+  if (!pair || !(await isGone(`${found.library_path}/${pair.old.path}`))) return { leftSeriesId: series.oldId }
+  await joinSeries(trx, pair)
+  await renameSeries(trx, pair.old.id, pair.fresh.folder_title ?? pair.fresh.title)
+  return { leftSeriesId: null }
+}
+
+/** The new name of the folder is its title, unless a file or a person has given a better one. */
+async function renameSeries(trx: Knex, seriesId: string, title: string): Promise<void> {
+  const holding = (await loadHoldings(trx, 'series', [seriesId])).get(seriesId)
+  if (!holding) return
+  const { next } = applyPatch(SERIES_FIELDS, holding, { title }, 'file_name')
+  await storeHoldings(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
+  await storeFolderTitles(trx, new Map([[seriesId, title]]))
+}
+
+async function isGone(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return false
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' || code === 'ENOTDIR'
+  }
+}

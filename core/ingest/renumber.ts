@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { listFileNames } from '#core/catalog/series-file-query.ts'
+import { announceBooks } from '#core/events/event-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { listPlaces } from '#core/ingest/title-store.ts'
+import { applyPatch } from '#core/metadata/apply-patch.ts'
+import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
+import { isSameHolding } from '#core/metadata/edit-holdings.ts'
+import type { Holding } from '#core/metadata/field.ts'
+import { readFileName } from '#core/metadata/file-name.ts'
+import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+
+/** Books of one transaction: short enough that nobody waits for their rows. */
+const STEP = 200
+/** What the name of a file says beside the title. */
+const NUMBERS = ['number', 'volume', 'chapter']
+const FIRST = '00000000-0000-0000-0000-000000000000'
+
+interface Parts {
+  database: Knex
+  tasks: TaskQueue
+}
+
+/** What a task came to, in books. `skipped`: a lock, a person, a plugin or the file itself says otherwise. */
+interface Tally {
+  processed: number
+  changed: number
+  skipped: number
+}
+
+/** Puts the books of a series in line to be numbered by the names of their files again. @throws not_found */
+export async function renumberSeries(parts: Parts, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
+  const [id = ''] = await getVisible(parts.database, caller, [seriesId])
+  const [place] = await listPlaces(parts.database, [id])
+  const { taskId } = await parts.tasks.add({
+    type: 'renumber_series',
+    ...(place && { libraryId: place.libraryId }),
+    seriesId: id,
+    dedupeKey: id,
+  })
+  return { taskId }
+}
+
+/** The same for many series; one that is unknown or hidden and none is. @throws not_found */
+export async function renumberManySeries(
+  parts: Parts,
+  caller: Caller,
+  seriesIds: readonly string[],
+): Promise<{ taskId: string; message: string }> {
+  const ids = await getVisible(parts.database, caller, seriesIds)
+  const dedupeKey = createHash('sha256').update(ids.join()).digest('hex')
+  const { taskId } = await parts.tasks.add({ type: 'renumber_series_batch', dedupeKey, params: { seriesIds: ids } })
+  return { taskId, message: `The books of ${ids.length} series are in line to be numbered.` }
+}
+
+/** Registers the handlers at the queue; call before its start(). */
+export function openRenumbering({ database, tasks }: Parts): void {
+  const renumber = (idsOf: (run: TaskRun) => string[]): TaskHandler => {
+    return async (run) => {
+      const tally: Tally = { processed: 0, changed: 0, skipped: 0 }
+      const ids = idsOf(run)
+      for (const [index, id] of ids.entries()) {
+        await renumberOne(database, id, { run, tally })
+        run.progress(index + 1, ids.length)
+      }
+      return tally
+    }
+  }
+  tasks.handle(
+    'renumber_series',
+    { concurrency: 1 },
+    renumber((run) => [run.seriesId as string]),
+  )
+  tasks.handle(
+    'renumber_series_batch',
+    { concurrency: 1 },
+    renumber((run) => run.params.seriesIds as string[]),
+  )
+}
+
+async function renumberOne(database: Knex, seriesId: string, { run, tally }: { run: TaskRun; tally: Tally }): Promise<void> {
+  for (let after = FIRST; ; ) {
+    run.signal.throwIfAborted()
+    const books = await listFileNames(database, seriesId, { after, limit: STEP })
+    const names = new Map(books.map(({ id, fileName }) => [id, fileName]))
+    const { changed, skipped } = await database.transaction(async (trx) => {
+      const done = numbersOf(await loadHoldings(trx, 'book', [...names.keys()]), names)
+      await storeHoldings(trx, 'book', done.changed)
+      await announceBooks(trx, [...done.changed.keys()], NUMBERS)
+      return done
+    })
+    // Counted when it is written: what a transaction loses has not happened.
+    tally.processed += books.length
+    tally.changed += changed.size
+    tally.skipped += skipped
+    if (books.length < STEP) return
+    after = books.at(-1)?.id as string
+  }
+}
+
+/** What changes when the names of files say number, volume and chapter once more. */
+function numbersOf(holdings: ReadonlyMap<string, Holding>, names: ReadonlyMap<string, string>) {
+  const changed = new Map<string, Holding>()
+  let skipped = 0
+  for (const [id, holding] of holdings) {
+    const { number, volume, chapter } = readFileName(names.get(id) as string)
+    const { next, outcomes } = applyPatch(BOOK_FIELDS, holding, { number, volume, chapter }, 'file_name')
+    if (!isSameHolding(holding, next)) changed.set(id, next)
+    else if (outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))) skipped++
+  }
+  return { changed, skipped }
+}
+
+/** The ids as the database writes them, in their order. @throws not_found when one is unknown or hidden */
+async function getVisible(database: Knex, caller: Caller, given: readonly string[]): Promise<string[]> {
+  const ids = [...new Set(given.map((id) => id.toLowerCase()))].sort()
+  const visible = await listVisibleSeriesIds(database, caller, ids)
+  const missing = ids.find((id) => !visible.has(id))
+  if (missing) refuse('not_found', `There is no series ${missing}, or you may not see it. Nothing was put in line.`)
+  return ids
+}

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findLibraryRow } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { announceSeries } from '#core/events/event-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { titleOfPlace } from '#core/ingest/group-series.ts'
+import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/ingest/title-store.ts'
+import { applyPatch } from '#core/metadata/apply-patch.ts'
+import { isSameHolding } from '#core/metadata/edit-holdings.ts'
+import type { Holding } from '#core/metadata/field.ts'
+import { loadHoldings, lockRecords, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
+import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
+import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import { withSortTitle } from '#core/metadata/sort-title.ts'
+import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+
+/** Series of one transaction: nobody waits for their rows, and as many of the largest records are compared in 50 ms of the main thread. */
+const STEP = 50
+/** Series of one task: their ids lie in its row. */
+const TASK_SERIES_MAX = 500
+/** Changes that a task tells one by one; people look at some, and correct their rules. */
+const RESULTS_MAX = 100
+
+interface Parts {
+  database: Knex
+  tasks: TaskQueue
+}
+
+/** `dryRun`: the task tells what it would change, and changes nothing. */
+interface ReprocessRequest {
+  dryRun?: boolean | undefined
+}
+
+/** What was put in line, and the same in words. */
+export interface Reprocessing {
+  success: boolean
+  message: string
+  taskIds: string[]
+  tasksEnqueued: number
+}
+
+/** What became of one title. */
+interface TitleResult {
+  seriesId: string
+  originalTitle: string
+  newTitle: string
+  changed: boolean
+  skipped: boolean
+  /** `locked`, or `outranked` by a title that a person or a file has given. */
+  skipReason: string | null
+}
+
+/** What a task came to. `results` are the first of those that changed, or of all where it was for one series. */
+interface Tally {
+  dryRun: boolean
+  processed: number
+  changed: number
+  skipped: number
+  results: TitleResult[]
+}
+
+/** Puts the title of one series in line to be made from its folder's name again. @throws not_found */
+export async function reprocessTitle(
+  parts: Parts,
+  caller: Caller,
+  request: ReprocessRequest & { seriesId: string },
+): Promise<Reprocessing> {
+  const [seriesId] = await getVisible(parts.database, caller, [request.seriesId])
+  const [place] = await listPlaces(parts.database, [seriesId as string])
+  const dryRun = request.dryRun ?? false
+  const { taskId, created } = await parts.tasks.add({
+    type: 'reprocess_series_title',
+    ...(place && { libraryId: place.libraryId }),
+    seriesId: seriesId as string,
+    dedupeKey: `${seriesId}:${dryRun}`,
+    params: { dryRun },
+  })
+  return describe([{ taskId, created }], 1)
+}
+
+/** The same for all series of a library. @throws not_found */
+export async function reprocessLibraryTitles(parts: Parts, request: ReprocessRequest & { libraryId: string }): Promise<Reprocessing> {
+  const { libraryId, dryRun = false } = request
+  const library = await getLibrary(parts.database, libraryId)
+  const task = { type: 'reprocess_series_titles', libraryId: library.id, dedupeKey: `${library.id}:${dryRun}`, params: { dryRun } } as const
+  return describe([await parts.tasks.add(task)], null)
+}
+
+/**
+ * The same for chosen series, or for those of a library that the caller may see; with both for chosen ones that must be of that library.
+ * @throws not_found, all or nothing; invalid_request when neither is named
+ */
+export async function reprocessTitles(
+  parts: Parts,
+  caller: Caller,
+  request: { seriesIds?: readonly string[] | null | undefined; libraryId?: string | null | undefined },
+): Promise<Reprocessing> {
+  const { seriesIds, libraryId } = request
+  if (!seriesIds && !libraryId) refuse('invalid_request', 'Name the series in seriesIds, or their library in libraryId.')
+  const library = libraryId ? await getLibrary(parts.database, libraryId) : null
+  const ids = seriesIds
+    ? await getVisible(parts.database, caller, seriesIds)
+    : await listVisibleSeriesOfLibrary(parts.database, caller, library?.id as string)
+  if (seriesIds && library) {
+    const places = await listPlaces(parts.database, ids)
+    const stranger = places.find((place) => place.libraryId !== library.id)
+    if (stranger) refuse('not_found', `The series ${stranger.id} is not of the library "${library.name}". Nothing was put in line.`)
+  }
+  const added: { taskId: string; created: boolean }[] = []
+  for (let start = 0; start < ids.length; start += TASK_SERIES_MAX) {
+    const some = ids.slice(start, start + TASK_SERIES_MAX)
+    const dedupeKey = createHash('sha256').update(some.join()).digest('hex')
+    added.push(await parts.tasks.add({ type: 'reprocess_series_titles', dedupeKey, params: { seriesIds: some } }))
+  }
+  return describe(added, ids.length)
+}
+
+/** Registers the handlers at the queue; call before its start(). */
+export function openReprocessing({ database, tasks, rules }: Parts & { rules: Rules }): void {
+  const reprocess = reprocessWith(database, rules)
+  const one: TaskHandler = async (run) => {
+    const tally = newTally(run.params)
+    await reprocess([run.seriesId as string], tally, { all: true })
+    return tally
+  }
+  const many: TaskHandler = async (run) => {
+    const tally = newTally(run.params)
+    const ids = run.libraryId ? await listSeriesOfLibrary(database, run.libraryId) : (run.params.seriesIds as string[])
+    for (let start = 0; start < ids.length; start += STEP) {
+      run.signal.throwIfAborted()
+      await reprocess(ids.slice(start, start + STEP), tally, { all: false })
+      run.progress(Math.min(start + STEP, ids.length), ids.length)
+    }
+    return tally
+  }
+  tasks.handle('reprocess_series_title', { concurrency: 1 }, one)
+  tasks.handle('reprocess_series_titles', { concurrency: 1 }, many)
+}
+
+const newTally = (params: Record<string, unknown>): Tally => ({
+  dryRun: params.dryRun === true,
+  ...{ processed: 0, changed: 0, skipped: 0 },
+  results: [],
+})
+
+/** Gives series the titles that a scan with the rules of today would give them, where nothing better stands and no lock forbids. */
+const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly string[], tally: Tally, tell: { all: boolean }) => {
+  const titles = await titlesOf(rules, await listPlaces(database, ids))
+  // Counted when it is written: what a transaction loses has not happened.
+  const told = tally.dryRun
+    ? changesOf(await readHoldings(database, 'series', ids), titles).told
+    : await database.transaction(async (trx) => {
+        const { changed, told } = changesOf(await loadHoldings(trx, 'series', ids), titles)
+        await storeFolderTitles(trx, titles)
+        await storeHoldings(trx, 'series', changed)
+        await announceSeries(trx, [...changed.keys()], ['title', 'titleSort'])
+        return told
+      })
+  for (const result of told) {
+    tally.processed++
+    if (result.changed) tally.changed++
+    if (result.skipped) tally.skipped++
+    if ((tell.all || result.changed) && tally.results.length < RESULTS_MAX) tally.results.push(result)
+  }
+}
+
+/** Brings the titles that series have by their folders up to the rules of today, for who gives up the one that stands. Hidden ones are left. */
+export async function refreshFolderTitles(
+  { database, rules }: { database: Knex; rules: Rules },
+  caller: Caller,
+  seriesIds: readonly string[],
+): Promise<void> {
+  const visible = await listVisibleSeriesIds(database, caller, seriesIds)
+  const titles = await titlesOf(rules, await listPlaces(database, [...visible]))
+  // Locked in one order before they are written, as everywhere.
+  await database.transaction(async (trx) => {
+    await lockRecords(trx, 'series', [...visible])
+    await storeFolderTitles(trx, titles)
+  })
+}
+
+/** By series, as the rules of their libraries make them. */
+async function titlesOf(rules: Rules, places: readonly TitledPlace[]): Promise<Map<string, string>> {
+  const titles = new Map<string, string>()
+  for (const mine of Map.groupBy(places, ({ libraryId }) => libraryId).values()) {
+    const rewritten = await rules.rewriteTitles(mine[0]?.rules, mine.map(titleOfPlace))
+    for (const [index, { id }] of mine.entries()) titles.set(id, rewritten[index] as string)
+  }
+  return titles
+}
+
+function changesOf(holdings: ReadonlyMap<string, Holding>, titles: ReadonlyMap<string, string>) {
+  const changed = new Map<string, Holding>()
+  const told: TitleResult[] = []
+  for (const [seriesId, holding] of holdings) {
+    const title = titles.get(seriesId)
+    if (title === undefined) continue
+    const { next, outcomes } = applyPatch(SERIES_FIELDS, holding, { title }, 'file_name')
+    const sorted = withSortTitle(next)
+    if (!isSameHolding(holding, sorted)) changed.set(seriesId, sorted)
+    const result = outcomes[0]?.result
+    const skipped = result === 'locked' || result === 'outranked'
+    const shown = { originalTitle: holding.values.title as string, newTitle: sorted.values.title as string }
+    told.push({ seriesId, ...shown, changed: result === 'set', skipped, skipReason: skipped ? result : null })
+  }
+  return { changed, told }
+}
+
+async function getLibrary(database: Knex, libraryId: string) {
+  return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+}
+
+/** The ids as the database writes them, in their order. @throws not_found when one is unknown or hidden */
+async function getVisible(database: Knex, caller: Caller, given: readonly string[]): Promise<string[]> {
+  const ids = [...new Set(given.map((id) => id.toLowerCase()))].sort()
+  const visible = await listVisibleSeriesIds(database, caller, ids)
+  const missing = ids.find((id) => !visible.has(id))
+  if (missing) refuse('not_found', `There is no series ${missing}, or you may not see it. Nothing was put in line.`)
+  return ids
+}
+
+function describe(added: readonly { taskId: string; created: boolean }[], series: number | null): Reprocessing {
+  const fresh = added.filter(({ created }) => created).length
+  const what = series === null ? 'The titles of the library are' : series === 1 ? 'One title is' : `${series} titles are`
+  const message = added.length === 0 ? 'There is no series to do this for.' : `${what} in line${fresh === 0 ? ' already' : ''}.`
+  return { success: true, message, taskIds: [...new Set(added.map(({ taskId }) => taskId))], tasksEnqueued: fresh }
+}

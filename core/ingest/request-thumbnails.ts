@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findLibraryRow } from '#core/catalog/library-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { ThumbnailOrder } from '#core/ingest/thumbnails.ts'
+import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
+import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
+
+interface Dependencies {
+  database: Knex
+  tasks: TaskQueue
+}
+
+/** Whose thumbnails. All that is named must hold; where nothing is, it is everything there is. */
+export interface ThumbnailRequest {
+  of: 'books' | 'series'
+  bookIds?: readonly string[] | null | undefined
+  seriesIds?: readonly string[] | null | undefined
+  libraryId?: string | null | undefined
+  /** Also those that are there. */
+  force?: boolean | undefined
+}
+
+/** Puts the thumbnails of one book or series in line. @throws not_found */
+export async function requestThumbnail(
+  dependencies: Dependencies,
+  caller: Caller,
+  request: { force?: boolean | undefined } & ({ bookId: string } | { seriesId: string }),
+): Promise<{ taskId: string }> {
+  const force = request.force ?? false
+  const params = { force, since: new Date().toISOString() }
+  if ('bookId' in request) {
+    const [bookId = ''] = await getVisible(dependencies.database, caller, { kind: 'book', ids: [request.bookId] })
+    return await add(dependencies, { type: 'generate_thumbnail', bookId, dedupeKey: `${bookId}:${force}`, params })
+  }
+  const [seriesId = ''] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
+  return await add(dependencies, { type: 'generate_series_thumbnail', seriesId, dedupeKey: `${seriesId}:${force}`, params })
+}
+
+/** Puts many in line as one task; one unknown or hidden id and none is. @throws not_found */
+export async function requestThumbnails(
+  dependencies: Dependencies,
+  caller: Caller,
+  request: ThumbnailRequest,
+): Promise<{ taskId: string; message: string }> {
+  const { database } = dependencies
+  const { of, bookIds, seriesIds, libraryId, force = false } = request
+  const library = libraryId ? await getLibrary(database, libraryId) : undefined
+  const scope = {
+    ...(bookIds && { bookIds: await getVisible(database, caller, { kind: 'book', ids: bookIds }) }),
+    ...(seriesIds && { seriesIds: await getVisible(database, caller, { kind: 'series', ids: seriesIds }) }),
+    ...(library && { libraryId: library.id }),
+  }
+  const dedupeKey = createHash('sha256')
+    .update(JSON.stringify([of, scope, force]))
+    .digest('hex')
+  const order: ThumbnailOrder = { of, scope, force, since: new Date().toISOString() }
+  const { taskId } = await add(dependencies, {
+    type: of === 'books' ? 'generate_thumbnails' : 'generate_series_thumbnails',
+    ...(library && { libraryId: library.id }),
+    dedupeKey,
+    params: { ...order },
+  })
+  const whose = bookIds
+    ? `${bookIds.length} books`
+    : seriesIds
+      ? `${seriesIds.length} series`
+      : library
+        ? `"${library.name}"`
+        : 'all libraries'
+  return { taskId, message: `The ${force ? '' : 'missing '}thumbnails of ${whose} are in line.` }
+}
+
+async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {
+  const { taskId } = await tasks.add(task)
+  return { taskId }
+}
+
+async function getLibrary(database: Knex, libraryId: string) {
+  return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+}
+
+/** The ids as the database writes them, each once. @throws not_found when one is unknown or hidden */
+async function getVisible(
+  database: Knex,
+  caller: Caller,
+  { kind, ids }: { kind: 'book' | 'series'; ids: readonly string[] },
+): Promise<string[]> {
+  const given = [...new Set(ids.map((id) => id.toLowerCase()))].sort()
+  const visible = await (kind === 'book' ? listVisibleBookIds : listVisibleSeriesIds)(database, caller, given)
+  const missing = given.find((id) => !visible.has(id))
+  if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was put in line.`)
+  return given
+}

@@ -1,0 +1,298 @@
+import { opendir, stat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import { folderOf } from '#core/catalog/book-store.ts'
+import { findPlaceProblem } from '#core/catalog/library-place.ts'
+import { countLongMissed } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { readBootClock } from '#core/foundation/boot-clock.ts'
+import { hashText } from '#core/foundation/hash-text.ts'
+import type { Log } from '#core/foundation/log.ts'
+import { markMissing } from '#core/ingest/mark-missing.ts'
+import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/ingest/mass-loss.ts'
+import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
+import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
+import {
+  acceptFound,
+  countKnownBooks,
+  eachForgottenBook,
+  findScannedLibrary,
+  forgetFolders,
+  hasUnhashedBooks,
+  listFolderDigests,
+  listUnreadPaths,
+  noteMissed,
+  recordFiles,
+  recordFolders,
+  type ScannedLibrary,
+  type SeenFile,
+} from '#core/ingest/scan-store.ts'
+import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/ingest/scans-store.ts'
+import { streamWalk, type WalkBatch } from '#core/ingest/walk-stream.ts'
+import { seedLeftOver } from '#core/metadata/aggregate-series.ts'
+import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
+
+/** Errors told one by one; the rest is a number. A broken disk would fill the answer otherwise. */
+const ERRORS_MAX = 100
+/** An index entry of PostgreSQL holds 2,704 bytes; the library's id stands in it too. */
+const PATH_BYTES_MAX = 2_500
+/** Progress rows are for people. */
+const COUNTS_MS = 300
+
+export interface ScanParts {
+  database: Knex
+  tasks: TaskQueue
+  rules: Rules
+  log: Log
+  /** Absolute. */
+  dataFolder: string
+  /** At least so much time lies between two scans that both must find a book gone before it is purged by itself. */
+  purgeAfterSeconds: number
+}
+
+/** What one scan knows while it runs. Memory: a number per changed file and a string per folder. */
+interface Scan {
+  run: TaskRun
+  library: ScannedLibrary
+  deep: boolean
+  startedAt: Date
+  confirmedRoot: string | null
+  /** Whether the library had books before: new ones are provisional then. */
+  hadBooks: boolean
+  counts: ScanCounts
+  countsWrittenAt: number
+  errorCount: number
+  symlinks: number
+  unchangedFolders: Set<string>
+  /** Hashes of the paths seen in folders that changed. */
+  seen: Set<number>
+  /** What could not be read; nothing at or below it counts as missing. */
+  unreadable: Set<string>
+  queued: number
+}
+
+/** The handler of `scan_library`: walks the library's folder and brings its rows up to date. */
+export function scanLibrary(parts: ScanParts): TaskHandler {
+  return async (run) => {
+    const begun = await beginScan(parts.database, run.id, readBootClock())
+    // Cancelled before it began, or its library is gone.
+    if (!begun) return { skipped: true }
+    try {
+      const library = await findScannedLibrary(parts.database, begun.libraryId)
+      if (!library) return { skipped: true }
+      return await scan(parts, run, {
+        library,
+        deep: begun.mode === 'deep',
+        startedAt: begun.startedAt,
+        confirmedRoot: begun.confirmedRoot,
+      })
+    } catch (error) {
+      if (run.signal.aborted) {
+        // Stopped with the server, the task comes back, and the row with it.
+        if (await isCancelRequested(parts.database, run.id)) {
+          await parts.tasks.cancelAll({ type: 'analyze_book', libraryId: begun.libraryId })
+          // Last, for whoever reads this relies on it that nothing more is written.
+          await endScan(parts.database, run.id, { status: 'cancelled' })
+        }
+        throw error
+      }
+      parts.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
+      // What else stopped it speaks of statements and addresses, to be read in the log.
+      const message =
+        error instanceof FinalFailure
+          ? error.message
+          : 'The scan broke down, which is a fault of the server; its log says more. Start it again.'
+      await endScan(parts.database, run.id, { status: 'failed', errors: [message] })
+      throw new FinalFailure(message, { cause: error })
+    }
+  }
+}
+
+type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot'>
+
+async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unknown> {
+  const { database } = parts
+  const { library } = begun
+  const [root, known, knownBooks] = await Promise.all([
+    checkPlacedRoot(library.path, parts.dataFolder),
+    listFolderDigests(database, library.id),
+    countKnownBooks(database, library.id),
+  ])
+  const state: Scan = {
+    ...begun,
+    run,
+    hadBooks: knownBooks > 0,
+    counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
+    countsWrittenAt: Date.now(),
+    errorCount: 0,
+    symlinks: 0,
+    unchangedFolders: new Set(),
+    seen: new Set(),
+    unreadable: new Set(),
+    queued: 0,
+  }
+  const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
+  const compare = begun.deep ? new Map<string, string>() : known
+  for await (const batch of streamWalk({ ...options, known: compare }, run.signal)) await recordBatch(parts, state, batch)
+  run.signal.throwIfAborted()
+
+  if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
+  const after = await checkPlacedRoot(library.path, parts.dataFolder)
+  if (rootKey(after) !== rootKey(root)) {
+    throw new FinalFailure(`"${library.path}" became another folder during the scan. Is its disk mounted? No book was marked as deleted.`)
+  }
+  const { missing, guard } = await markMissing(parts, { ...state, known: knownBooks, confirmed: begun.confirmedRoot === rootKey(root) })
+  // A folder noted without its missing books would look as if it held all that is known.
+  if (guard) await forgetFolders(database, library.id)
+  else {
+    const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
+    if (gone.length > 0) await forgetFolders(database, library.id, gone)
+    await acceptFound(database, library.id)
+  }
+  await queueLeftOver(parts, state)
+  run.signal.throwIfAborted()
+  return await finish(parts, state, { missing, guard })
+}
+
+/** Books that no task stands in line for, though they need one. */
+async function queueLeftOver({ database, tasks }: ScanParts, state: Scan): Promise<void> {
+  const { library } = state
+  const unread = await listUnreadPaths(database, library.id)
+  if (unread.length > 0) {
+    // An analysis may have failed before its folder was noted.
+    const folders = new Set(unread.map((path) => folderOf(library.path, path)))
+    await forgetFolders(database, library.id, [...folders])
+  }
+  for await (const ids of eachForgottenBook(database, library.id, state.startedAt)) {
+    state.queued += await queueAnalyses(tasks, library.id, ids, { deep: false })
+    state.run.signal.throwIfAborted()
+  }
+}
+
+/** Purges where that may be, and says how the scan went. @throws FinalFailure when a mass deletion was held back: somebody has to look */
+async function finish(parts: ScanParts, state: Scan, { missing, guard }: { missing: number; guard: Guard | null }): Promise<unknown> {
+  const { database } = parts
+  const { library, run } = state
+  // What could not be looked at may be what is missed elsewhere.
+  const complete = !guard && state.unreadable.size === 0
+  if (complete) await noteMissed(database, library.id, run.id)
+  // Before the scan ends, so that no other one adds books meanwhile.
+  const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
+  await seedLeftOver(database, library.id, run.signal)
+  const counts = withErrorCount(state)
+  if (guard) {
+    const message = describeLoss(guard, library.path)
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard })
+    throw new FinalFailure(message)
+  }
+  await endScan(database, run.id, { status: 'completed', counts, complete })
+  const { errors: _, ...numbers } = counts
+  return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
+}
+
+/**
+ * Purges what two complete scans, long enough apart, have found gone. What is missed may have been moved: only when every new file is analysed
+ * is it known which of them is an old book, and until then none goes. Nor does it happen by itself that most of a library goes.
+ */
+async function purgeSettled(parts: ScanParts, state: Scan): Promise<number> {
+  const { database, log } = parts
+  const { library, run } = state
+  if (await hasUnhashedBooks(database, library.id)) {
+    log.info({ libraryId: library.id }, 'Deleted books are kept until all new ones have been analysed: one of them may be one that moved')
+    return 0
+  }
+  const longMissed = { scanId: run.id, secondsApart: parts.purgeAfterSeconds }
+  const loss = await countLongMissed(database, library.id, longMissed)
+  if (isMassLoss(loss)) {
+    state.errorCount += 1
+    state.counts.errors.unshift(describeUnpurged(loss, library.id))
+    return 0
+  }
+  return await purgeDeleted(parts, library.id, run.signal, { longMissed })
+}
+
+/** A folder by what it is, not by what it is called. */
+export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`
+
+/** @throws FinalFailure also when the folder must not be a library, or has become one that must not since it was made one */
+async function checkPlacedRoot(path: string, dataFolder: string): Promise<{ dev: number; ino: number }> {
+  const facts = await checkRoot(path)
+  const problem = await findPlaceProblem(path, dataFolder)
+  if (problem) throw new FinalFailure(`${problem} Nothing was changed.`)
+  return facts
+}
+
+/** @throws FinalFailure when there is no readable folder */
+async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
+  try {
+    const facts = await stat(path)
+    if (!facts.isDirectory()) throw new FinalFailure(`"${path}" is a file, not a folder. Nothing was changed.`)
+    await (await opendir(path)).close()
+    return facts
+  } catch (error) {
+    if (error instanceof FinalFailure) throw error
+    const { code } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'is not there' : code === 'EACCES' ? 'may not be read by the server' : `cannot be read (${code})`
+    throw new FinalFailure(`"${path}" ${reason}. Is its disk mounted, and are its rights as they should be? Nothing was changed.`, {
+      cause: error,
+    })
+  }
+}
+
+async function recordBatch(parts: ScanParts, state: Scan, batch: WalkBatch): Promise<void> {
+  const { database, tasks } = parts
+  const { library, deep, counts, run } = state
+  const files: SeenFile[] = []
+  const folders: { path: string; digest: string; files: number }[] = []
+  for (const part of batch.changed) {
+    const prefix = part.folder === '' ? '' : `${part.folder}/`
+    let whole = true
+    part.names.forEach((name, index) => {
+      const path = prefix + name
+      if (Buffer.byteLength(path) + library.path.length > PATH_BYTES_MAX) {
+        whole = false
+        noteError(state, path, `its path is longer than ${PATH_BYTES_MAX} bytes`)
+        return
+      }
+      files.push({ path, bytes: part.sizes[index] as number, mtimeNs: part.mtimesNs[index] as bigint })
+      state.seen.add(hashText(path))
+    })
+    state.seen.add(hashText(`${part.folder}/`))
+    if (part.digest === null) continue
+    if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files })
+    counts.seriesFound += part.folder === '' ? part.files : 1
+  }
+  for (const folder of batch.unchanged) state.unchangedFolders.add(folder)
+  for (const { path, message } of batch.unreadable) {
+    state.unreadable.add(path)
+    noteError(state, path, message)
+  }
+  state.symlinks += batch.symlinks
+  counts.filesTotal += files.length + batch.unchangedFiles
+  // One-shots of an unchanged root count one by one; told apart here because the walk knows folders, not series.
+  counts.seriesFound += batch.unchanged.length
+  if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
+
+  const ids = files.length > 0 ? await recordFiles(database, { library, deep, provisional: state.hadBooks, rules: parts.rules }, files) : []
+  // After the rows, never before: a digest says that they are there. The last part of a folder may have no files, only the digest.
+  await recordFolders(database, library.id, folders)
+  run.signal.throwIfAborted()
+  state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
+  counts.filesProcessed = counts.filesTotal
+  counts.booksFound = counts.filesTotal
+  run.progress(counts.filesProcessed, counts.filesTotal, `${counts.seriesFound} series`)
+  run.signal.throwIfAborted()
+  if (Date.now() - state.countsWrittenAt < COUNTS_MS) return
+  state.countsWrittenAt = Date.now()
+  await writeScanCounts(database, run.id, withErrorCount(state))
+}
+
+function noteError(state: Scan, path: string, message: string): void {
+  const { errors } = state.counts
+  state.errorCount += 1
+  if (errors.length < ERRORS_MAX) errors.push(`"${path === '' ? state.library.path : path}": ${message}`)
+}
+
+function withErrorCount({ counts, errorCount }: Scan): ScanCounts {
+  if (errorCount <= ERRORS_MAX) return counts
+  return { ...counts, errors: [...counts.errors, `… and ${errorCount - ERRORS_MAX} more`] }
+}

@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import type { Caller } from '#core/account/caller.ts'
+import { shownMessage } from '#core/account/shown-path.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
+import { describeReplaced } from '#core/catalog/library.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { rootKey, type ScanParts, scanLibrary } from '#core/ingest/scan-library.ts'
+import {
+  countPendingBooks,
+  countQueuedAnalyses,
+  endLostScans,
+  endScan,
+  findActiveScan,
+  findLatestScan,
+  findLibraryState,
+  findScan,
+  findStrategies,
+  insertScan,
+  type LibraryState,
+  listActiveScans,
+  listUnrelatedFolders,
+  requestCancel,
+  type ScanMode,
+  type ScanRow,
+} from '#core/ingest/scans-store.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+/** A scan stops between two batches, which takes a fraction of a second; a disk that hangs may take longer, and then the answer comes before. */
+const CANCEL_WAIT_MS = 5_000
+const CANCEL_LOOK_MS = 20
+
+/** Folders told one by one; who has more looks at some and finds the others. */
+const WARNINGS_MAX = 100
+
+/** How a scan stands. */
+export const ScanStatus = Noun('ScanStatus')({
+  libraryId: Uuid,
+  taskId: Type.Optional(Nullable(Uuid)),
+  mode: Type.Optional(OneOf(['normal', 'deep'])),
+  status: Type.Enum(['idle', 'pending', 'processing', 'completed', 'failed', 'cancelled'], {
+    description: '`idle`: never scanned; `startedAt` is then when the library was made.',
+  }),
+  filesTotal: Type.Integer({
+    minimum: 0,
+    description:
+      'Book files found so far. This and the next three are 0 for whoever does not see every series: they count hidden ones too.',
+  }),
+  filesProcessed: Count,
+  booksFound: Count,
+  seriesFound: Count,
+  pendingAnalysis: Type.Integer({
+    minimum: 0,
+    description: 'Books of the library that wait for analysis at this moment, whatever the scan does; only those that the caller may see.',
+  }),
+  guard: Type.Optional(
+    Nullable(
+      Type.Object(
+        { known: Count, missing: Count },
+        {
+          description:
+            'So many of the known books were missing that nothing was marked as deleted, and the scan failed: a disk may be away. Scan with `confirm=true` when they are gone for good.',
+        },
+      ),
+    ),
+  ),
+  errors: Type.Array(Type.String(), {
+    description: 'They name files: empty for whoever may not change libraries or does not see every series.',
+  }),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'What somebody should look at, as it is now: strategies of the library that this version does not know, and what is used instead; folders that hold many unrelated titles, told to whoever is told errors. Absent where there is none.',
+    }),
+  ),
+  startedAt: Timestamp,
+  completedAt: Nullable(Timestamp),
+})
+export type ScanStatus = Static<typeof ScanStatus>
+
+/**
+ * Scans of libraries. Their work is the task `scan_library`, whose id is the scan's.
+ * `by` is who asks; null = the house itself. The answer to a caller leaves out what they may not know.
+ */
+export interface Scans {
+  /**
+   * @param options.confirm a person says that the books missing from the folder, as it is now, are gone: even all of them are marked as deleted.
+   *   It holds for this one scan, and only while the folder is the one that it is now; scans that begin by themselves never confirm
+   * @throws not_found; conflict when the library is switched off; scan_running
+   */
+  start(
+    libraryId: string,
+    mode?: ScanMode,
+    by?: Caller | null,
+    options?: { confirm?: boolean | undefined },
+  ): Promise<ScanStatus & { taskId: string }>
+  /** The latest scan of the library. @throws not_found */
+  getStatus(libraryId: string, by?: Caller | null): Promise<ScanStatus>
+  /**
+   * Stops the scan and the analyses of the library; finished books stay, the others wait for the next scan. Waits a while until the scan has
+   * stopped: its status says `cancelled` when nothing more is written, and not before. @throws not_found
+   */
+  cancel(libraryId: string): Promise<void>
+  /** Stops the one scan likewise; false when it had ended. */
+  cancelOne(scanId: string): Promise<boolean>
+  listActive(by?: Caller | null): Promise<ScanStatus[]>
+}
+
+/** Registers the handler of scans at the queue; call before its start(). */
+export async function openScans(parts: ScanParts): Promise<Scans> {
+  const { database, tasks } = parts
+  // Two: one that waits for a slow disk need not hold up another.
+  tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
+  await endLostScans(database)
+
+  async function getLibrary(libraryId: string): Promise<LibraryState> {
+    return (await findLibraryState(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+  }
+
+  async function isRestricted(by: Caller | null): Promise<boolean> {
+    return by !== null && (await hasSharingGrants(database, by.userId))
+  }
+
+  async function describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
+    const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
+    const restricted = await isRestricted(by)
+    const tellsPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
+    const unrelated = tellsPaths ? describeUnrelated(await listUnrelatedFolders(database, row.library_id, WARNINGS_MAX + 1)) : []
+    const strategies = await findStrategies(database, row.library_id)
+    const warnings = [...(strategies ? describeReplaced(strategies) : []), ...unrelated]
+    return {
+      libraryId: row.library_id,
+      taskId: row.id,
+      mode: row.mode,
+      status: row.status,
+      ...(restricted
+        ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
+        : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
+      pendingAnalysis: await count(database, row.library_id, restricted ? by : null),
+      // They name paths of any series, and nothing tells which: whoever might not see one of them is told none.
+      guard: restricted ? null : row.guard,
+      errors: tellsPaths ? row.errors.map((error) => (by === null ? error : shownMessage(by, error))) : [],
+      ...(warnings.length > 0 && { warnings }),
+      startedAt: row.started_at.toISOString(),
+      completedAt: row.completed_at?.toISOString() ?? null,
+    }
+  }
+
+  /** Asks the scan to stop and waits until it has; false when it had ended. */
+  async function stop(scanId: string): Promise<boolean> {
+    if (!(await requestCancel(database, scanId))) return false
+    await tasks.cancel(scanId)
+    for (const until = Date.now() + CANCEL_WAIT_MS; Date.now() < until; await sleep(CANCEL_LOOK_MS)) {
+      await endLostScans(database)
+      const scan = await findScan(database, scanId)
+      if (!scan || (scan.status !== 'pending' && scan.status !== 'processing')) break
+    }
+    return true
+  }
+
+  return {
+    async start(libraryId, mode = 'normal', by = null, { confirm = false } = {}) {
+      const library = await getLibrary(libraryId)
+      if (!library.is_active) refuse('conflict', `The library "${library.name}" is switched off: switch it on (isActive) to scan it.`)
+      const id = randomUUID()
+      // A folder that is not there now is none that somebody has looked at: the scan will say so.
+      const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
+      const scan = { id, libraryId, mode, confirmedRoot }
+      if (!(await insertScan(database, scan))) {
+        const lost = await endLostScans(database)
+        if (lost === 0 || !(await insertScan(database, scan))) refuse('scan_running')
+      }
+      try {
+        await tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
+      } catch (error) {
+        await endScan(database, id, { status: 'failed', errors: ['The scan could not be put in line.'] })
+        throw error
+      }
+      const row = await findScan(database, id)
+      return row ? await describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
+    },
+
+    async getStatus(libraryId, by = null) {
+      const library = await getLibrary(libraryId)
+      let row = await findLatestScan(database, libraryId)
+      // Whoever ran it may have died over stopping.
+      if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(database)) > 0)
+        row = await findLatestScan(database, libraryId)
+      if (row) return await describe(row, by)
+      const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
+      return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
+    },
+
+    async cancel(libraryId) {
+      await getLibrary(libraryId)
+      const active = await findActiveScan(database, libraryId)
+      if (active) await stop(active.id)
+      await tasks.cancelAll({ type: 'analyze_library', libraryId })
+      await tasks.cancelAll({ type: 'analyze_book', libraryId })
+    },
+
+    async cancelOne(scanId) {
+      const scan = await findScan(database, scanId)
+      const stopped = await stop(scanId)
+      if (scan && stopped) await tasks.cancelAll({ type: 'analyze_book', libraryId: scan.library_id })
+      return stopped
+    },
+
+    async listActive(by = null) {
+      const rows = await listActiveScans(database)
+      return await Promise.all(rows.map((row) => describe(row, by)))
+    },
+  }
+}
+
+/** What is to be done about a folder of many unrelated titles. */
+export const describeUnrelatedFolder = (path: string): string =>
+  `"${path}": this folder holds many unrelated titles; the series has only its name. Give each series a folder of its own.`
+
+function describeUnrelated(paths: readonly string[]): string[] {
+  const told = paths.slice(0, WARNINGS_MAX).map(describeUnrelatedFolder)
+  return paths.length > WARNINGS_MAX ? [...told, '… and more'] : told
+}

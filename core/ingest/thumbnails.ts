@@ -1,0 +1,123 @@
+import { lstat, stat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import { recordPageProblem } from '#core/catalog/book-error-store.ts'
+import { isMarkedUnread, lockBook, markUnread } from '#core/catalog/book-store.ts'
+import {
+  countThumbnails,
+  listCoverBookIds,
+  listThumbnailBooks,
+  listThumbnailIds,
+  recordThumbnail,
+  type ThumbnailBook,
+  type ThumbnailScope,
+} from '#core/ingest/thumbnail-store.ts'
+import type { DrawBookCover } from '#core/metadata/analysis.ts'
+import { coverPath } from '#core/metadata/cover.ts'
+import { coverHashOf, writeCover } from '#core/metadata/cover-store.ts'
+import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+
+/** Books or series that are looked up at a time: the list of a huge library is never held whole. */
+const PAGE = 200
+const FIRST = '00000000-0000-0000-0000-000000000000'
+
+interface Dependencies {
+  database: Knex
+  tasks: TaskQueue
+  drawBookCover: DrawBookCover
+  settings: { dataFolder: string; workers: number }
+}
+
+/** What a task is to do; `since` is when it was asked for, so that a server that was stopped meanwhile does not begin anew. */
+export interface ThumbnailOrder {
+  of: 'books' | 'series'
+  scope: ThumbnailScope
+  force: boolean
+  since: string
+}
+
+/** What a task came to, in thumbnails. `kept`: there already, or locked; `failed`: the file gives none, or is not the one that is known. */
+interface Tally {
+  processed: number
+  made: number
+  kept: number
+  failed: number
+}
+
+/** Registers the handlers at the queue; call before its start(). */
+export function openThumbnails(dependencies: Dependencies): void {
+  const one = generate(dependencies, ({ bookId, seriesId, params }) => ({
+    ...(bookId === undefined
+      ? { of: 'series', scope: { seriesIds: [seriesId as string] } }
+      : { of: 'books', scope: { bookIds: [bookId] } }),
+    ...(params as { force: boolean; since: string }),
+  }))
+  const many = generate(dependencies, ({ params }) => params as unknown as ThumbnailOrder)
+  const { tasks } = dependencies
+  tasks.handle('generate_thumbnail', { concurrency: 1 }, one)
+  tasks.handle('generate_series_thumbnail', { concurrency: 1 }, one)
+  tasks.handle('generate_thumbnails', { concurrency: 1 }, many)
+  tasks.handle('generate_series_thumbnails', { concurrency: 1 }, many)
+}
+
+const generate =
+  (dependencies: Dependencies, orderOf: (run: TaskRun) => ThumbnailOrder): TaskHandler =>
+  async (run) => {
+    const { database, settings } = dependencies
+    const { of, scope, force, since } = orderOf(run)
+    const tally: Tally = { processed: 0, made: 0, kept: 0, failed: 0 }
+    const total = await countThumbnails(database, of, scope)
+    const madeAfter = force ? new Date(since) : null
+    for (let after = FIRST; ; ) {
+      run.signal.throwIfAborted()
+      const ids = await listThumbnailIds(database, of, { scope, after, limit: PAGE })
+      const books = (await listThumbnailBooks(database, of === 'books' ? ids : await listCoverBookIds(database, ids))).values()
+      // As many at a time as there are threads that draw.
+      await Promise.all(Array.from({ length: settings.workers }, drawSome))
+      if (ids.length < PAGE) return tally
+      after = ids.at(-1) as string
+
+      async function drawSome(): Promise<void> {
+        for (const book of books) {
+          run.signal.throwIfAborted()
+          tally[await makeThumbnail(dependencies, book, { madeAfter, signal: run.signal })]++
+          tally.processed++
+          run.progress(tally.processed, Math.max(total, tally.processed))
+        }
+      }
+    }
+  }
+
+/** @param how.madeAfter covers from before are drawn again; null: only what is missing is drawn */
+async function makeThumbnail(
+  { database, drawBookCover, settings }: Dependencies,
+  book: ThumbnailBook,
+  how: { madeAfter: Date | null; signal: AbortSignal },
+): Promise<'made' | 'kept' | 'failed'> {
+  if (book.isLocked) return 'kept'
+  const drawnAt = book.coverHash === null ? null : await timeOf(coverPath(settings.dataFolder, book.id))
+  if (drawnAt !== null && (how.madeAfter === null || drawnAt >= how.madeAfter)) return 'kept'
+  // Another file than the one that is known waits for the next scan.
+  if (!(await isKnownFile(book))) return 'failed'
+  const { cover, problem } = await drawBookCover({ root: book.libraryPath, path: book.path }, { signal: how.signal })
+  if (problem) await recordPageProblem(database, book.id, { ...problem, type: 'thumbnail', fatal: false })
+  if (!cover) return 'failed'
+  const coverHash = coverHashOf(cover.jpeg)
+  const isRecorded = await database.transaction(async (trx) => {
+    // Whoever writes the cover of a newer file waits, and writes it after this one.
+    const isStill = (await lockBook(trx, book.id)) && (await isKnownFile(book))
+    if (!isStill || !(await recordThumbnail(trx, { book, coverHash, isWhole: problem === null }))) return false
+    await writeCover(settings.dataFolder, book.id, cover.jpeg)
+    return true
+  })
+  if (!isRecorded) return 'failed'
+  return 'made'
+}
+
+/** Null where there is no file. */
+const timeOf = async (path: string): Promise<Date | null> => (await stat(path).catch(() => null))?.mtime ?? null
+
+async function isKnownFile(book: ThumbnailBook): Promise<boolean> {
+  const facts = await lstat(book.path, { bigint: true }).catch(() => null)
+  const known = isMarkedUnread(book.mtimeNs) ? markUnread(book.mtimeNs) : book.mtimeNs
+  return facts !== null && String(facts.size) === book.bytes && String(facts.mtimeNs) === known
+}

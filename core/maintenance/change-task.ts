@@ -1,0 +1,31 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Scans } from '#core/ingest/scans.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
+import { getTask } from '#core/tasks/task-query.ts'
+
+interface Parts {
+  database: Knex
+  tasks: TaskQueue
+  scans: Scans
+}
+
+/** Cancels a task on a person's word; answers a sentence. @throws not_found; conflict when it has ended */
+export async function cancelTask({ database, tasks, scans }: Parts, taskId: string): Promise<string> {
+  const task = await getTask(database, taskId)
+  // A scan has a row of its own that says how it stands.
+  const stop = async () => (task.taskType === 'scan_library' ? await scans.cancelOne(taskId) : await tasks.cancel(taskId))
+  if (!(await stop())) refuse('conflict', `This task has ended already (${(await getTask(database, taskId)).status}).`)
+  return 'The task was cancelled.'
+}
+
+/** Puts a failed or cancelled task back in line; answers a sentence. @throws not_found; conflict when it is neither */
+export async function retryTask({ database, tasks }: Parts, taskId: string): Promise<string> {
+  const task = await getTask(database, taskId)
+  if (task.taskType === 'scan_library') refuse('conflict', 'A scan is not retried: start a new one.')
+  if (task.status !== 'failed' && task.status !== 'cancelled') {
+    refuse('conflict', `Only failed and cancelled tasks can be retried; this one is ${task.status}.`)
+  }
+  if (!(await tasks.retry(taskId))) refuse('conflict', 'Another task for the same work is waiting already.')
+  return 'The task is back in line.'
+}

@@ -1,0 +1,110 @@
+import type { Knex } from 'knex'
+import type { FactName, Givers } from '#core/matching/fact.ts'
+import type { Source } from '#core/metadata/field.ts'
+import type { Kind } from '#core/metadata/holding-store.ts'
+
+/** What applying changed, enough to undo it. */
+export interface Changes {
+  /** Of fields: what they held and hold; `authors` takes the sources of the roles along. */
+  values: Record<string, { before: unknown; after: unknown; sources: Record<string, Source | null> }>
+  /** `givers`: who had given what before; without it people. */
+  facts: Partial<Record<FactName, { before: unknown; after: unknown; givers?: Givers }>>
+  /** The cover that was added. */
+  coverId: string | null
+}
+
+export interface Application {
+  id: string
+  kind: Kind
+  recordId: string
+  pluginId: string | null
+  pluginKey: string
+  externalId: string
+  appliedBy: string | null
+  changes: Changes
+  createdAt: Date
+  undoneAt: Date | null
+}
+
+/** Of one record; who looks further back than that looks for something else. */
+const KEPT = 50
+
+export async function addApplication(
+  trx: Knex,
+  application: Pick<Application, 'kind' | 'recordId' | 'pluginId' | 'pluginKey' | 'externalId' | 'appliedBy' | 'changes'>,
+): Promise<string> {
+  const { kind, recordId, pluginId, pluginKey, externalId, appliedBy, changes } = application
+  const owner = `${kind}_id`
+  const [row] = await trx('metadata_applications').insert(
+    {
+      [owner]: recordId,
+      ...{ plugin_id: pluginId, plugin_key: pluginKey, external_id: externalId, applied_by: appliedBy, changes: JSON.stringify(changes) },
+    },
+    'id',
+  )
+  await trx.raw(
+    `DELETE FROM metadata_applications WHERE id IN (
+       SELECT id FROM metadata_applications WHERE ${owner} = ? ORDER BY created_at DESC, id OFFSET ?)`,
+    [recordId, KEPT],
+  )
+  return row.id
+}
+
+const COLUMNS = ['id', 'series_id', 'book_id', 'plugin_id', 'plugin_key', 'external_id', 'applied_by', 'changes', 'created_at', 'undone_at']
+
+function applicationOf(row: Record<string, unknown>): Application {
+  return {
+    id: row['id'] as string,
+    kind: row['series_id'] === null ? 'book' : 'series',
+    recordId: (row['series_id'] ?? row['book_id']) as string,
+    pluginId: row['plugin_id'] as string | null,
+    pluginKey: row['plugin_key'] as string,
+    externalId: row['external_id'] as string,
+    appliedBy: row['applied_by'] as string | null,
+    changes: row['changes'] as Changes,
+    createdAt: row['created_at'] as Date,
+    undoneAt: row['undone_at'] as Date | null,
+  }
+}
+
+/** The newest first. */
+export async function listApplications(database: Knex, kind: Kind, recordId: string): Promise<Application[]> {
+  const rows = await database('metadata_applications')
+    .where(`${kind}_id`, recordId)
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'asc' },
+    ])
+    .select(...COLUMNS)
+  return rows.map(applicationOf)
+}
+
+/** Takes the row, so that two who undo the same wait for each other. */
+export async function claimApplication(trx: Knex, id: string): Promise<Application | null> {
+  const row = await trx('metadata_applications')
+    .where({ id })
+    .forUpdate()
+    .first(...COLUMNS)
+  return row ? applicationOf(row) : null
+}
+
+export async function recordUndone(trx: Knex, id: string): Promise<void> {
+  await trx('metadata_applications').where({ id }).update({ undone_at: trx.fn.now() })
+}
+
+/** Adds the cover to what an application changed: it is fetched after the rest is done. False where all was undone meanwhile. */
+export async function recordCover(database: Knex, id: string, coverId: string): Promise<boolean> {
+  const changed = await database('metadata_applications')
+    .where({ id, undone_at: null })
+    .update({ changes: database.raw(`jsonb_set(changes, '{coverId}', to_jsonb(CAST(? AS text)))`, [coverId]) })
+  return changed > 0
+}
+
+/** Forgets an application that came to nothing, its cover being all there was to it. True where there is none any more. */
+export async function forgetIfEmpty(database: Knex, id: string): Promise<boolean> {
+  const gone = await database('metadata_applications')
+    .where({ id })
+    .whereRaw(`changes -> 'values' = '{}' AND changes -> 'facts' = '{}' AND changes -> 'coverId' = 'null'`)
+    .delete()
+  return gone > 0
+}

@@ -1,0 +1,93 @@
+import type { Knex } from 'knex'
+import type { Context } from '#core/conditions/context.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import type { Proposal } from '#core/matching/proposal.ts'
+import { proposalOf } from '#core/matching/proposal-of.ts'
+import type { Answered, Provider, ProviderClient } from '#core/matching/provider-client.ts'
+import { rankResults, type Scored, type Wanted } from '#core/matching/rank-results.ts'
+import { searchTitle } from '#core/matching/search-title.ts'
+import type { Kind } from '#core/metadata/holding-store.ts'
+import { listIdNames } from '#core/metadata/id-name-query.ts'
+import { pluginKey } from '#core/metadata/source-key.ts'
+import type { RenderTemplate } from '#core/templates/render-template.ts'
+
+/** What providers say of a record, and which of theirs it is. */
+export interface RecordFinder {
+  /** What a provider says of one of its records, in the terms of this house. */
+  propose(
+    kind: Kind,
+    provider: Provider,
+    externalId: string,
+    signal?: AbortSignal,
+  ): Promise<Answered<{ proposal: Proposal; externalUrl: string | null }>>
+  /** The best that a provider has for a record; from its `match` where it has one, else from a search that is ranked here. Null where it has none. */
+  find(
+    kind: Kind,
+    provider: Provider,
+    context: Context,
+    how: { query?: string | null; signal?: AbortSignal },
+  ): Promise<Answered<Scored | null>>
+}
+
+/** Of a search that a person does not look at. */
+const SEARCH_LIMIT = 10
+/** How much beyond its own eyes this house believes a provider. */
+const BELIEVED = 0.25
+
+/** Under which key identifiers of a provider are kept. */
+export const idKeyOf = ({ idSources }: Provider, kind: Kind): string => pluginKey(idSources[kind])
+
+export function openRecordFinder(parts: { database: Knex; providers: ProviderClient; render: RenderTemplate; rules: Rules }): RecordFinder {
+  const { database, providers } = parts
+
+  return {
+    async propose(kind, provider, externalId, signal) {
+      const got = await providers.get(provider.id, kind, externalId, signal)
+      if ('failure' in got) return got
+      const idNames = await listIdNames(database)
+      const proposal = proposalOf(kind, got.answer, { idKey: idKeyOf(provider, kind), pluginKey: provider.key, idNames })
+      return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
+    },
+
+    async find(kind, provider, context, how) {
+      const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(parts, provider.matching, context)
+      const wanted = wantedOf(context, title)
+      const { alternateTitles, year, authors, isbn } = wanted
+      if (provider.methods.includes(`metadata.${kind}.match`) && !how.query) {
+        const externalIds = Object.fromEntries(Object.entries(context.externalIds).map(([source, { id }]) => [source, id]))
+        const query = { title, alternateTitles, year, authors, isbn, externalIds }
+        const matched = await providers.match(provider.id, kind, query, how.signal)
+        if ('failure' in matched) return matched
+        const { match, confidence } = matched.answer
+        const [own] = match === null ? [] : await rankResults(wanted, [match])
+        // It has its say, and is not believed much beyond what can be seen here.
+        return { answer: own ? { ...own, confidence: Math.min(confidence, own.confidence + BELIEVED) } : null }
+      }
+      const query = {
+        query: title,
+        limit: SEARCH_LIMIT,
+        ...(isbn && { isbn }),
+        ...(authors[0] && { author: authors[0] }),
+        ...(year !== null && { year }),
+      }
+      const found = await providers.search(provider.id, kind, query, how.signal)
+      if ('failure' in found) return found
+      const [best] = await rankResults(wanted, found.answer.results)
+      return { answer: best ?? null }
+    },
+  }
+}
+
+function wantedOf(context: Context, title: string): Wanted {
+  const metadata = context.metadata as Record<string, unknown>
+  const series = 'series' in context ? (context.series.metadata as Record<string, unknown>) : metadata
+  const authors = ((metadata['authors'] ?? series['authors'] ?? []) as { name: string }[]).map(({ name }) => name)
+  const isbn = typeof metadata['isbns'] === 'string' ? (metadata['isbns'].split(',')[0] ?? null) : null
+  return {
+    title,
+    alternateTitles: ((metadata['alternateTitles'] ?? []) as { title: string }[]).map((one) => one.title),
+    year: typeof metadata['year'] === 'number' ? metadata['year'] : null,
+    authors,
+    isbn: isbn === '' ? null : isbn,
+  }
+}

@@ -1,0 +1,140 @@
+import { CronExpressionParser } from 'cron-parser'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { refuse } from '#core/foundation/errors.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { proposable } from '#core/matching/proposal.ts'
+
+/** Fields that belong together, for people who do not want to think of each. */
+export const FIELD_GROUPS = [
+  { id: 'identifiers', label: 'Identifiers', fields: ['externalIds'] },
+  {
+    id: 'descriptive',
+    label: 'Titles and description',
+    fields: ['title', 'titleSort', 'subtitle', 'summary', 'authors', 'alternateTitles', 'language', 'languageIso', 'readingDirection'],
+  },
+  { id: 'status', label: 'Status and dates', fields: ['status', 'year', 'month', 'day'] },
+  { id: 'counts', label: 'Counts', fields: ['totalVolumeCount', 'totalChapterCount'] },
+  { id: 'ratings', label: 'Ratings', fields: ['externalRatings'] },
+  { id: 'cover', label: 'Cover', fields: ['cover'] },
+  { id: 'tags', label: 'Tags', fields: ['tags', 'subjects'] },
+  { id: 'genres', label: 'Genres', fields: ['genres'] },
+  { id: 'age_rating', label: 'Age rating', fields: ['ageRating'] },
+  { id: 'publisher', label: 'Publisher', fields: ['publisher', 'imprint'] },
+  { id: 'external_refs', label: 'Links', fields: ['externalLinks'] },
+] as const
+const GROUP_IDS = FIELD_GROUPS.map(({ id }) => id)
+/** Everything of series and books that somebody can propose. */
+const FIELDS = [...new Set([...proposable('series'), ...proposable('book')])]
+
+export const JOB_SCOPES = ['series_only', 'books_only', 'series_and_books'] as const
+
+const Groups = Type.Array(OneOf([...GROUP_IDS]), { maxItems: GROUP_IDS.length, uniqueItems: true })
+const Fields = Type.Array(Type.String({ maxLength: 60 }), { maxItems: 60, uniqueItems: true })
+/** A year: who refreshes less often does not need a timetable. */
+const SECONDS_MAX = 366 * 86_400
+
+export const JobConfig = Type.Object(
+  {
+    type: Type.Literal('metadata_refresh'),
+    provider: Type.String({ minLength: 1, maxLength: 100, description: 'The plugin that is asked: its own identifier, or its id here.' }),
+    scope: Type.Optional(OneOf([...JOB_SCOPES])),
+    fieldGroups: Type.Optional(Groups),
+    extraFields: Type.Optional(Fields),
+    bookFieldGroups: Type.Optional({ ...Groups, description: 'Of books, where those have others than series.' }),
+    bookExtraFields: Type.Optional({ ...Fields, description: 'As bookFieldGroups.' }),
+    maxConcurrency: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: 'Kept as it is given: a service is asked for one series or book after the other.',
+      }),
+    ),
+    existingSourceIdsOnly: Type.Optional(Type.Boolean({ description: 'Refreshes what has been matched before, and matches nothing new.' })),
+    skipRecentlySyncedWithinS: Type.Optional(Type.Integer({ minimum: 0, maximum: SECONDS_MAX })),
+  },
+  { additionalProperties: false, title: 'LibraryJobConfig', description: 'Without groups and fields all of them are refreshed.' },
+)
+export type JobConfig = Static<typeof JobConfig>
+
+export const LibraryJob = Type.Object(
+  {
+    id: Uuid,
+    libraryId: Uuid,
+    name: Type.String(),
+    enabled: Type.Boolean(),
+    cronSchedule: Nullable(Type.String({ description: 'Five fields; null where it runs only when somebody says so.' })),
+    timezone: Type.String(),
+    config: JobConfig,
+    nextRunAt: Nullable(Timestamp),
+    lastRunAt: Nullable(Timestamp),
+    lastRunStatus: Nullable(Type.String({ description: 'running, completed, failed or cancelled.' })),
+    lastRunMessage: Nullable(Type.String()),
+    taskId: Nullable(Uuid),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'LibraryJob' },
+)
+export type LibraryJob = Static<typeof LibraryJob>
+
+/** Oftener than this a service would be asked for the same things again and again. */
+const MINUTES_APART_MIN = 15
+
+/**
+ * When a job runs next.
+ * @param cron five fields, in the time zone; a time that a clock change leaves out is made up for, and one that comes twice counts once
+ * @throws invalid_value for what is no timetable
+ */
+export function nextRun(cron: string | null, timezone: string, after: Date): Date | null {
+  if (cron === null) return null
+  const wrong = (path: string, message: string): never =>
+    refuse('invalid_value', `${path.slice(1)}: ${message}`, { details: [{ path, message }] })
+  if (!isTimezone(timezone)) wrong('/timezone', `"${timezone.slice(0, 60)}" is no time zone such as Europe/Berlin.`)
+  if (cron.trim().split(/\s+/).length !== 5) wrong('/cronSchedule', 'a timetable has five fields: minute, hour, day, month and weekday.')
+  try {
+    const times = CronExpressionParser.parse(cron, { currentDate: after, tz: timezone })
+    const { minute, hour } = times.fields
+    const isNumber = (value: unknown): value is number => typeof value === 'number'
+    if (minutesApart(minute.values.filter(isNumber), hour.values.filter(isNumber)) < MINUTES_APART_MIN)
+      wrong('/cronSchedule', `a job runs every ${MINUTES_APART_MIN} minutes at most.`)
+    return times.next().toDate()
+  } catch (error) {
+    if (error instanceof Error && error.name === 'CarrelError') throw error
+    return wrong('/cronSchedule', `it is no timetable: ${(error as Error).message}.`)
+  }
+}
+
+/** Between two times of a day that lie next to each other: the same whenever somebody looks, so that what was taken once is always taken. */
+function minutesApart(minutes: readonly number[], hours: readonly number[]): number {
+  const within = minutes.slice(1).map((minute, index) => minute - (minutes[index] as number))
+  const isNextToOther = hours.some((hour) => hours.includes((hour + 1) % 24))
+  const [first = 0] = minutes
+  return Math.min(60, ...within, ...(isNextToOther ? [60 - (minutes.at(-1) ?? 0) + first] : []))
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The fields that a job may change of series, or of books; null for all. @throws invalid_value for one that is none */
+export function fieldsOf(config: JobConfig, kind: 'series' | 'book' = 'series'): string[] | null {
+  for (const member of ['extraFields', 'bookExtraFields'] as const) {
+    const stranger = config[member]?.find((field) => !FIELDS.includes(field))
+    if (stranger !== undefined)
+      refuse('invalid_value', `"${stranger}" is no field of metadata.`, {
+        details: [{ path: `/config/${member}`, message: `There are: ${FIELDS.join(', ')}.` }],
+      })
+  }
+  const hasOwn = kind === 'book' && [config.bookFieldGroups, config.bookExtraFields].some((list) => list && list.length > 0)
+  const { fieldGroups = [], extraFields = [] } = hasOwn
+    ? { fieldGroups: config.bookFieldGroups, extraFields: config.bookExtraFields }
+    : config
+  if (fieldGroups.length === 0 && extraFields.length === 0) return null
+  return [...new Set([...FIELD_GROUPS.filter(({ id }) => fieldGroups.includes(id)).flatMap(({ fields }) => [...fields]), ...extraFields])]
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import type { AutoMatch, Matched, Matching, Target } from '#core/matching/matching.ts'
+import { countPass, listPassIds, type Pass } from '#core/matching/target-query.ts'
+import type { Kind } from '#core/metadata/holding-store.ts'
+import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
+
+/** How records are matched in the background. */
+export interface MatchWish {
+  /** Asked in this order: the first fills what it may, those after it what is still missing. */
+  pluginIds: string[]
+  /** Fields that may change; all where it is null. */
+  fields?: string[] | null
+  /** Looks up identifiers that are known, and searches for nothing. */
+  existingIdsOnly?: boolean
+}
+
+/** What came of one record. */
+export interface MatchOutcome {
+  recordId: string
+  /** `matched`, or why it was not. */
+  outcome: string
+  message: string
+  appliedFields: string[]
+}
+
+/** What came of many. */
+export interface MatchTally {
+  processed: number
+  matched: number
+  /** Of those that were not, how many by reason. */
+  skipped: Record<string, number>
+  fieldsApplied: number
+  /** The first of those that changed or failed. */
+  results: MatchOutcome[]
+}
+
+export interface MatchTasks {
+  /** Answers the ids of the tasks. */
+  enqueue(kind: Kind, ids: readonly string[], wish: MatchWish): Promise<string[]>
+  enqueueLibrary(libraryId: string, wish: MatchWish): Promise<string>
+  /** Matches many records one after the other, as a task's work; tasks of other kinds do so too. */
+  matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally>
+}
+
+/** A provider that asks to wait so often does not want to be asked today. */
+const WAITS_MAX = 10
+const WAIT_SECONDS_MAX = 300
+/** Records that are looked up at a time, so that the list of a huge library is never held whole. */
+const PAGE = 500
+/** Results that a task tells one by one; the numbers tell of the rest. */
+const RESULTS_MAX = 100
+/** So many failures of all providers in a row, and going on would only fill the log. */
+const FAILURES_MAX = 20
+
+export function openMatchTasks({ database, tasks, matching }: { database: Knex; tasks: TaskQueue; matching: Matching }): MatchTasks {
+  /** Waits as long as the provider asks, and tries again. */
+  async function patiently(target: Target, how: AutoMatch, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<Matched> {
+    for (let waits = 0; ; waits++) {
+      const matched = await matching.autoMatch(target, how)
+      if (matched.retryAfterSeconds === null) return matched
+      // Nor about the next record, and nobody else gets a turn meanwhile.
+      if (waits >= WAITS_MAX) throw new FinalFailure(matched.message)
+      await sleep(Math.min(matched.retryAfterSeconds, WAIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
+    }
+  }
+
+  /** Asks one provider after the other. */
+  async function matchOne(target: Target, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchOutcome> {
+    const applied = new Set<string>()
+    const messages: string[] = []
+    let outcome: string = 'no_matching_targets'
+    for (const [index, pluginId] of wish.pluginIds.entries()) {
+      run.signal.throwIfAborted()
+      const how: AutoMatch = {
+        ...{ pluginId, userId: null, gapsOnly: index > 0 && outcome === 'matched', signal: run.signal },
+        ...{ fields: wish.fields ?? null, existingIdsOnly: wish.existingIdsOnly ?? false },
+      }
+      const matched = await patiently(target, how, run)
+      messages.push(matched.message)
+      if (matched.success) outcome = 'matched'
+      else if (outcome !== 'matched') outcome = matched.skipped ?? 'no_match'
+      for (const { field, status } of matched.fields) if (matched.success && status === 'will_apply') applied.add(field)
+    }
+    return { recordId: target.id, outcome, message: messages.join(' '), appliedFields: [...applied] }
+  }
+
+  async function matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
+    const total = await countPass(database, pass)
+    const tally: MatchTally = { processed: 0, matched: 0, skipped: {}, fieldsApplied: 0, results: [] }
+    let failures = 0
+    let after: string | null = null
+    for (;;) {
+      // Records that drop out of the pass meanwhile are behind the last id already.
+      const ids: string[] = await listPassIds(database, pass, after, PAGE)
+      for (const id of ids) {
+        run.signal.throwIfAborted()
+        const one = await matchOne({ kind: pass.kind, id }, wish, run)
+        tally.processed += 1
+        if (one.outcome === 'matched') tally.matched += 1
+        else tally.skipped[one.outcome] = (tally.skipped[one.outcome] ?? 0) + 1
+        tally.fieldsApplied += one.appliedFields.length
+        if (tally.results.length < RESULTS_MAX && (one.appliedFields.length > 0 || one.outcome === 'provider_failed'))
+          tally.results.push(one)
+        failures = one.outcome === 'provider_failed' ? failures + 1 : 0
+        if (failures >= FAILURES_MAX) throw new FinalFailure(`${failures} in a row failed, the last one so: ${one.message}`)
+        run.progress(tally.processed, Math.max(total, tally.processed), `${tally.matched} matched`)
+      }
+      if (ids.length < PAGE) return tally
+      after = ids.at(-1) ?? null
+    }
+  }
+
+  const wishOf = ({ params }: TaskRun): MatchWish => params as unknown as MatchWish
+
+  for (const kind of ['series', 'book'] as const)
+    tasks.handle(`auto_match_${kind}`, { concurrency: 2 }, async (run) => {
+      const id = (kind === 'series' ? run.seriesId : run.bookId) as string
+      const one = await matchOne({ kind, id }, wishOf(run), run)
+      // Another try cannot find what is not there; but a provider that fails today may answer tomorrow.
+      if (one.outcome === 'provider_failed') throw new Error(one.message)
+      return one
+    })
+  tasks.handle('auto_match_library', { concurrency: 1 }, (run) =>
+    matchAll({ kind: 'series', libraryId: run.libraryId as string }, wishOf(run), run),
+  )
+
+  return {
+    async enqueue(kind, ids, wish) {
+      const taskIds: string[] = []
+      for (const id of ids) {
+        const reference = kind === 'series' ? { seriesId: id } : { bookId: id }
+        const dedupeKey = `${id} ${JSON.stringify(wish)}`
+        const task = { id: randomUUID(), type: `auto_match_${kind}` as const, ...reference, params: { ...wish }, dedupeKey }
+        taskIds.push((await tasks.add(task)).taskId)
+      }
+      return taskIds
+    },
+    async enqueueLibrary(libraryId, wish) {
+      const dedupeKey = `${libraryId} ${JSON.stringify(wish)}`
+      return (await tasks.add({ type: 'auto_match_library', libraryId, params: { ...wish }, dedupeKey })).taskId
+    },
+    matchAll,
+  }
+}

@@ -1,0 +1,164 @@
+import { Compile } from 'typebox/compile'
+import type { Facts } from '#core/matching/fact.ts'
+import type { Proposal } from '#core/matching/proposal.ts'
+import type { BookAnswer, SeriesAnswer } from '#core/matching/provider-answers.ts'
+import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
+import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
+import { LANGUAGE } from '#core/metadata/patch-rules.ts'
+import { sourceKey } from '#core/metadata/source-key.ts'
+
+/** Under which names things of a provider are kept. */
+export interface SourceNames {
+  /** Of its identifiers and ratings. */
+  idKey: string
+  /** Of links that say no name of their own. */
+  pluginKey: string
+  /** Those that installed plugins have for their services. */
+  idNames: ReadonlySet<string>
+}
+
+const checks = new Map(
+  (['series', 'book'] as const).map((kind) => [kind, new Map(fieldsOf(kind).map(({ name, schema }) => [name, Compile(schema)]))]),
+)
+
+/** What may stand in a field, as it is stored there; undefined where it is none. */
+function usable(kind: Kind, name: string, value: unknown): unknown {
+  if (value === undefined || value === null || value === '') return undefined
+  if ((name === 'language' || name === 'languageIso') && !LANGUAGE.test(String(value))) return undefined
+  if (name === 'isbns') return readIsbns(String(value)).valid.join(',') || undefined
+  return checks.get(kind)?.get(name)?.Check(value) === true ? value : undefined
+}
+
+/** A text as people read it: without markup, control characters and what turns the direction of writing. Takes no longer than the text is long. */
+export function plainText(text: string): string {
+  return decodeEntities(withoutMarkup(text))
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}
+
+/** A comment begins, or a tag stands; longer ones are no tags. */
+const MARKUP = /<!--|<(\/?)([a-z][a-z0-9]*)(?![a-z0-9])[^<>]{0,2000}>/gi
+const ENDS_LINE = new Set(['br', '/p', '/div', '/li'])
+/** Elements whose content nobody reads, and how they end. */
+const HIDDEN_ENDS: Readonly<Record<string, RegExp>> = { script: /<\/script\s*>/gi, style: /<\/style\s*>/gi }
+
+function withoutMarkup(text: string): string {
+  let plain = ''
+  let from = 0
+  // What does not end once does not end later either: nothing is looked for twice.
+  const endless = new Set<string>()
+  const endOf = (name: string, end: RegExp, start: number): number => {
+    if (endless.has(name)) return -1
+    end.lastIndex = start
+    if (end.test(text)) return end.lastIndex
+    endless.add(name)
+    return -1
+  }
+  MARKUP.lastIndex = 0
+  for (let found = MARKUP.exec(text); found !== null; found = MARKUP.exec(text)) {
+    const [whole, slash = '', tag] = found
+    const name = tag?.toLowerCase()
+    const hiddenEnd = name === undefined ? /-->/g : slash === '' && Object.hasOwn(HIDDEN_ENDS, name) ? HIDDEN_ENDS[name] : undefined
+    const end = hiddenEnd ? endOf(name ?? 'comment', hiddenEnd, MARKUP.lastIndex) : -1
+    // A comment that does not end is text.
+    if (name === undefined && end < 0) continue
+    plain += text.slice(from, found.index) + (ENDS_LINE.has(`${slash}${name}`) ? '\n' : '')
+    from = end < 0 ? found.index + whole.length : end
+    MARKUP.lastIndex = from
+  }
+  return plain + text.slice(from)
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  mdash: '—',
+  ndash: '–',
+  hellip: '…',
+}
+function decodeEntities(text: string): string {
+  return text.replace(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]{2,8});/gi, (whole, name: string) => {
+    if (!name.startsWith('#')) return Object.hasOwn(ENTITIES, name.toLowerCase()) ? (ENTITIES[name.toLowerCase()] as string) : whole
+    const code = name[1] === 'x' || name[1] === 'X' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1))
+    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : ''
+  })
+}
+
+const oneLine = (text: string): string => plainText(text).replace(/\s+/g, ' ')
+
+const names = (list: readonly string[] | undefined): string[] =>
+  [...new Set((list ?? []).map(oneLine))].filter((name) => name !== '' && name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)
+
+/** Fields that are taken from a member of an answer; the roles of people are in `authors`. */
+const proposedFields = (kind: Kind) => fieldsOf(kind).filter(({ proposed, role }) => proposed !== null && role === undefined)
+const PROPOSED: Readonly<Record<Kind, ReturnType<typeof proposedFields>>> = {
+  series: proposedFields('series'),
+  book: proposedFields('book'),
+}
+
+function people(given: SeriesAnswer['authors']): object[] | undefined {
+  const known = (given ?? []).flatMap(({ name, role = 'author', sortName }) => {
+    const clean = oneLine(name)
+    return clean === '' ? [] : [{ name: clean, role, ...(sortName && { sortName: oneLine(sortName) }) }]
+  })
+  return known.length > 0 ? known : undefined
+}
+
+/**
+ * What a plugin answered, in the terms of this house: members that fit no field are left out, texts are freed of markup. Identifiers at other services
+ * than the plugin's own are kept under the keys of those.
+ */
+export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKey, pluginKey, idNames }: SourceNames): Proposal {
+  const given = answer as SeriesAnswer & BookAnswer
+  const values: Record<string, unknown> = {}
+  const put = (name: string, value: unknown): void => {
+    const text = typeof value !== 'string' ? value : name === 'summary' ? plainText(value) : oneLine(value)
+    const fit = usable(kind, name, text)
+    if (fit !== undefined) values[name] = fit
+  }
+  const lists: Readonly<Record<string, unknown>> = {
+    authors: people(given.authors),
+    subjects: given.subjects === undefined ? undefined : names(given.subjects),
+  }
+  for (const { name, proposed } of PROPOSED[kind])
+    put(name, Object.hasOwn(lists, name) ? lists[name] : given[proposed as keyof typeof given])
+
+  const facts: Partial<Facts> = {}
+  const genres = names(given.genres)
+  const tags = names(given.tags)
+  if (genres.length > 0) facts.genres = genres
+  if (tags.length > 0) facts.tags = tags
+  facts.externalIds = {
+    ...otherIds(given.externalIds, idNames),
+    [idKey]: { externalId: given.externalId, externalUrl: given.externalUrl ?? null },
+  }
+  const links = Object.fromEntries((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
+  if (Object.keys(links).length > 0) facts.externalLinks = links
+  if (kind === 'series') {
+    const titles = (given.alternateTitles ?? []).map(({ title, language, label }) => ({
+      title: oneLine(title),
+      label: oneLine(label ?? language ?? '') || 'Alternate',
+    }))
+    if (titles.length > 0) facts.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
+    if (given.rating) facts.externalRatings = { [idKey]: { rating: given.rating.score, voteCount: given.rating.voteCount ?? null } }
+  }
+  return { values, facts, coverUrl: given.coverUrl ?? null }
+}
+
+/** Identifiers at other services, by the name of the service or its key. */
+function otherIds(given: Readonly<Record<string, string>> | undefined, idNames: ReadonlySet<string>): Facts['externalIds'] {
+  return Object.fromEntries(
+    Object.entries(given ?? {})
+      .filter(([source, id]) => /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')
+      .map(([source, externalId]) => [sourceKey(source, idNames), { externalId, externalUrl: null }]),
+  )
+}

@@ -1,0 +1,32 @@
+import type { Context } from '#core/conditions/context.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import type { MatchingSettings } from '#core/matching/matching-settings.ts'
+import type { RenderTemplate } from '#core/templates/render-template.ts'
+
+/** What a provider is asked for, and where it comes from. */
+export interface SearchTitle {
+  originalTitle: string
+  searchTitle: string
+  /** How many rules changed it. */
+  rulesApplied: number
+}
+
+export const titleOf = (context: Context): string => String((context as { metadata: { title?: unknown } }).metadata.title ?? '')
+
+/**
+ * The template of the provider over the context, then its rules. What comes to nothing is the title as it is: a search for nothing finds anything.
+ */
+export async function searchTitle(
+  { render, rules }: { render: RenderTemplate; rules: Rules },
+  matching: MatchingSettings,
+  context: Context,
+): Promise<SearchTitle> {
+  const originalTitle = titleOf(context)
+  let text = originalTitle
+  if (matching.searchQueryTemplate) {
+    const [rendered] = await render(matching.searchQueryTemplate, [context])
+    if (rendered !== undefined && !('error' in rendered)) text = rendered.output.replace(/\s+/g, ' ').trim()
+  }
+  const { title, applied } = await rules.applyTitleRules(matching.searchPreprocessingRules, text)
+  return { originalTitle, searchTitle: title.trim() === '' ? originalTitle : title, rulesApplied: applied }
+}

@@ -1,0 +1,155 @@
+/**
+ * The contract across the worker thread: what analysis is asked, and the plain value that comes back.
+ * A bad file is a value too (`problems`), because an Error loses its class on the way out of a thread;
+ * a throw out of a worker is a bug, a deadline or a lack of memory.
+ */
+
+import type { Embedded } from '#core/metadata/embedded.ts'
+
+export type { Embedded } from '#core/metadata/embedded.ts'
+
+export const BOOK_FORMATS = ['cbz', 'cbr', 'epub', 'pdf'] as const
+export type BookFormat = (typeof BOOK_FORMATS)[number]
+
+/** The eight error types of spec 2.6, with the label a person reads. */
+export const BOOK_ERROR_LABELS = {
+  format_detection: 'Format Detection',
+  parser: 'Parser Error',
+  metadata: 'Metadata Error',
+  thumbnail: 'Thumbnail Generation',
+  page_extraction: 'Page Extraction',
+  pdf_rendering: 'PDF Rendering',
+  zero_pages: 'Zero Pages',
+  other: 'Other Error',
+} as const
+export type BookErrorType = keyof typeof BOOK_ERROR_LABELS
+export const BOOK_ERROR_TYPES = Object.keys(BOOK_ERROR_LABELS) as BookErrorType[]
+
+/** What went wrong with a file, in words a person understands; `details` is JSON for the curious. */
+export interface Problem {
+  type: BookErrorType
+  message: string
+  details?: Record<string, unknown>
+  /** True when the book cannot be read because of it; false when the book is readable all the same. */
+  fatal: boolean
+}
+
+/**
+ * One page as analysis found it. `name` is the archive path (or "page 12" of a PDF), `bytes` its uncompressed size
+ * (0 for PDF pages, which have none). Width and height are pixels as shown (EXIF orientation applied), of a PDF page in
+ * pixels at 150 dpi; null when the picture could not be measured.
+ */
+export interface Page {
+  name: string
+  mediaType: string
+  width: number | null
+  height: number | null
+  bytes: number
+  /** Where a zip keeps the page, so that serving is one positional read. Absent for RAR and PDF. */
+  zip?: ZipLocation
+}
+
+/** `offset` is that of the compressed data itself (past the local header); method 0 stored, 8 deflate. */
+export interface ZipLocation {
+  offset: number
+  compressedBytes: number
+  method: 0 | 8
+  crc32: number
+}
+
+/**
+ * How the pages of a book are had.
+ * `zip`: from `Page.zip`. `rar`: by entry name. `rar_solid`: only by extracting everything once. `pdf`: rendered. `none`: no page images (a text EPUB).
+ */
+export type PageSource = 'zip' | 'rar' | 'rar_solid' | 'pdf' | 'none'
+
+/** A file of a library, as everything that opens it gets to know it. */
+export interface LibraryFile {
+  /** The library's folder. What does not really lie inside it is not opened, by whatever links the path leads there. */
+  root: string
+  path: string
+}
+
+export interface AnalysisRequest extends LibraryFile {
+  /** Read every page's bytes and check them too (deep scan); otherwise page heads and the cover only. */
+  verifyPages: boolean
+}
+
+/** Facts of the file itself; null in {@link Analysis} only when the file could not be read at all. */
+export interface FileFacts {
+  bytes: number
+  /** Nanoseconds since the epoch, as a decimal string: it does not fit a double. */
+  mtimeNs: string
+  /** Lower-case hex of the whole file. */
+  sha256: string
+  /** KOReader's partial MD5, lower-case hex. */
+  readerHash: string
+}
+
+export interface Cover {
+  jpeg: Uint8Array
+  width: number
+  height: number
+}
+
+export interface Analysis {
+  file: FileFacts | null
+  /** By content; null when the content is none of the four. */
+  format: BookFormat | null
+  /** Pages of a comic or PDF, Readium positions or spine items of an EPUB. */
+  pageCount: number
+  pageSource: PageSource
+  /** Natural, case-insensitive order of the full name. Empty for text EPUBs. */
+  pages: Page[]
+  embedded: Embedded
+  cover: Cover | null
+  problems: Problem[]
+}
+
+/** Analyses one file off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
+export type Analyse = (request: AnalysisRequest, options?: { signal?: AbortSignal }) => Promise<Analysis>
+
+/** The cover that an analysis would find in a file, and why it is none or another one than one would think. */
+export interface CoverOutcome {
+  cover: Cover | null
+  problem: Problem | null
+}
+
+/** Draws the cover of one file off the main thread and learns nothing else of it. Never rejects for a bad file; rejects with AbortError when aborted. */
+export type DrawBookCover = (request: LibraryFile, options?: { signal?: AbortSignal }) => Promise<CoverOutcome>
+
+/** Bytes of one page as the file holds them, or as rendered. */
+export interface PageImage {
+  bytes: Uint8Array
+  mediaType: string
+}
+
+/** Why a page could not be had: `problem` goes into the book's errors. */
+export interface PageRefusal {
+  problem: Problem
+}
+
+export type PageOutcome = PageImage | PageRefusal
+
+/** Everything needed to fetch one page, without the database. `index` is 0-based. */
+export interface PageRequest extends LibraryFile {
+  index: number
+  page: Page
+}
+
+/** One positional read from a zip, CRC checked. Runs in the server process. */
+export type ReadZipPage = (request: PageRequest) => Promise<PageOutcome>
+/** One entry of a non-solid RAR, in the pool. */
+export type ReadRarPage = (request: PageRequest, options?: { signal?: AbortSignal }) => Promise<PageOutcome>
+/** All pages of a solid RAR into `folder` as files named by 0-based index ("0", "1", …), in the pool; answers the problem or null. */
+export type ExtractRar = (
+  request: LibraryFile & { pages: Page[]; folder: string },
+  options?: { signal?: AbortSignal },
+) => Promise<Problem | null>
+/** One PDF page as JPEG, its longer side about `longestSide` pixels, in the pool. */
+export type RenderPdfPage = (
+  request: LibraryFile & { index: number; longestSide: number },
+  options?: { signal?: AbortSignal },
+) => Promise<PageOutcome>
+/** A resized copy of a picture (never enlarged), in the pool or with sharp's own threads. `format` null keeps jpeg/png/webp, else jpeg. */
+export type ResizeImage = (request: { bytes: Uint8Array; width: number; format: 'jpeg' | 'png' | 'webp' | null }) => Promise<PageOutcome>

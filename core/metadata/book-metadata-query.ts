@@ -1,0 +1,28 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { type Held, readHoldings } from '#core/metadata/holding-store.ts'
+
+/** Those of the ids that are books the caller may see. */
+export async function listVisibleBookIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await database('books')
+    .whereRaw('books.id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .modify(visibleTo(caller, 'books.series_id'))
+    .pluck('books.id')
+  return new Set(rows)
+}
+
+/** The id as the database writes it. @throws not_found for a hidden or unknown book */
+export async function checkBook(database: Knex, caller: Caller, bookId: string): Promise<string> {
+  const [id] = await listVisibleBookIds(database, caller, [bookId])
+  return id ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+}
+
+/** What is held of one book. @throws not_found */
+export async function getHeldBook(database: Knex, caller: Caller, id: string): Promise<Held> {
+  const bookId = id.toLowerCase()
+  const visible = await listVisibleBookIds(database, caller, [bookId])
+  const held = visible.has(bookId) ? (await readHoldings(database, 'book', [bookId])).get(bookId) : undefined
+  return held ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+}

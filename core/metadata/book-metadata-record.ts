@@ -1,0 +1,150 @@
+import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
+import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { joinNames } from '#core/metadata/apply-patch.ts'
+import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
+import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
+import type { Held } from '#core/metadata/holding-store.ts'
+import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
+
+const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
+
+const fields: readonly Field[] = BOOK_FIELDS
+const patchable = fields.filter((field) => !field.ofRecordPatch)
+const ofRecord = fields.filter((field) => field.ofRecordPatch)
+
+const optionals = (list: readonly Field[]) =>
+  Object.fromEntries(list.map(({ name, about, schema }) => [name, Type.Optional(Nullable(schema, { description: about }))])) as Record<
+    string,
+    TSchema
+  >
+
+/** Body of PATCH and PUT: absent members stay (PATCH) or are cleared (PUT), null clears, a value is set and locked. */
+export const BookMetadataPatch = Type.Object(optionals(patchable), { additionalProperties: false, title: 'BookMetadataPatch' })
+
+/** Body of `PATCH /books/{bookId}`: what stands in the book's record. */
+export const BookPatch = Type.Object(
+  Object.fromEntries(
+    ofRecord.map(({ name, about, schema }) => [
+      name,
+      Type.Optional(Nullable(schema, { description: name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about })),
+    ]),
+  ) as Record<string, TSchema>,
+  { additionalProperties: false, title: 'BookPatch' },
+)
+
+const lockNames = BOOK_LOCKS.map(bookLockName)
+
+/** All 38 locks (spec 2.4). */
+export const BookLocks = Noun('BookMetadataLocks')(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
+
+/** Any of the locks; the others stay. */
+export const BookLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
+  ...LENIENT,
+  description:
+    'Takes `summary` for `summaryLock`, and `authors` or `authorsJson` for `authorsJsonLock`, too. What is no lock is left alone.',
+  title: 'BookMetadataLocksPatch',
+})
+
+const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
+
+/** Metadata of a book by itself (BookMetadataResponse of spec 2.3). */
+export const BookMetadata = Noun('BookMetadata')({
+  bookId: Uuid,
+  ...optionals(patchable),
+  locks: BookLocks,
+  sources: Type.Optional(Sources),
+  updatedAt: Timestamp,
+})
+
+/** Roles that the full book shows as lists too. */
+const ROLE_LISTS: Readonly<Record<string, AuthorRole>> = {
+  colorists: 'colorist',
+  coverArtists: 'cover_artist',
+  editors: 'editor',
+  inkers: 'inker',
+  letterers: 'letterer',
+  pencillers: 'penciller',
+  writers: 'writer',
+}
+
+/** Metadata inside a full book (spec 2.3). */
+export const FullBookMetadata = Noun('FullBookMetadata')({
+  ...optionals(patchable),
+  ...(Object.fromEntries(Object.keys(ROLE_LISTS).map((name) => [name, Type.Array(Type.String())])) as Record<string, TSchema>),
+  title: Type.Optional(Nullable(Type.String())),
+  titleSort: Type.Optional(Nullable(Type.String())),
+  number: Type.Optional(Nullable(Type.String({ description: 'As text, for it may be fractional.' }))),
+  releaseDate: Type.Optional(Nullable(Timestamp)),
+  locks: BookLocks,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export type FullBookMetadata = Static<typeof FullBookMetadata>
+
+/** Metadata beside a book by itself: as inside a full one, with the ids that name its book, its series and pages, and with authors among the writers. */
+export const BookDetailMetadata = Type.Object({
+  ...{ id: Uuid, bookId: Uuid, series: Type.String(), pageCount: Type.Integer({ minimum: 0 }) },
+  ...FullBookMetadata.properties,
+})
+export type BookDetailMetadata = Static<typeof BookDetailMetadata>
+
+export type BookMetadataAnswer = { bookId: string; locks: Record<string, boolean>; updatedAt: string } & Record<string, unknown>
+
+/** What the wire shows of each field: null where nothing is known. */
+function shownFields(holding: Holding): Record<string, unknown> {
+  const authors = (holding.values.authors ?? []) as Author[]
+  return Object.fromEntries(
+    patchable.map(({ name, role }) => [
+      name,
+      role ? joinNames(authors, role) : (holding.values[name] ?? (name === 'authors' || name === 'awards' ? [] : null)),
+    ]),
+  )
+}
+
+export function shownLocks(holding: Pick<Holding, 'locks'>): Record<string, boolean> {
+  return Object.fromEntries(BOOK_LOCKS.map((name) => [bookLockName(name), holding.locks.has(name)]))
+}
+
+/** @param sources also tells who gave each field */
+export function bookMetadataOf(bookId: string, held: Held, sources: boolean): BookMetadataAnswer {
+  return {
+    bookId,
+    ...shownFields(held),
+    locks: shownLocks(held),
+    ...(sources && { sources: held.sources }),
+    updatedAt: held.updatedAt,
+  }
+}
+
+export function fullBookMetadataOf(held: Held): FullBookMetadata {
+  const { values } = held
+  const authors = (values.authors ?? []) as Author[]
+  const namesOf = (role: AuthorRole) => authors.filter((author) => author.role === role).map((author) => author.name)
+  return {
+    ...shownFields(held),
+    ...Object.fromEntries(Object.entries(ROLE_LISTS).map(([name, role]) => [name, namesOf(role)])),
+    title: (values.title as string | undefined) ?? null,
+    titleSort: (values.titleSort as string | undefined) ?? null,
+    number: values.number === undefined ? null : String(values.number),
+    releaseDate: releaseDateOf(values),
+    locks: shownLocks(held),
+    createdAt: held.createdAt,
+    updatedAt: held.updatedAt,
+  }
+}
+
+/** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
+export function bookDetailMetadataOf(book: { id: string; seriesName: string; pageCount: number }, held: Held): BookDetailMetadata {
+  const authors = (held.values.authors ?? []) as Author[]
+  const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
+  const { id, seriesName: series, pageCount } = book
+  return { ...fullBookMetadataOf(held), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
+}
+
+/** The first instant of the day, month or year in which a book came out; null when the year is unknown. */
+export function releaseDateOf({ year = null, month = null, day = null }: Readonly<Record<string, unknown>>): string | null {
+  const issued = issuedOf({ year, month, day } as Parameters<typeof issuedOf>[0])
+  return issued === null ? null : `${dayOf(issued)}T00:00:00.000Z`
+}

@@ -1,0 +1,101 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { announceCover as announceCoverChange } from '#core/events/event-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { COVERS_PER_OWNER_MAX, type CoverOwner } from '#core/metadata/cover.ts'
+
+export interface CoverRow {
+  id: string
+  source: string
+  hash: string
+  width: number
+  height: number
+  is_selected: boolean
+  created_at: Date
+  updated_at: Date
+}
+
+const COLUMNS = ['id', 'source', 'hash', 'width', 'height', 'is_selected', 'created_at', 'updated_at']
+const ownerColumn = (owner: CoverOwner) => (owner.kind === 'book' ? 'book_id' : 'series_id')
+const coversOf = (database: Knex, owner: CoverOwner) => database('covers').where(ownerColumn(owner), owner.id)
+
+/** @throws not_found when the book or series does not exist or is hidden */
+export async function checkOwner(database: Knex, caller: Caller, owner: CoverOwner): Promise<void> {
+  const query =
+    owner.kind === 'book'
+      ? database('books').where('books.id', owner.id).modify(visibleTo(caller, 'books.series_id'))
+      : database('series').where('series.id', owner.id).modify(visibleTo(caller, 'series.id'))
+  if (!(await query.first('id'))) refuse('not_found', `There is no ${owner.kind} ${owner.id}, or you may not see it.`)
+}
+
+/** Locks the owner until the transaction ends: two people choosing at once would both be the one chosen. @throws not_found */
+async function lockOwner(trx: Knex, owner: CoverOwner): Promise<void> {
+  const row = await trx(owner.kind === 'book' ? 'books' : 'series')
+    .where('id', owner.id)
+    .forNoKeyUpdate()
+    .first('id')
+  if (!row) refuse('not_found', `There is no ${owner.kind} ${owner.id} any more.`)
+}
+
+/** Oldest first. */
+export async function listCoverRows(database: Knex, owner: CoverOwner): Promise<CoverRow[]> {
+  return await coversOf(database, owner).orderBy(['created_at', 'id']).select(COLUMNS)
+}
+
+export async function findCoverRow(database: Knex, owner: CoverOwner, which: { id: string } | 'selected'): Promise<CoverRow | null> {
+  const query =
+    which === 'selected' ? coversOf(database, owner).where('is_selected', true) : coversOf(database, owner).where('id', which.id)
+  return (await query.first(COLUMNS)) ?? null
+}
+
+/**
+ * Says before its files are written that a cover may come, so that they do not stay should the server be killed before {@link addCover} has
+ * made a row for them.
+ */
+export async function announceCover(database: Knex, owner: CoverOwner, coverId: string): Promise<void> {
+  const due = database.raw("now() + interval '1 hour'")
+  await database('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId, due_at: due })
+}
+
+/** Adds a cover whose files are written, and makes it the selected one. @throws conflict when the owner has as many as it may */
+export async function addCover(
+  database: Knex,
+  owner: CoverOwner,
+  cover: Pick<CoverRow, 'id' | 'source' | 'hash' | 'width' | 'height'>,
+): Promise<CoverRow> {
+  return await database.transaction(async (trx) => {
+    await lockOwner(trx, owner)
+    const { count } = (await coversOf(trx, owner).count({ count: '*' }).first()) as unknown as { count: string }
+    if (Number(count) >= COVERS_PER_OWNER_MAX) {
+      refuse('conflict', `There are ${count} covers of this ${owner.kind}, the most that are kept; delete one first.`)
+    }
+    await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })
+    await trx('cover_leftovers').where('cover_id', cover.id).delete()
+    const [row] = await trx('covers').insert({ ...cover, [ownerColumn(owner)]: owner.id, is_selected: true }, COLUMNS)
+    await announceCoverChange(trx, owner)
+    return row
+  })
+}
+
+/** Shows this cover, or with null the one the file brings. @throws not_found when the owner has no such cover */
+export async function selectCover(database: Knex, owner: CoverOwner, coverId: string | null): Promise<void> {
+  await database.transaction(async (trx) => {
+    await lockOwner(trx, owner)
+    await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false, updated_at: trx.fn.now() })
+    await announceCoverChange(trx, owner)
+    if (coverId === null) return
+    const changed = await coversOf(trx, owner).where('id', coverId).update({ is_selected: true, updated_at: trx.fn.now() })
+    if (changed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+  })
+}
+
+/** Its files are left over then. @throws not_found when the owner has no such cover */
+export async function removeCoverRow(database: Knex, owner: CoverOwner, coverId: string): Promise<void> {
+  await database.transaction(async (trx) => {
+    const removed = await coversOf(trx, owner).where('id', coverId).delete()
+    if (removed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+    await trx('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
+    await announceCoverChange(trx, owner)
+  })
+}

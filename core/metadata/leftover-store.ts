@@ -1,0 +1,32 @@
+import type { Knex } from 'knex'
+import type { CoverOwner } from '#core/metadata/cover.ts'
+
+/** Files that nothing needs any more: those of one cover, or of all covers of an owner that is gone. */
+export interface Leftover {
+  /** Rises with time. */
+  id: string
+  owner: CoverOwner
+  coverId: string | null
+}
+
+/** Those that are due, behind the one with the id `after`. */
+export async function listLeftovers(database: Knex, window: { after: string; limit: number }): Promise<Leftover[]> {
+  const rows = await database('cover_leftovers')
+    .where('id', '>', window.after)
+    .where('due_at', '<=', database.fn.now())
+    .orderBy('id')
+    .limit(window.limit)
+  return rows.map((row) => ({ id: String(row.id), owner: { kind: row.kind, id: row.owner_id }, coverId: row.cover_id }))
+}
+
+/** Their files are gone. */
+export async function forgetLeftovers(database: Knex, ids: readonly string[]): Promise<void> {
+  await database('cover_leftovers')
+    .whereRaw('id = ANY(CAST(? AS bigint[]))', [[...ids]])
+    .delete()
+}
+
+/** Takes back what was said of a cover that did not come to be. */
+export async function forgetCover(database: Knex, coverId: string): Promise<void> {
+  await database('cover_leftovers').where('cover_id', coverId).delete()
+}

@@ -1,0 +1,20 @@
+import type { Knex } from 'knex'
+import type { CoverOwner } from '#core/metadata/cover.ts'
+
+/** Those of the ids that are books or series, deleted ones included. */
+export async function listKnownOwners(database: Knex, kind: CoverOwner['kind'], ids: readonly string[]): Promise<Set<string>> {
+  const rows = await database(kind === 'book' ? 'books' : 'series')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
+    .pluck('id')
+  return new Set(rows)
+}
+
+/** Those of the ids that are covers which a book or series has, or is about to have. */
+export async function listKnownCovers(database: Knex, ids: readonly string[]): Promise<Set<string>> {
+  const { rows } = await database.raw(
+    `SELECT id FROM covers WHERE id = ANY(CAST(:ids AS uuid[]))
+     UNION SELECT cover_id FROM cover_leftovers WHERE due_at > now() AND cover_id = ANY(CAST(:ids AS uuid[]))`,
+    { ids: [...ids] },
+  )
+  return new Set(rows.map(({ id }: { id: string }) => id))
+}

@@ -1,0 +1,177 @@
+import { opendir, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import type { Knex } from 'knex'
+import { UUID_PATTERN } from '#core/foundation/schema.ts'
+import { listKnownCovers, listKnownOwners } from '#core/metadata/orphan-query.ts'
+import type { TaskQueue, TaskRun } from '#core/tasks/task.ts'
+
+/** Files that are asked about with one statement. */
+const STEP = 500
+/** What is younger may be a cover that is being written at this moment. */
+const YOUNG_MS = 3_600_000
+/** Files that are told one by one: people look at some. */
+const TOLD_MAX = 1_000
+/** Messages about files that could not be removed; more say the same. */
+const ERRORS_MAX = 20
+const TYPE = 'cleanup_orphaned_files'
+
+/** By two digits of an id each: see coverPath and coversFolder. */
+const PREFIXES = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
+const THUMBNAIL = new RegExp(`^(${UUID_PATTERN})\\.jpg(?:\\.tmp)?$`)
+const OWNER = new RegExp(`^${UUID_PATTERN}$`)
+const COVER = new RegExp(`^(${UUID_PATTERN})-(?:large|small)\\.jpg(?:\\.tmp)?$`)
+
+interface Dependencies {
+  database: Knex
+  dataFolder: string
+}
+
+/** A file of the data folder that belongs to no book, series or cover any more. */
+export interface OrphanedFile {
+  kind: 'thumbnail' | 'cover'
+  /** Absolute. */
+  path: string
+  /** Of the book or series that it was made for. */
+  ownerId: string
+  bytes: number
+}
+
+/** `errors` name no more than some of the failures. */
+export interface OrphanCleanup {
+  thumbnails: number
+  covers: number
+  bytes: number
+  failures: number
+  errors: string[]
+}
+
+/** Counts them; the first are told one by one. Paths are relative to the data folder. */
+export async function countOrphans(
+  dependencies: Dependencies,
+  signal: AbortSignal,
+): Promise<{ thumbnails: number; covers: number; bytes: number; files: OrphanedFile[] }> {
+  const found = { thumbnails: 0, covers: 0, bytes: 0, files: [] as OrphanedFile[] }
+  for await (const { orphans } of findOrphans(dependencies, signal)) {
+    for (const orphan of orphans) {
+      found[orphan.kind === 'cover' ? 'covers' : 'thumbnails']++
+      found.bytes += orphan.bytes
+      if (found.files.length < TOLD_MAX) found.files.push({ ...orphan, path: relative(dependencies.dataFolder, orphan.path) })
+    }
+  }
+  return found
+}
+
+/** Removes them, on a person's word. What was just written stays. */
+export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<OrphanCleanup> {
+  const done: OrphanCleanup = { thumbnails: 0, covers: 0, bytes: 0, failures: 0, errors: [] }
+  for await (const { orphans, at, of } of findOrphans(dependencies, run.signal)) {
+    for (const orphan of orphans) {
+      try {
+        await rm(orphan.path, { force: true })
+        done[orphan.kind === 'cover' ? 'covers' : 'thumbnails']++
+        done.bytes += orphan.bytes
+        // The folder of an owner goes with its last cover.
+        if (orphan.kind === 'cover') await rmdir(dirname(orphan.path)).catch(() => {})
+      } catch (error) {
+        done.failures++
+        const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
+        const path = relative(dependencies.dataFolder, orphan.path)
+        if (done.errors.length < ERRORS_MAX) done.errors.push(`"${path}" could not be removed (${code}).`)
+      }
+    }
+    run.progress(at, of)
+  }
+  return done
+}
+
+/** Registers the handler at the queue; call before its start(). */
+export function openOrphanCleanup({ database, dataFolder, tasks }: Dependencies & { tasks: TaskQueue }): void {
+  tasks.handle(TYPE, { concurrency: 1 }, (run) => removeOrphans({ database, dataFolder }, run))
+}
+
+/** Removes them by a task. */
+export async function requestOrphanCleanup({ tasks }: { tasks: TaskQueue }): Promise<{ taskId: string; message: string }> {
+  const { taskId, created } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
+  return { taskId, message: created ? 'Orphaned files are removed by a task.' : 'A task that removes orphaned files waits already.' }
+}
+
+interface Found {
+  path: string
+  ownerId: string
+  coverId: string | null
+}
+
+/** Looks through the folders of thumbnails and covers; `at` of `of` folders have been looked through. */
+async function* findOrphans(
+  { database, dataFolder }: Dependencies,
+  signal: AbortSignal,
+): AsyncGenerator<{ orphans: OrphanedFile[]; at: number; of: number }> {
+  const places = [
+    ...PREFIXES.map((prefix) => ({ list: listThumbnails(join(dataFolder, 'thumbnails', 'books', prefix)), of: 'book' as const })),
+    ...(['book', 'series'] as const).flatMap((of) =>
+      PREFIXES.map((prefix) => ({ list: listCovers(join(dataFolder, 'covers', of, prefix)), of })),
+    ),
+  ]
+  for (const [index, { list, of }] of places.entries()) {
+    signal.throwIfAborted()
+    for await (const files of inSteps(list)) {
+      const unknown = await withoutKnown(database, of, files)
+      const orphans = (await Promise.all(unknown.map(describe))).filter((orphan) => orphan !== null)
+      yield { orphans, at: index, of: places.length }
+    }
+    yield { orphans: [], at: index + 1, of: places.length }
+  }
+}
+
+async function withoutKnown(database: Knex, of: 'book' | 'series', files: readonly Found[]): Promise<Found[]> {
+  const owners = await listKnownOwners(
+    database,
+    of,
+    files.map(({ ownerId }) => ownerId),
+  )
+  const coverIds = files.flatMap(({ coverId }) => coverId ?? [])
+  const covers = coverIds.length > 0 ? await listKnownCovers(database, coverIds) : new Set<string>()
+  return files.filter(({ ownerId, coverId }) => (coverId === null ? !owners.has(ownerId) : !covers.has(coverId)))
+}
+
+/** Null for what is no file, gone, or young. */
+async function describe({ path, ownerId, coverId }: Found): Promise<OrphanedFile | null> {
+  const facts = await stat(path).catch(() => null)
+  if (!facts?.isFile() || Date.now() - facts.mtimeMs < YOUNG_MS) return null
+  return { kind: coverId === null ? 'thumbnail' : 'cover', path, ownerId, bytes: facts.size }
+}
+
+/** Files that are called as thumbnails are; what else lies there is somebody's own. */
+async function* listThumbnails(folder: string): AsyncGenerator<Found> {
+  for await (const name of namesIn(folder)) {
+    const ownerId = THUMBNAIL.exec(name)?.[1]
+    if (ownerId) yield { path: join(folder, name), ownerId, coverId: null }
+  }
+}
+
+async function* listCovers(folder: string): AsyncGenerator<Found> {
+  for await (const ownerId of namesIn(folder)) {
+    if (!OWNER.test(ownerId)) continue
+    for await (const name of namesIn(join(folder, ownerId))) {
+      const coverId = COVER.exec(name)?.[1]
+      if (coverId) yield { path: join(folder, ownerId, name), ownerId, coverId }
+    }
+  }
+}
+
+/** Nothing where there is no such folder. */
+async function* namesIn(folder: string): AsyncGenerator<string> {
+  const open = await opendir(folder).catch(() => null)
+  if (open) for await (const { name } of open) yield name
+}
+
+async function* inSteps(list: AsyncIterable<Found>): AsyncGenerator<Found[]> {
+  let files: Found[] = []
+  for await (const file of list) {
+    files.push(file)
+    if (files.length < STEP) continue
+    yield files
+    files = []
+  }
+  if (files.length > 0) yield files
+}

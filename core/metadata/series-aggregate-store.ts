@@ -1,0 +1,177 @@
+import type { Knex } from 'knex'
+import type { KeptEmbedded } from '#core/metadata/embedded.ts'
+import type { Author } from '#core/metadata/field.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+
+/** What one book has to say of its series; only what its file gave, for what a person entered for one book says nothing of the others. */
+export interface BookVoice {
+  seriesId: string
+  sources: Record<string, string>
+  publisher: string | null
+  imprint: string | null
+  languageIso: string | null
+  summary: string | null
+  year: number | null
+  manga: boolean | null
+  authors: Author[] | null
+  embedded: KeptEmbedded | null
+}
+
+/** Whether books of a series wait for their analysis, and whether it knows less than those which do not. */
+export async function findSeedState(trx: Knex, seriesId: string): Promise<{ pending: boolean; due: boolean }> {
+  const { rows } = await trx.raw(
+    `SELECT seed_due AS due, EXISTS (
+       SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL
+     ) AS pending FROM series WHERE id = ?`,
+    [seriesId],
+  )
+  return rows[0] ?? { pending: false, due: false }
+}
+
+export async function markSeedDue(trx: Knex, seriesIds: readonly string[], due: boolean): Promise<void> {
+  await trx('series')
+    .whereIn('id', [...seriesIds])
+    .andWhere('seed_due', !due)
+    .update({ seed_due: due })
+}
+
+/** Series of a library that should have been seeded: their last book failed, vanished, or was written when the server was killed. */
+export async function listSeedsDue(database: Knex, libraryId: string): Promise<string[]> {
+  const rows = await database('series')
+    .where({ library_id: libraryId, seed_due: true })
+    .whereRaw(`NOT EXISTS (SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL)`)
+    .select('id')
+  return rows.map(({ id }) => id)
+}
+
+/** The books of each series that say anything, in reading order. */
+export async function listVoices(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookVoice[]> {
+  const { rows } = await trx.raw(
+    `SELECT books.series_id AS "seriesId", m.sources, m.publisher, m.imprint, m.language_iso AS "languageIso", m.summary, m.year, m.manga,
+       m.authors, m.embedded
+     FROM books JOIN book_metadata m ON m.book_id = books.id
+     WHERE books.series_id = ANY(CAST(? AS uuid[])) AND books.deleted_at IS NULL ORDER BY ${readingOrder}`,
+    [[...seriesIds]],
+  )
+  return rows
+}
+
+/** What books have given a series once, by its keys. */
+export interface Seeded {
+  genres?: string[]
+  tags?: string[]
+  alternateTitles?: string[]
+  /** Their sources. */
+  links?: string[]
+}
+
+/** What a series is asked about when its books have said something. */
+export interface SeedGrounds {
+  seeded: Seeded
+  /** Books that could say something: those that are there, but for files that cannot be read. */
+  books: number
+  /** Whether some of them wait for their analysis. */
+  pending: boolean
+  /** The title by the name of its folder; null where nobody has looked. */
+  folderTitle: string | null
+}
+
+export async function listGrounds(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, SeedGrounds>> {
+  const { rows } = await trx.raw(
+    `SELECT s.id, s.folder_title AS "folderTitle", coalesce(sm.seeded, '{}') AS seeded, b.books, b.pending
+     FROM series s LEFT JOIN series_metadata sm ON sm.series_id = s.id CROSS JOIN LATERAL (
+       SELECT count(*)::int AS books, coalesce(bool_or(b.state = 'pending'), false) AS pending FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id
+       WHERE b.series_id = s.id AND b.deleted_at IS NULL AND (b.state <> 'failed' OR m.embedded IS NOT NULL)) AS b
+     WHERE s.id = ANY(CAST(? AS uuid[]))`,
+    [[...seriesIds]],
+  )
+  return new Map((rows as (SeedGrounds & { id: string })[]).map(({ id, ...grounds }) => [id, grounds]))
+}
+
+/** Takes away what files gave, of these keys; answers which of them were there. What somebody else gave stays. */
+export async function takeBackSeeded(trx: Knex, seriesId: string, what: keyof Seeded, keys: readonly string[]): Promise<Set<string>> {
+  const from = `j.series_id = :seriesId AND j.given_by = 'embedded'`
+  const listed = 'ANY(CAST(:keys AS text[]))'
+  const titles = keys.map((key) => (what === 'alternateTitles' ? (JSON.parse(key) as string[]) : []))
+  const sql: Record<keyof Seeded, string> = {
+    genres: `DELETE FROM series_genres j USING genres n WHERE n.id = j.genre_id AND ${from} AND n.name_key = ${listed} RETURNING n.name_key AS key`,
+    tags: `DELETE FROM series_tags j USING tags n WHERE n.id = j.tag_id AND ${from} AND n.name_key = ${listed} RETURNING n.name_key AS key`,
+    links: `DELETE FROM series_external_links j WHERE ${from} AND j.source = ${listed} RETURNING j.source AS key`,
+    alternateTitles: `DELETE FROM series_alternate_titles j USING unnest(CAST(:keys AS text[]), CAST(:labels AS text[]), CAST(:titles AS text[])) AS g (key, label, title)
+      WHERE ${from} AND j.label = g.label AND j.title = g.title RETURNING g.key`,
+  }
+  const named =
+    what === 'alternateTitles' ? { labels: titles.map(([label = '']) => label), titles: titles.map(([, title = '']) => title) } : {}
+  const { rows } = await trx.raw(sql[what], { seriesId, keys: [...keys], ...named })
+  return new Set((rows as { key: string }[]).map(({ key }) => key))
+}
+
+/** Notes that the folder of a series holds many unrelated titles, or does not any more. */
+export async function markUnrelated(trx: Knex, seriesId: string, unrelated: boolean): Promise<void> {
+  await trx('series').where({ id: seriesId, unrelated: !unrelated }).update({ unrelated })
+}
+
+/** The titles that series have by the names of their folders. */
+export async function listFolderTitles(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, string | null>> {
+  const rows = await trx('series')
+    .whereIn('id', [...seriesIds])
+    .select('id', 'folder_title')
+  return new Map(rows.map((row) => [row.id, row.folder_title]))
+}
+
+export async function storeFolderTitles(trx: Knex, titles: ReadonlyMap<string, string>): Promise<void> {
+  await trx.raw(
+    `UPDATE series s SET folder_title = t.title FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS t (id, title)
+     WHERE s.id = t.id AND s.folder_title IS DISTINCT FROM t.title`,
+    [[...titles.keys()], [...titles.values()]],
+  )
+}
+
+/**
+ * Books have come into these series, or gone from them: what most say may be something else. Only those that have taken anything from their books
+ * or might have, for the others nothing changes; in one order, so that two never wait for each other in a circle.
+ */
+export async function markBooksChanged(database: Knex, bookIds: readonly string[]): Promise<void> {
+  if (bookIds.length === 0) return
+  await database.raw(
+    `UPDATE series SET seed_due = true WHERE id = ANY(ARRAY(
+       SELECT s.id FROM series s WHERE s.id IN (SELECT series_id FROM books WHERE id = ANY(CAST(? AS uuid[]))) AND NOT s.seed_due
+         AND EXISTS (SELECT 1 FROM books b JOIN book_metadata m ON m.book_id = b.id WHERE b.series_id = s.id AND m.embedded IS NOT NULL)
+       ORDER BY s.id FOR NO KEY UPDATE OF s))`,
+    [[...bookIds]],
+  )
+}
+
+export async function storeSeeded(trx: Knex, seriesId: string, seeded: Seeded): Promise<void> {
+  await trx('series_metadata')
+    .insert({ series_id: seriesId, seeded: JSON.stringify(seeded) })
+    .onConflict('series_id')
+    .merge(['seeded'])
+}
+
+/** Has books give series again what was taken from them. */
+export async function forgetSeeded(trx: Knex, seriesIds: readonly string[]): Promise<void> {
+  await trx('series_metadata')
+    .whereIn('series_id', [...seriesIds])
+    .update({ seeded: '{}' })
+}
+
+/** Further titles that files gave: those of `titles` are there afterwards, what people entered stays. */
+export async function seedAlternateTitles(trx: Knex, seriesId: string, titles: readonly { label: string; title: string }[]): Promise<void> {
+  if (titles.length === 0) return
+  const known = await trx('series_alternate_titles').where('series_id', seriesId).select('label', 'title')
+  const keyOf = ({ label, title }: { label: string; title: string }) => `${label}\0${title}`
+  const keys = new Set(known.map(keyOf))
+  const fresh = titles.filter((one) => !keys.has(keyOf(one))).slice(0, Math.max(0, ALTERNATE_TITLES_MAX - known.length))
+  if (fresh.length > 0)
+    await trx('series_alternate_titles').insert(fresh.map((row) => ({ series_id: seriesId, ...row, given_by: 'embedded' })))
+}
+
+/** Links that files gave; a source that has one keeps it. */
+export async function seedLinks(trx: Knex, seriesId: string, links: readonly { source: string; url: string }[]): Promise<void> {
+  if (links.length === 0) return
+  await trx('series_external_links')
+    .insert(links.map((link) => ({ series_id: seriesId, ...link, given_by: 'embedded' })))
+    .onConflict(['series_id', 'source'])
+    .ignore()
+}

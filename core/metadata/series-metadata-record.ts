@@ -1,0 +1,126 @@
+import type { TSchema } from 'typebox'
+import Type from 'typebox'
+import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import type { Field } from '#core/metadata/field.ts'
+import { type Holding, SOURCES } from '#core/metadata/field.ts'
+import type { Held } from '#core/metadata/holding-store.ts'
+import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
+
+const TITLE_GIVEN_UP =
+  'Null gives up the one that was given, its source and its lock: the title that most of its books name, or that of its folder, stands at once.'
+
+const fields: readonly Field[] = SERIES_FIELDS
+
+const members = Object.fromEntries(
+  fields.map(({ name, about, schema }) => [
+    name,
+    Type.Optional(Nullable(schema, { description: name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about })),
+  ]),
+) as Record<string, TSchema>
+
+/** Body of PATCH and PUT. A series always has a title: null gives up the one that was given. */
+export const SeriesMetadataPatch = Type.Object(members, { additionalProperties: false, title: 'SeriesMetadataPatch' })
+
+const lockNames = SERIES_LOCKS.map(seriesLockName)
+export const SeriesLocks = Noun('SeriesMetadataLocks')(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
+export const SeriesLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
+  ...LENIENT,
+  description:
+    'Takes `summaryLock` for `summary`, and `authors` or `authorsJson` for `authorsJsonLock`, too. What is no lock is left alone.',
+  title: 'SeriesMetadataLocksPatch',
+})
+
+/** Metadata of a series by itself. */
+export const SeriesMetadata = Noun('SeriesMetadata')({
+  id: Uuid,
+  ...members,
+  title: Type.String(),
+  updatedAt: Timestamp,
+})
+
+const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
+
+/** A further title of a series, such as the one in its own language. */
+export const AlternateTitle = Noun('AlternateTitle')({
+  id: Uuid,
+  seriesId: Uuid,
+  label: Type.String(),
+  title: Type.String(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+const SourceName = Type.Optional(Type.String({ description: 'Same as source; only with compatibility.legacyNames.' }))
+const identifier = {
+  id: Uuid,
+  source: Type.String(),
+  sourceName: SourceName,
+  externalId: Type.String(),
+  externalUrl: Nullable(Type.String()),
+  metadataHash: Nullable(Type.String()),
+  lastSyncedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+}
+export const ExternalId = Noun('ExternalId')({ seriesId: Uuid, ...identifier })
+export const BookExternalId = Noun('BookExternalId')({ bookId: Uuid, ...identifier })
+const link = {
+  id: Uuid,
+  source: Type.String(),
+  sourceName: SourceName,
+  url: Type.String(),
+  externalId: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+}
+export const ExternalLink = Noun('ExternalLink')({ seriesId: Uuid, ...link })
+export const BookExternalLink = Noun('BookExternalLink')({ bookId: Uuid, ...link })
+export const ExternalRating = Noun('ExternalRating')({
+  id: Uuid,
+  seriesId: Uuid,
+  source: Type.String(),
+  sourceName: SourceName,
+  rating: Type.Number({ minimum: 0, maximum: 100 }),
+  voteCount: Nullable(Type.Integer({ minimum: 0 })),
+  fetchedAt: Timestamp,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+const NamedShape = Noun('GenreOrTag')({
+  id: Uuid,
+  name: Type.String(),
+  createdAt: Timestamp,
+  seriesCount: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+})
+
+/** All that is known of a series beside its record. */
+export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
+  seriesId: Uuid,
+  ...members,
+  title: Type.String(),
+  locks: SeriesLocks,
+  sources: Type.Optional(Sources),
+  genres: Type.Array(NamedShape),
+  tags: Type.Array(NamedShape),
+  alternateTitles: Type.Array(AlternateTitle),
+  externalIds: Type.Array(ExternalId),
+  externalLinks: Type.Array(ExternalLink),
+  externalRatings: Type.Array(ExternalRating),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export function shownSeriesFields({ values }: Holding): { title: string } & Record<string, unknown> {
+  return {
+    ...Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? (name === 'authors' ? [] : null)])),
+    title: values.title as string,
+  }
+}
+
+export function shownSeriesLocks({ locks }: Pick<Holding, 'locks'>): Record<string, boolean> {
+  return Object.fromEntries(SERIES_LOCKS.map((name) => [seriesLockName(name), locks.has(name)]))
+}
+
+export function seriesMetadataOf(id: string, held: Held) {
+  return { id, ...shownSeriesFields(held), updatedAt: held.updatedAt }
+}

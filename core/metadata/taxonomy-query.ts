@@ -1,0 +1,107 @@
+import type { Knex } from 'knex'
+import { type Caller, isAdministrator } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import type { Bearer, Taxonomy } from '#core/metadata/taxonomy-store.ts'
+
+/** A genre or tag; `seriesCount` is how many series that the caller may see have it. */
+export interface Named {
+  id: string
+  name: string
+  createdAt: string
+  seriesCount: number
+}
+
+interface NamedRow {
+  id: string
+  name: string
+  created_at: Date
+  series_count: string | number
+}
+
+const namedOf = (row: NamedRow): Named => ({
+  id: row.id,
+  name: row.name,
+  createdAt: row.created_at.toISOString(),
+  seriesCount: Number(row.series_count),
+})
+
+function countSeries(database: Knex, caller: Caller, taxonomy: Taxonomy): Knex.QueryBuilder {
+  return database(`series_${taxonomy}s AS c`)
+    .whereRaw(`c.${taxonomy}_id = n.id`)
+    .modify(visibleTo(caller, 'c.series_id'))
+    .count()
+    .as('series_count')
+}
+
+/** Genres or tags that something the caller may see carries, by name; administrators also see those that nothing carries. */
+export async function listNames(
+  database: Knex,
+  caller: Caller,
+  list: { taxonomy: Taxonomy; offset: number; limit: number },
+): Promise<{ items: Named[]; total: number }> {
+  const { taxonomy } = list
+  const matching = database(`${taxonomy}s AS n`)
+  if (!isAdministrator(caller)) {
+    // A name that only hidden things carry would tell of them.
+    matching.where((either) =>
+      either
+        .whereExists(
+          database(`series_${taxonomy}s AS j`)
+            .whereRaw(`j.${taxonomy}_id = n.id`)
+            .modify(visibleTo(caller, 'j.series_id'))
+            .select(1 as never),
+        )
+        .orWhereExists(
+          database(`book_${taxonomy}s AS j`)
+            .join('books', 'books.id', 'j.book_id')
+            .whereRaw(`j.${taxonomy}_id = n.id`)
+            .modify(visibleTo(caller, 'books.series_id'))
+            .select(1 as never),
+        ),
+    )
+  }
+  const [rows, counted] = await Promise.all([
+    matching
+      .clone()
+      .select('n.id', 'n.name', 'n.created_at', countSeries(database, caller, taxonomy))
+      .orderByRaw('n.name COLLATE carrel_natural, n.id')
+      .offset(list.offset)
+      .limit(list.limit) as Promise<NamedRow[]>,
+    matching.clone().count({ total: '*' }).first() as unknown as Promise<{ total: string | number }>,
+  ])
+  return { items: rows.map(namedOf), total: Number(counted.total) }
+}
+
+/** The genres or tags of bearers, by name. The caller of this has already decided that those are visible. */
+export async function listNamesOf(
+  database: Knex,
+  caller: Caller,
+  of: { taxonomy: Taxonomy; bearer: Bearer; bearerIds: readonly string[] },
+): Promise<Map<string, Named[]>> {
+  const { taxonomy, bearer } = of
+  const carried = () => database(`${bearer}_${taxonomy}s AS j`).whereRaw(`j.${bearer}_id = ANY(CAST(? AS uuid[]))`, [[...of.bearerIds]])
+  // Each name once, however many carry it: five hundred series with the same five hundred tags are not counted a quarter of a million times.
+  const names = (await database(`${taxonomy}s AS n`)
+    .whereIn('n.id', carried().select(`j.${taxonomy}_id`))
+    .select('n.id', 'n.name', 'n.created_at', countSeries(database, caller, taxonomy))
+    .orderByRaw('n.name COLLATE carrel_natural, n.id')) as NamedRow[]
+  if (names.length === 0) return new Map()
+  const places = new Map(names.map(({ id }, place) => [id, place]))
+  const shown = names.map(namedOf)
+  const rows = (await carried()
+    .groupBy(`j.${bearer}_id`)
+    .select(`j.${bearer}_id AS bearer_id`, database.raw(`array_agg(j.${taxonomy}_id) AS names`))) as {
+    bearer_id: string
+    names: string[]
+  }[]
+  return new Map(
+    rows.map(({ bearer_id, names }) => [
+      bearer_id,
+      // A name that has come in between is for the next look.
+      names
+        .flatMap((id) => places.get(id) ?? [])
+        .sort((a, b) => a - b)
+        .flatMap((place) => shown[place] ?? []),
+    ]),
+  )
+}

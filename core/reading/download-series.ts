@@ -1,0 +1,124 @@
+import { lstat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
+import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts'
+import { refuse } from '#core/foundation/errors.ts'
+
+export const DOWNLOAD_LIMITS = {
+  /** Weekly magazines of forty years; more is copied by other means. */
+  booksMax: 2_000,
+  /** Two hours at 100 Mbit/s; whoever is cut off begins again. */
+  bytesMax: 100 * 1024 ** 3,
+  /** Of one person at a time: a disk reads two files in turns, and others want to read too. */
+  perUser: 2,
+  /** At a time in all: each keeps a file open and a chunk of it in memory. */
+  inAll: 20,
+}
+/** Files that are asked for their size at a time. */
+const LOOK_STEP = 50
+/** Before somebody tries again. */
+const RETRY_SECONDS = 30
+
+/** The files of a series as they go into an archive. Sizes in bytes. */
+export interface SeriesDownload {
+  archiveName: string
+  files: {
+    name: string
+    path: string
+    inside: string
+    bytes: number
+    mtimeNs: string
+    /** Whether it may still be sent: a download takes hours, and who may see a book changes meanwhile. */
+    isAllowed: () => Promise<boolean>
+  }[]
+  /** Gives the place free; call it once. */
+  done: () => void
+}
+
+/** Archives of series that people download. */
+export interface SeriesDownloads {
+  /**
+   * @throws not_found for a series that is unknown, hidden, or of which no file is there; conflict when a file has gone or changed that no scan has
+   *   looked at since; invalid_value when it is too large; unavailable when too many are under way
+   */
+  open(caller: Caller, seriesId: string): Promise<SeriesDownload>
+}
+
+export function openSeriesDownloads({
+  database,
+  limits = DOWNLOAD_LIMITS,
+}: {
+  database: Knex
+  limits?: typeof DOWNLOAD_LIMITS
+}): SeriesDownloads {
+  const running = new Map<string, number>()
+
+  function takePlace(userId: string): () => void {
+    const own = running.get(userId) ?? 0
+    const all = [...running.values()].reduce((sum, count) => sum + count, 0)
+    if (own >= limits.perUser || all >= limits.inAll) {
+      const why =
+        own >= limits.perUser
+          ? `${own} series are being downloaded for you already; more at a time are not sent.`
+          : 'Too many series are being downloaded at the moment.'
+      refuse('unavailable', `${why} Try again when one is done.`, { retryAfterSeconds: RETRY_SECONDS })
+    }
+    running.set(userId, own + 1)
+    let isDone = false
+    return () => {
+      if (isDone) return
+      isDone = true
+      const left = (running.get(userId) ?? 1) - 1
+      if (left > 0) running.set(userId, left)
+      else running.delete(userId)
+    }
+  }
+
+  return {
+    async open(caller, seriesId) {
+      const done = takePlace(caller.userId)
+      try {
+        const found = await listSeriesFiles(database, caller, seriesId, limits.booksMax + 1)
+        if (found === null) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+        const { title, files: books } = found
+        if (books.length === 0) refuse('not_found', `No file of "${title}" is there.`)
+        if (books.length > limits.booksMax)
+          refuse('invalid_value', `"${title}" holds more than ${limits.booksMax} books: download them one by one.`)
+        const names = uniqueFileNames(books.map(({ fileName }) => fileName))
+        const files: SeriesDownload['files'] = []
+        for (let start = 0; start < books.length; start += LOOK_STEP) {
+          const some = books.slice(start, start + LOOK_STEP)
+          await checkPresent(some)
+          for (const [index, { id, path, libraryPath, bytes, mtimeNs }] of some.entries()) {
+            const isAllowed = async () => (await findReadableBook(database, caller, id)) !== null
+            files.push({ name: names[start + index] as string, path, inside: libraryPath, bytes, mtimeNs, isAllowed })
+          }
+        }
+        const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+        if (bytes > limits.bytesMax)
+          refuse(
+            'invalid_value',
+            `The files of "${title}" have ${bytes} bytes, more than the ${limits.bytesMax} of an archive: download them one by one.`,
+          )
+        return { archiveName: `${safeFileName(title)}.zip`, files, done }
+      } catch (error) {
+        done()
+        throw error
+      }
+    },
+  }
+}
+
+/** @throws conflict naming the first file, in reading order, that has gone or is not the one that was scanned */
+async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
+  const found = await Promise.all(books.map(({ path }) => lstat(path, { bigint: true }).catch(() => null)))
+  for (const [index, { fileName, bytes, mtimeNs }] of books.entries()) {
+    const facts = found[index]
+    // An archive that lacks a book without saying so would be taken for the whole series.
+    if (!facts?.isFile()) refuse('conflict', `The file "${fileName}" is no longer where it was. Put it back, or scan its library.`)
+    if (facts.size !== BigInt(bytes) || String(facts.mtimeNs) !== mtimeNs)
+      refuse('conflict', `The file "${fileName}" has changed since it was scanned. Scan its library, then download the series.`)
+  }
+}

@@ -1,0 +1,73 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
+import type { Problem } from '#core/metadata/analysis.ts'
+
+/**
+ * Whether a problem of a page says something about this machine (its disks, its limits, its load) and nothing about the book. Such a
+ * problem passes, so it must not stay with the book. Too little memory is not among them: the same page needs as much the next time.
+ */
+export function isPassing({ type, details = {} }: Problem): boolean {
+  if ('deadlineMs' in details || isRefusal(details)) return true
+  // What is wrong with content has a type of its own; the pool tells in this one why a thread ended.
+  return type === 'other' && 'reason' in details
+}
+
+/** Whether the operating system refused something. */
+export function isSystemError(cause: unknown): cause is NodeJS.ErrnoException {
+  return cause instanceof Error && isRefusal(cause)
+}
+
+function isRefusal(facts: object): boolean {
+  return 'code' in facts && typeof facts.code === 'string' && 'syscall' in facts
+}
+
+/**
+ * @throws not_found when the file has gone, conflict when it is not the one that was analysed; the next scan puts both right.
+ *   unavailable when the system does not tell
+ */
+export async function checkUnchanged(book: ReadableBook): Promise<void> {
+  const facts = await withOpened(book, (file) => file.stat({ bigint: true })).catch((cause) => {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {
+      refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`, { cause })
+    }
+    refuseForNow(book, cause)
+  })
+  if (facts.size !== BigInt(book.fileBytes) || String(facts.mtimeNs) !== book.mtimeNs) {
+    refuse('conflict', `The file "${book.fileName}" has changed since it was analysed. Scan its library, then read on.`)
+  }
+}
+
+/**
+ * Readers of archives and PDFs tell a disk that does not deliver as a damaged file; whether its first byte can be had tells them apart.
+ * @throws unavailable when it cannot
+ */
+export async function checkReadable(book: ReadableBook): Promise<void> {
+  try {
+    await withOpened(book, (file) => file.read(Buffer.alloc(1), 0, 1, 0))
+  } catch (cause) {
+    refuseForNow(book, cause)
+  }
+}
+
+async function withOpened<Result>(book: ReadableBook, use: (file: FileHandle) => Promise<Result>): Promise<Result> {
+  const file = await openInside(book.libraryPath, book.path)
+  try {
+    return await use(file)
+  } finally {
+    await file.close()
+  }
+}
+
+/** @throws unavailable for what the system refused; anything else as it is */
+export function refuseForNow(book: ReadableBook, cause: unknown): never {
+  if (!isSystemError(cause)) throw cause
+  const { code, syscall } = cause
+  throw new CarrelError(
+    'unavailable',
+    `"${book.fileName}" cannot be read at the moment: the system refused it (${code}). Try again; if it stays so, the disks, rights and limits of the server want a look.`,
+    { details: { code, syscall }, cause },
+  )
+}

@@ -1,0 +1,132 @@
+import type { Knex } from 'knex'
+import { type Caller, shownReader } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import type { Extent, PlaceRow, ProgressRow } from '#core/catalog/progress.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import type { BookFormat, PageSource } from '#core/metadata/analysis.ts'
+
+/** What is known of a caller's reading of one book. */
+export interface Reading {
+  bookId: string
+  format: BookFormat
+  extent: Extent
+  progress: PlaceRow | null
+}
+
+interface ReadingRow {
+  id: string
+  state: string
+  page_count: number
+  file_format: BookFormat
+  page_source: PageSource
+  progress: PlaceRow | null
+}
+
+/** @throws not_found for a hidden or unknown book */
+export async function getReading(database: Knex, caller: Caller, bookId: string): Promise<Reading> {
+  const book = await database('books')
+    .where('books.id', bookId)
+    .modify(visibleTo(caller, 'books.series_id'))
+    .first('id', 'state', 'page_count', 'file_format', 'page_source')
+  if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  const progress = await database('read_progress')
+    .whereRaw('user_id = ?', [shownReader(caller)])
+    .where('book_id', bookId)
+    .first()
+  return readingOf({ ...book, progress: progress ?? null })
+}
+
+/** Readers send no page numbers here; whoever has read more books than this asks the lists. */
+export const PROGRESS_MAX = 5_000
+
+/** All that the caller has begun to read and may see, the latest first. */
+export async function listProgress(database: Knex, caller: Caller): Promise<{ items: ProgressRow[]; total: number }> {
+  const mine = database('read_progress')
+    .join('books', 'books.id', 'read_progress.book_id')
+    .whereRaw('read_progress.user_id = ?', [shownReader(caller)])
+    .modify(visibleTo(caller, 'books.series_id'))
+  const [items, counted] = await Promise.all([
+    mine.clone().select('read_progress.*').orderBy('read_progress.updated_at', 'desc').orderBy('read_progress.id').limit(PROGRESS_MAX),
+    mine.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+  ])
+  return { items, total: Number(counted.total) }
+}
+
+/**
+ * The books that are there of the given books and series. All of them are the caller's to see, or none is answered.
+ * @throws not_found with the first that is not
+ */
+export async function listBookIds(
+  database: Knex,
+  caller: Caller,
+  of: { bookIds?: readonly string[]; seriesIds?: readonly string[] },
+): Promise<string[]> {
+  const { bookIds = [], seriesIds = [] } = of
+  const [books, series, inSeries] = await Promise.all([
+    database('books')
+      .whereRaw('books.id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
+      .modify(visibleTo(caller, 'books.series_id'))
+      .pluck('books.id') as Promise<string[]>,
+    database('series')
+      .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
+      .modify(visibleTo(caller, 'series.id'))
+      .pluck('series.id') as Promise<string[]>,
+    database('books')
+      .whereRaw('books.series_id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
+      .modify(visibleTo(caller, 'books.series_id'))
+      .whereNull('books.deleted_at')
+      .pluck('books.id') as Promise<string[]>,
+  ])
+  const known = new Set([...books, ...series])
+  const missing = [...bookIds, ...seriesIds].find((id) => !known.has(id.toLowerCase()))
+  if (missing) {
+    const what = bookIds.includes(missing) ? 'book' : 'series'
+    refuse('not_found', `There is no ${what} ${missing}, or you may not see it. Nothing was changed.`)
+  }
+  return [...books, ...inSeries]
+}
+
+/** Which of these books the caller has begun, and whether each is read to its end. The caller of this has already decided that they are visible. */
+export async function listCompletion(
+  database: Knex,
+  caller: Pick<Caller, 'userId' | 'permissions'>,
+  bookIds: readonly string[],
+): Promise<Map<string, boolean>> {
+  const rows: { book_id: string; completed: boolean }[] = await database('read_progress')
+    .whereRaw('user_id = ?', [shownReader(caller)])
+    .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
+    .select('book_id', 'completed')
+  return new Map(rows.map(({ book_id, completed }) => [book_id, completed]))
+}
+
+/** Copies of one file that are moved together; nobody keeps more, and each is a row to write. */
+const COPIES_MAX = 50
+
+/** The books that are there and have this file by its partial MD5, with what the caller has read of each; in one order, so that two never wait for each other. */
+export async function listCopies(database: Knex, caller: Caller, readerHash: string): Promise<Reading[]> {
+  const rows = await database('books')
+    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
+    .where('books.reader_hash', readerHash)
+    // All empty files have one hash, that of nothing; they are no copies of one book.
+    .where('books.file_size', '>', 0)
+    .whereNull('books.deleted_at')
+    .modify(visibleTo(caller, 'books.series_id'))
+    .orderBy('books.id')
+    .limit(COPIES_MAX)
+    .select('books.id', 'state', 'page_count', 'file_format', 'page_source')
+    .select(database.raw('CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress'))
+  return rows.map(readingOf)
+}
+
+function readingOf(row: ReadingRow): Reading {
+  return {
+    bookId: row.id,
+    format: row.file_format,
+    extent: {
+      analyzed: row.state === 'analyzed',
+      pageCount: row.page_count,
+      isText: row.file_format === 'epub' && row.page_source === 'none',
+    },
+    progress: row.progress,
+  }
+}

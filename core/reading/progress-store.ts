@@ -1,0 +1,129 @@
+import type { Knex } from 'knex'
+import type { Place, ProgressRow, SyncPlace } from '#core/catalog/progress.ts'
+import { announceProgress } from '#core/events/event-store.ts'
+
+/** Where a user is in a book, as one of the ways to tell it says. */
+export interface SavedPlace {
+  userId: string
+  bookId: string
+  place: Place
+  /** Part of the book that was told with a page, rather than counted from it. */
+  saidPercentage?: number | null | undefined
+  /** Pages of the book, 0 when unknown. */
+  pageCount: number
+  /** What a progression tells beside the page. Of two progressions the later one stands, whatever page was told in between. */
+  progression?: {
+    locator: unknown
+    /** When the reader was there. */
+    at: string
+    /** Refuses one of the very same time too. */
+    mustBeLater: boolean
+  }
+  /** What an e-reader tells beside the page. */
+  syncPlace?: SyncPlace
+}
+
+/**
+ * Writes where a user is in a book. Whoever tells a page tells less than what was told of the same place before: that is kept. Half a position of a
+ * text is the same place, for readers round in different ways.
+ * @returns null for a progression that is older than the one that stands
+ */
+export async function saveProgress(database: Knex, saved: SavedPlace): Promise<ProgressRow | null> {
+  const { place, progression, syncPlace } = saved
+  return await database.transaction(async (trx) => {
+    const { rows } = await trx.raw(
+      `INSERT INTO read_progress AS p
+       (user_id, book_id, current_page, percentage, completed, locator, progression_at, sync_place, started_at, updated_at, completed_at)
+     SELECT :userId, :bookId, :page, :percentage, :completed, CAST(:locator AS jsonb), CASE WHEN :isProgression THEN t.at END,
+       CAST(:syncPlace AS jsonb), t.at, t.at, CASE WHEN :completed THEN t.at END
+     FROM (SELECT least(coalesce(CAST(:at AS timestamptz), now()), now()) AS at) t
+     ON CONFLICT (user_id, book_id) DO UPDATE SET
+       current_page = excluded.current_page, completed = excluded.completed,
+       percentage = CASE WHEN p.locator IS NOT NULL AND ${SAME_PLACE} AND p.completed = excluded.completed AND :isCounted
+         THEN p.percentage ELSE excluded.percentage END,
+       locator = CASE WHEN :isProgression THEN excluded.locator WHEN ${SAME_PLACE} THEN p.locator END,
+       progression_at = coalesce(excluded.progression_at, p.progression_at),
+       sync_place = CASE WHEN excluded.sync_place IS NOT NULL THEN excluded.sync_place WHEN ${SAME_PLACE} THEN p.sync_place END,
+       updated_at = greatest(p.updated_at, excluded.updated_at),
+       completed_at = CASE WHEN excluded.completed THEN coalesce(p.completed_at, excluded.updated_at) END
+     WHERE NOT :isProgression OR p.progression_at IS NULL OR p.progression_at < excluded.progression_at
+       OR (p.progression_at = excluded.progression_at AND NOT :mustBeLater)
+     RETURNING *`,
+      {
+        ...{
+          userId: saved.userId,
+          bookId: saved.bookId,
+          page: place.currentPage,
+          percentage: place.percentage,
+          completed: place.completed,
+        },
+        isProgression: progression !== undefined,
+        mustBeLater: progression?.mustBeLater ?? false,
+        locator: progression === undefined ? null : JSON.stringify(progression.locator),
+        at: progression?.at ?? null,
+        syncPlace: syncPlace === undefined ? null : JSON.stringify(syncPlace),
+        isCounted: progression === undefined && saved.saidPercentage == null,
+        said: saved.saidPercentage ?? null,
+        pageCount: saved.pageCount,
+      },
+    )
+    if (rows.length > 0) await announceProgress(trx, 'progress_updated', saved.userId, [saved.bookId])
+    return rows[0] ?? null
+  })
+}
+
+/**
+ * Where the pages are not counted, nothing can be counted from a page or a part: only the same part, or the same page where no part was told, is the same
+ * place. Parts are compared to half a position of a text of 1,000.
+ */
+const SAME_PLACE = `CASE WHEN :pageCount > 0
+         THEN p.current_page = excluded.current_page
+           OR (p.percentage IS NOT NULL AND abs(p.percentage - CAST(:said AS double precision)) * :pageCount < 0.5)
+         ELSE abs(p.percentage - CAST(:said AS double precision)) < 0.0005
+           OR (p.percentage IS NULL AND CAST(:said AS double precision) IS NULL AND p.current_page = excluded.current_page) END`
+
+/** Marks books as read to the end; those that are stay as they are. Answers how many were changed. */
+export async function completeBooks(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
+  return await database.transaction(async (trx) => {
+    // In one order, so that two calls never wait for each other in a circle.
+    const { rows } = await trx.raw(
+      `INSERT INTO read_progress AS p (user_id, book_id, current_page, percentage, completed, completed_at)
+     SELECT ?, b.id, greatest(b.page_count, 1), 1, true, now() FROM books b WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id
+     ON CONFLICT (user_id, book_id) DO UPDATE SET current_page = excluded.current_page, percentage = 1, completed = true, locator = NULL, sync_place = NULL,
+       updated_at = now(), completed_at = now()
+     WHERE NOT p.completed RETURNING book_id`,
+      [userId, [...bookIds]],
+    )
+    await announceProgress(
+      trx,
+      'progress_updated',
+      userId,
+      rows.map((row: { book_id: string }) => row.book_id),
+    )
+    return rows.length
+  })
+}
+
+/** Forgets what a user has read of books. Answers of how many something was known. */
+export async function forgetProgress(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
+  return await database.transaction(async (trx) => {
+    const rows = await trx('read_progress')
+      .where('user_id', userId)
+      .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
+      .delete(['book_id'])
+    await announceProgress(
+      trx,
+      'progress_deleted',
+      userId,
+      rows.map((row) => row.book_id),
+    )
+    return rows.length
+  })
+}
+
+/** Puts a series on a user's list, or takes it off. */
+export async function saveWantToRead(database: Knex, want: { userId: string; seriesId: string; wanted: boolean }): Promise<void> {
+  const row = { user_id: want.userId, series_id: want.seriesId }
+  if (want.wanted) await database('want_to_read').insert(row).onConflict(['user_id', 'series_id']).ignore()
+  else await database('want_to_read').where(row).delete()
+}

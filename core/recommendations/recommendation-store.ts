@@ -1,0 +1,126 @@
+import type { Knex } from 'knex'
+import type { PluginReader } from '#core/matching/provider-client.ts'
+import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
+
+/** The last list of a plugin for a reader, as the plugin gave it. */
+export interface StoredRecommendations {
+  items: unknown[]
+  /** Null where none was ever made. */
+  generatedAt: Date | null
+  /** Series that the reader had begun, rated or wished for by then. */
+  basedOn: string[]
+  /** In a row. */
+  failures: number
+  nextTryAt: Date | null
+  lastError: string | null
+  /** In a word. Null where it did not fail, or nobody knows any more. */
+  lastErrorCode: string | null
+  lastErrorAt: Date | null
+}
+
+/** A task that waits or runs. */
+export interface LiveRefresh {
+  taskId: string
+  taskStatus: 'pending' | 'running'
+}
+
+/** Whoever has set out to add a task has died if there is none after this time. */
+const CLAIM_SECONDS = 10
+
+/** Two tasks for one reader and plugin are one. */
+export const refreshKeyOf = ({ pluginId, userId }: PluginReader): string => `${userId} ${pluginId}`
+
+const LIVE = `SELECT id, state FROM ${QUEUE_SCHEMA}.job
+  WHERE name = 'refresh_recommendations' AND singleton_key = :key AND state IN ('created', 'retry', 'active')`
+
+export async function findRecommendations(database: Knex, { pluginId, userId }: PluginReader): Promise<StoredRecommendations | null> {
+  const row = await database('recommendations')
+    .where({ plugin_id: pluginId, user_id: userId })
+    .first(
+      ...['items', 'generated_at AS generatedAt', 'based_on AS basedOn', 'failures', 'next_try_at AS nextTryAt'],
+      ...['last_error AS lastError', 'last_error_code AS lastErrorCode', 'last_error_at AS lastErrorAt'],
+    )
+  return row ?? null
+}
+
+export async function findLiveRefresh(database: Knex, reader: PluginReader): Promise<LiveRefresh | null> {
+  const { rows } = await database.raw(`${LIVE} ORDER BY state = 'active' DESC LIMIT 1`, { key: refreshKeyOf(reader) })
+  const [job] = rows as { id: string; state: string }[]
+  return job === undefined ? null : { taskId: job.id, taskStatus: job.state === 'active' ? 'running' : 'pending' }
+}
+
+/** The newest task, however it ended; null where none is remembered. */
+export async function findLastRefresh(database: Knex, reader: PluginReader): Promise<string | null> {
+  const { rows } = await database.raw(
+    `SELECT id FROM ${QUEUE_SCHEMA}.job WHERE name = 'refresh_recommendations' AND singleton_key = ? ORDER BY created_on DESC, id LIMIT 1`,
+    [refreshKeyOf(reader)],
+  )
+  return rows[0]?.id ?? null
+}
+
+/** Makes the caller the one who adds the task of the next list. False where somebody else does, or one waits or runs. One statement. */
+export async function claimRefresh(database: Knex, reader: PluginReader): Promise<boolean> {
+  const { rows } = await database.raw(
+    `INSERT INTO recommendations (plugin_id, user_id, asked_at)
+     SELECT u.plugin_id, u.user_id, now() FROM user_plugins u
+     WHERE u.plugin_id = :pluginId AND u.user_id = :userId AND u.enabled AND NOT EXISTS (${LIVE})
+     ON CONFLICT (plugin_id, user_id) DO UPDATE SET asked_at = now()
+       WHERE recommendations.asked_at IS NULL OR recommendations.asked_at < now() - make_interval(secs => ${CLAIM_SECONDS})
+     RETURNING plugin_id`,
+    { ...reader, key: refreshKeyOf(reader) },
+  )
+  return rows.length > 0
+}
+
+/** The task is there, or there will be none. */
+export async function releaseRefresh(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
+  await database('recommendations').where({ plugin_id: pluginId, user_id: userId }).update({ asked_at: null })
+}
+
+/** Puts a new list in the place of the last one, unless the reader has switched the plugin off meanwhile. */
+export async function recordRecommendations(
+  database: Knex,
+  reader: PluginReader,
+  { items, basedOn }: { items: readonly unknown[]; basedOn: readonly string[] },
+): Promise<boolean> {
+  const { rows } = await database.raw(
+    `INSERT INTO recommendations AS r (plugin_id, user_id, items, based_on, generated_at)
+     SELECT u.plugin_id, u.user_id, CAST(:items AS jsonb), CAST(:basedOn AS uuid[]), now() FROM user_plugins u
+     WHERE u.plugin_id = :pluginId AND u.user_id = :userId AND u.enabled
+     ON CONFLICT (plugin_id, user_id) DO UPDATE SET items = excluded.items, based_on = excluded.based_on, generated_at = excluded.generated_at,
+       failures = 0, next_try_at = NULL, last_error = NULL, last_error_code = NULL, last_error_at = NULL
+     RETURNING r.plugin_id`,
+    { ...reader, items: JSON.stringify(items), basedOn: [...basedOn] },
+  )
+  return rows.length > 0
+}
+
+/**
+ * The list could not be made; the last one stays, and the next try waits.
+ * @param how.retrySeconds when it was nobody's fault; otherwise it is counted, and the wait doubles from `firstSeconds` to `lastSeconds`
+ */
+export async function recordFailedRefresh(
+  database: Knex,
+  reader: PluginReader,
+  error: { code: string; message: string },
+  how: { retrySeconds: number } | { firstSeconds: number; lastSeconds: number },
+): Promise<void> {
+  const counts = 'firstSeconds' in how
+  await database.raw(
+    `UPDATE recommendations SET last_error = :message, last_error_code = :code, last_error_at = now(), failures = failures + CAST(:one AS int),
+       next_try_at = now() + make_interval(secs => least(:first * power(2, least(CASE WHEN :counts THEN failures ELSE 0 END, 20)), :last))
+     WHERE plugin_id = :pluginId AND user_id = :userId`,
+    {
+      ...{ ...reader, ...error, counts, one: counts ? 1 : 0 },
+      first: counts ? how.firstSeconds : how.retrySeconds,
+      last: counts ? how.lastSeconds : how.retrySeconds,
+    },
+  )
+}
+
+/** Something has changed that may have been why: the next who asks need not wait. */
+export async function forgetFailures(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
+  await database('recommendations')
+    .where({ plugin_id: pluginId, user_id: userId })
+    .update({ failures: 0, next_try_at: null, last_error: null, last_error_code: null, last_error_at: null })
+}

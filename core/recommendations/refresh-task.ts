@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import { CarrelError } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
+import type { Answered, PluginReader, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
+import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/recommendations/dismissal-store.ts'
+import { listKnownSeries } from '#core/recommendations/external-series-query.ts'
+import { recordFailedRefresh, recordRecommendations } from '#core/recommendations/recommendation-store.ts'
+import { type Item, KEPT_MAX, keptItems } from '#core/recommendations/shown-items.ts'
+import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
+
+export interface RefreshParts {
+  database: Knex
+  providers: ProviderClient
+  tasks: TaskQueue
+  log: Log
+  /** For tests, which cannot wait as long as services ask to. */
+  rateLimitSeconds?: number
+}
+
+/** Those that wait for a service cost nothing; of those that call a plugin there are fewer. */
+const CONCURRENCY = 16
+/** A plugin may compute for 5 seconds, and there are few cores. */
+const CALLS_MAX = 2
+/** Where a service asks to wait and nobody says how long. */
+const RATE_LIMIT_SECONDS = 30
+/** Longer waits grow to this. */
+const RATE_LIMIT_SECONDS_MAX = 300
+/** A service that asks to wait so often does not want to be asked now. */
+const WAITS_MAX = 10
+/** After a failure; twice as long after each further one. */
+const BACK_OFF = { firstSeconds: 300, lastSeconds: 24 * 3600 }
+/** Told before a refresh; the rest is told before the next one. */
+const TELL_MAX = 50
+/** Given along to `get`; more than any list has. */
+const EXCLUDED_MAX = 1_000
+const ERROR_LENGTH_MAX = 1_000
+const PROGRESS_LENGTH_MAX = 200
+
+/** Tells a provider what was dismissed, as far as it wants to know. Answers whether it knows now; never fails. */
+export type Tell = (reader: PluginReader, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
+
+export function openTelling({ database, providers, log }: Pick<RefreshParts, 'database' | 'providers' | 'log'>): Tell {
+  return async (reader, dismissal, signal) => {
+    const untold = 'A plugin could not be told what was dismissed'
+    try {
+      const told = await providers.dismiss(reader, dismissal, signal)
+      if ('failure' in told) {
+        log.debug({ failure: told.failure, pluginId: reader.pluginId }, untold)
+        return false
+      }
+      await recordTold(database, reader, dismissal.externalId)
+      return true
+    } catch (error) {
+      log.debug({ err: error, pluginId: reader.pluginId }, untold)
+      return false
+    }
+  }
+}
+
+/** Registers what makes the lists. */
+export function openRefreshTask(parts: RefreshParts): void {
+  const { database, providers, tasks, rateLimitSeconds = RATE_LIMIT_SECONDS } = parts
+  const tell = openTelling(parts)
+  const turns = openTurns(CALLS_MAX)
+
+  /** One call; again after a while where the service asks to wait. */
+  async function ask(reader: PluginReader, run: TaskRun): Promise<Answered<readonly Item[]>> {
+    const dismissed = await listDismissed(database, reader)
+    const wanted = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
+    const onProgress = (fraction: number, text: string | null) =>
+      run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
+    for (let waits = 0; ; waits++) {
+      const answered = await turns(() => providers.recommend(reader, wanted, { onProgress, signal: run.signal }), run.signal)
+      if ('answer' in answered) return answered
+      run.signal.throwIfAborted()
+      const { retryAfterSeconds } = answered.failure
+      // Longer waits are not sat out: the one who asks after that starts anew.
+      const seconds = retryAfterSeconds ?? rateLimitSeconds * 2 ** waits
+      if (!isRateLimited(answered.failure) || waits >= WAITS_MAX || (retryAfterSeconds ?? 0) > RATE_LIMIT_SECONDS_MAX) return answered
+      run.progress(0, 100, 'The service asks to wait')
+      await sleep(Math.min(seconds, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
+    }
+  }
+
+  /** The list is made even where that fails: what was dismissed is not shown, whatever the provider knows. */
+  async function tellAll(reader: PluginReader, signal: AbortSignal): Promise<void> {
+    for (const dismissal of await listUntold(database, reader, TELL_MAX)) {
+      const isTold = await tell(reader, dismissal, signal)
+      signal.throwIfAborted()
+      if (!isTold) return
+    }
+  }
+
+  /** Keeps why there is no list, and when the next one may be asked for. */
+  async function recordFailure(reader: PluginReader, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
+    const patience = failure.retryAfterSeconds ?? (isRateLimited(failure) ? RATE_LIMIT_SECONDS_MAX : undefined)
+    const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
+    await recordFailedRefresh(database, reader, { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) }, how)
+  }
+
+  /** What the provider could not even be asked, and what this server could not do. */
+  async function fail(reader: PluginReader, error: unknown): Promise<never> {
+    if (!(error instanceof CarrelError)) {
+      await recordFailure(reader, { code: 'server', message: 'The server could not do this.', retryAfterSeconds: null })
+      throw error
+    }
+    await recordFailure(reader, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
+    throw new FinalFailure(lineOf(error.message, ERROR_LENGTH_MAX), { cause: error })
+  }
+
+  tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, async (run) => {
+    const reader = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
+    if (!(await providers.isEnabledFor(reader))) return { outcome: 'not_enabled' }
+    run.progress(0, 100)
+    let answered: Answered<readonly Item[]>
+    try {
+      // Before the plugin looks: what is hidden while it does may stand in what it says.
+      const basedOn = await listKnownSeries(database, reader)
+      await tellAll(reader, run.signal)
+      answered = await ask(reader, run)
+      run.signal.throwIfAborted()
+      if ('answer' in answered) {
+        const items = keptItems(answered.answer)
+        if (!(await recordRecommendations(database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
+        run.progress(100, 100)
+        return { outcome: 'refreshed', recommendations: items.length }
+      }
+      await recordFailure(reader, answered.failure)
+    } catch (error) {
+      // Cancelled, or the server stops: nobody has failed.
+      run.signal.throwIfAborted()
+      return await fail(reader, error)
+    }
+    // The queue would try again in two seconds, four and eight: no service recovers by that.
+    throw new FinalFailure(lineOf(answered.failure.message, ERROR_LENGTH_MAX))
+  })
+}
+
+/** Words of a plugin as they can be shown and kept. */
+const lineOf = (text: string, length = PROGRESS_LENGTH_MAX): string =>
+  text
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, ' ')
+    .slice(0, length)
+    .toWellFormed()
+
+const isRateLimited = ({ code }: Pick<ProviderFailure, 'code'>): boolean => code === 'rate_limited' || code === 'busy'
+
+/** Lets so many work at a time; whoever gives up leaves the line. */
+function openTurns(max: number): <Value>(work: () => Promise<Value>, signal: AbortSignal) => Promise<Value> {
+  let busy = 0
+  const line: (() => void)[] = []
+  const next = () => {
+    while (busy < max && line.length > 0) {
+      busy += 1
+      line.shift()?.()
+    }
+  }
+  return async (work, signal) => {
+    await new Promise<void>((resolve, reject) => {
+      const enter = () => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = () => {
+        line.splice(line.indexOf(enter), 1)
+        reject(signal.reason)
+      }
+      signal.throwIfAborted()
+      signal.addEventListener('abort', leave, { once: true })
+      line.push(enter)
+      next()
+    })
+    try {
+      return await work()
+    } finally {
+      busy -= 1
+      next()
+    }
+  }
+}

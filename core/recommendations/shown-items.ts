@@ -1,0 +1,164 @@
+import type { Recommendation } from '#core/matching/provider-answers.ts'
+import { OWN_SOURCE, serviceOf } from '#core/metadata/source-key.ts'
+import { type ExternalSeries, externalKey } from '#core/recommendations/external-series-query.ts'
+
+/** An item as a provider gave it, checked. */
+export type Item = Recommendation
+
+/** A recommendation as readers see it; what is not known is left out. */
+export interface ShownItem {
+  externalId: string
+  title: string
+  externalUrl?: string
+  coverUrl?: string
+  summary?: string
+  genres: string[]
+  tags: { category: string; name: string; rank: number }[]
+  /** 0 to 1. */
+  score: number
+  reason: string
+  basedOn: string[]
+  /** Of a series here that the reader may see. */
+  serviceSeriesId?: string
+  inService: boolean
+  /** In the reader's library, as the plugin says. */
+  inLibrary: boolean
+  status?: NonNullable<Item['status']>
+  format?: string
+  countryOfOrigin?: string
+  startYear?: number
+  /** 0 to 100. */
+  rating?: number
+  popularity?: number
+  totalVolumeCount?: number
+  totalChapterCount?: number
+}
+
+/** No reader looks through more. */
+export const SHOWN_MAX = 100
+/** Of what is kept, so that dismissing leaves enough until the next list. */
+export const KEPT_MAX = 200
+/** The member of a reader's configuration that asks for fewer. */
+const WISH = 'maxRecommendations'
+const INT_MAX = 2_147_483_647
+const LIST_SHOWN = 50
+/** Where a plugin does not say of what kind a tag is. */
+const TAG = 'tag'
+
+/** How many are shown, by what the reader has configured. */
+export function wishedCount(userConfig: Readonly<Record<string, unknown>>): number {
+  const wish = userConfig[WISH]
+  return typeof wish === 'number' && wish >= 1 ? Math.min(Math.floor(wish), SHOWN_MAX) : SHOWN_MAX
+}
+
+/** All identifiers that an item has at services; its own first. */
+export function externalSeriesOf({ externalId, externalIds }: Item, idSource: string): ExternalSeries[] {
+  const others = Object.entries(externalIds ?? {}).map(([source, id]) => ({ source, externalId: id }))
+  return [{ source: idSource, externalId }, ...others.filter(({ source }) => serviceOf(source) !== idSource && !source.includes('\n'))]
+}
+
+/** Columns know neither NUL nor half of a surrogate pair, and no service has them in what it means. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
+  if (value === null || typeof value !== 'object') return true
+  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member))
+}
+
+/** What is kept of an answer: the best of each identifier, the best first. */
+export function keptItems(items: readonly Item[]): Item[] {
+  const seen = new Set<string>()
+  // Sorting keeps the order of those that are equally good.
+  const sorted = items.filter(isStorable).toSorted((a, b) => b.score - a.score)
+  return sorted.filter(({ externalId }) => !seen.has(externalId) && seen.add(externalId)).slice(0, KEPT_MAX)
+}
+
+/**
+ * What of a list a reader sees, the best first. What a plugin says of this library is not believed but looked up.
+ * @param about.visible series of this library that the reader may see, of those that the items name
+ * @param about.known series here that the reader may see, by `externalKey`
+ */
+export function shownItems(
+  items: readonly Item[],
+  about: {
+    idSource: string
+    dismissed: ReadonlySet<string>
+    visible: ReadonlySet<string>
+    known: ReadonlyMap<string, string>
+    count: number
+  },
+): ShownItem[] {
+  const shown: ShownItem[] = []
+  const taken = new Set<string>()
+  for (const item of items) {
+    if (shown.length >= about.count) break
+    if (about.dismissed.has(item.externalId)) continue
+    const isOwn = about.idSource === OWN_SOURCE
+    // Hidden, or gone: of what is not there for the reader nothing is said.
+    if (isOwn && !about.visible.has(item.externalId)) continue
+    const seriesId = isOwn ? item.externalId : findKnown(item, about)
+    // One series under two names.
+    if (seriesId !== null && taken.has(seriesId)) continue
+    if (seriesId !== null) taken.add(seriesId)
+    shown.push(shownItem(item, seriesId))
+  }
+  return shown
+}
+
+function findKnown(item: Item, { idSource, known }: { idSource: string; known: ReadonlyMap<string, string> }): string | null {
+  for (const name of externalSeriesOf(item, idSource)) {
+    const seriesId = known.get(externalKey(name))
+    if (seriesId !== undefined) return seriesId
+  }
+  return null
+}
+
+const whole = (value: number | null | undefined, max: number): number | null =>
+  value === null || value === undefined ? null : Math.min(Math.max(Math.round(value), 0), max)
+
+/** As a browser would read it: what was not percent-encoded is, and what is none is left out. */
+function addressOf(text: string | null | undefined): string | null {
+  if (text === null || text === undefined || !URL.canParse(text)) return null
+  const { protocol, href } = new URL(text)
+  return protocol === 'https:' || protocol === 'http:' ? href : null
+}
+
+/** Members that plugins give or leave out. */
+const PLAIN = [
+  'externalUrl',
+  'coverUrl',
+  'summary',
+  'status',
+  'format',
+  'countryOfOrigin',
+  'startYear',
+  'totalVolumeCount',
+  'totalChapterCount',
+] as const satisfies readonly (keyof Item & keyof ShownItem)[]
+
+function shownItem(item: Item, seriesId: string | null): ShownItem {
+  const rating = whole(item.rating, 100)
+  const popularity = whole(item.popularity, INT_MAX)
+  const addresses = { externalUrl: addressOf(item.externalUrl), coverUrl: addressOf(item.coverUrl) }
+  const plain = PLAIN.flatMap((name) => {
+    const value = { ...item, ...addresses }[name]
+    return value === undefined || value === null ? [] : [[name, value]]
+  })
+  return {
+    ...(Object.fromEntries(plain) as Pick<ShownItem, (typeof PLAIN)[number]>),
+    externalId: item.externalId,
+    title: item.title,
+    genres: (item.genres ?? []).slice(0, LIST_SHOWN),
+    // A tag without a rank simply applies.
+    tags: (item.tags ?? [])
+      .slice(0, LIST_SHOWN)
+      .map(({ name, category, rank }) => ({ category: category || TAG, name, rank: whole(rank, 100) ?? 100 })),
+    score: item.score,
+    reason: item.reason,
+    basedOn: (item.basedOn ?? []).slice(0, LIST_SHOWN),
+    ...(seriesId !== null && { serviceSeriesId: seriesId }),
+    inService: seriesId !== null,
+    inLibrary: item.inLibrary ?? false,
+    ...(rating !== null && { rating }),
+    ...(popularity !== null && { popularity }),
+  }
+}

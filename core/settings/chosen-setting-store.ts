@@ -1,0 +1,143 @@
+import type { Knex } from 'knex'
+import { type FreshCache, openFreshCache } from '#core/database/fresh-cache.ts'
+import {
+  CHOSEN_SETTINGS,
+  type ChosenSetting,
+  getChosenSetting,
+  type SettingChange,
+  type SettingRecord,
+} from '#core/settings/chosen-setting.ts'
+
+interface Row {
+  id: string
+  key: string
+  value: string
+  version: number
+  updated_at: Date
+  updated_by: string | null
+}
+
+/** Every setting with its value, in the order of the table in the code. Settings that are new get their row here. */
+export async function listSettings(database: Knex): Promise<SettingRecord[]> {
+  await database('chosen_settings')
+    .insert(CHOSEN_SETTINGS.map(({ key, fallback }) => ({ key, value: fallback })))
+    .onConflict('key')
+    .ignore()
+  const rows: Row[] = await database('chosen_settings').select('*')
+  return CHOSEN_SETTINGS.map((setting) => recordOf(setting, rows.find(({ key }) => key === setting.key) as Row))
+}
+
+/** The value of one setting. */
+export async function readSetting(database: Knex, key: string): Promise<string> {
+  const setting = getChosenSetting(key)
+  const row = await database('chosen_settings').where({ key }).first('value')
+  return row?.value ?? setting.fallback
+}
+
+/** How long another process may still go by what a setting was before. In this process a change counts at once. */
+const FRESH_MS = 5_000
+const known = new WeakMap<Knex, FreshCache<Map<string, string>>>()
+
+/** The value of one setting, for what is asked with every request: of a few seconds ago at most. */
+export async function readFreshSetting(database: Knex, key: string): Promise<string> {
+  let cache = known.get(database)
+  if (!cache) {
+    const load = async () => new Map((await database('chosen_settings').select('key', 'value')).map((row) => [row.key, row.value]))
+    cache = openFreshCache({ max: 1, freshMs: FRESH_MS, load })
+    known.set(database, cache)
+  }
+  return (await cache.get('all'))?.get(key) ?? getChosenSetting(key).fallback
+}
+
+/** Whether a setting that is on or off is on. */
+export async function isSwitchedOn(database: Knex, key: string): Promise<boolean> {
+  return (await readSetting(database, key)) === 'true'
+}
+
+export interface Change {
+  key: string
+  /** Null for the default. */
+  value: string | null
+}
+
+/**
+ * Changes settings, all of them or none, and notes by whom. What has the value already stays as it is.
+ * @param by.reason in the words of whoever changed it
+ */
+export async function changeSettings(
+  database: Knex,
+  changes: readonly Change[],
+  by: { userId: string; reason: string | null; address: string },
+): Promise<SettingRecord[]> {
+  await listSettings(database)
+  const changed = database.transaction(async (trx) => {
+    const keys = [...new Set(changes.map(({ key }) => key))].sort()
+    const rows: Row[] = await trx('chosen_settings').whereIn('key', keys).orderBy('key').forUpdate()
+    const changed = new Map(rows.map((row) => [row.key, row]))
+    for (const { key, value } of changes) {
+      const row = changed.get(key) as Row
+      const next = value ?? getChosenSetting(key).fallback
+      if (next === row.value) continue
+      const [fresh] = await trx('chosen_settings')
+        .where({ key })
+        .update({ value: next, version: row.version + 1, updated_at: trx.fn.now(), updated_by: by.userId })
+        .returning('*')
+      await trx('setting_history').insert({
+        setting_id: row.id,
+        old_value: row.value,
+        new_value: next,
+        change_reason: by.reason,
+        ip_address: by.address,
+        changed_by: by.userId,
+      })
+      changed.set(key, fresh)
+    }
+    return keys.map((key) => recordOf(getChosenSetting(key), changed.get(key) as Row))
+  })
+  return await changed.finally(() => known.get(database)?.clear())
+}
+
+/** The latest changes of a setting, the last first. */
+export async function listSettingChanges(database: Knex, key: string, limit: number): Promise<SettingChange[]> {
+  getChosenSetting(key)
+  const rows = await database('setting_history')
+    .join('chosen_settings', 'chosen_settings.id', 'setting_history.setting_id')
+    .where('chosen_settings.key', key)
+    .orderBy([
+      { column: 'setting_history.changed_at', order: 'desc' },
+      { column: 'setting_history.id', order: 'desc' },
+    ])
+    .limit(limit)
+    .select('setting_history.*')
+  return rows.map((row) => ({
+    id: row.id,
+    settingId: row.setting_id,
+    key,
+    oldValue: row.old_value,
+    newValue: row.new_value,
+    changeReason: row.change_reason,
+    ipAddress: row.ip_address,
+    changedBy: row.changed_by,
+    changedAt: row.changed_at.toISOString(),
+  }))
+}
+
+const VALUE_TYPES = { text: 'string', template: 'template', switch: 'boolean' } as const
+
+function recordOf(setting: ChosenSetting, row: Row): SettingRecord {
+  return {
+    id: row.id,
+    key: setting.key,
+    category: setting.category,
+    description: setting.about,
+    value: row.value,
+    defaultValue: setting.fallback,
+    valueType: VALUE_TYPES[setting.kind],
+    isSensitive: false,
+    minValue: null,
+    maxValue: setting.kind === 'switch' ? null : setting.lengthMax,
+    version: row.version,
+    updatedAt: row.updated_at.toISOString(),
+    updatedBy: row.updated_by,
+  }
+}

@@ -1,0 +1,180 @@
+import { Command, Help } from 'commander'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
+
+/** A flag that a command line may carry. */
+export interface Flag {
+  name: string
+  /** A switch takes no value: `--x`, `--no-x` or `--x=on|off`. */
+  isSwitch: boolean
+  repeatable: boolean
+  /** A switch that is documented as `on, off`: the next word is its value when it is one of these. */
+  takesWord?: boolean
+  /** A switch that may carry more than on or off, as in `--inspect=9300`; its command checks it. */
+  takesValue?: boolean
+}
+
+/** A flag as help shows it. */
+export interface DescribedFlag extends Flag {
+  /** What stands for its value; switches have none. */
+  value?: string
+  about: string
+}
+
+/** A command as help shows it. */
+export interface DescribedCommand {
+  name: string
+  /** What stands after the name. */
+  usage: string
+  summary: string
+  about: string
+  flags: readonly DescribedFlag[]
+}
+
+export interface SplitFlags {
+  /** Values by flag name, in the order given; switches have the text "true" or "false". */
+  values: Map<string, string[]>
+  /** What stands outside of flags. */
+  words: string[]
+  mistakes: string[]
+}
+
+const ON = /^(?:on|true|yes|1)$/i
+const isOnOff = (word: string | undefined): word is string => word !== undefined && (ON.test(word) || /^(?:off|false|no|0)$/i.test(word))
+
+/**
+ * Takes a command line apart: `--flag value`, `--flag=value`; everything after `--` is a word. All mistakes are collected.
+ * @param flags of one name the first counts
+ */
+export function splitFlags(argv: readonly string[], flags: readonly Flag[]): SplitFlags {
+  const byName = new Map(flags.toReversed().map((flag) => [flag.name, flag]))
+  const { joined, mistakes } = joinValues(argv, byName)
+  const values = new Map<string, string[]>()
+  const parser = new Command().helpOption(false)
+  for (const flag of byName.values()) {
+    const option = parser.createOption(`--${flag.name} <value>`)
+    // What the parser would throw at the first mistake is kept until all are known.
+    option.argParser((value: string) => {
+      const before = values.get(flag.name) ?? []
+      if (before.length > 0 && !flag.repeatable) mistakes.push(`--${flag.name} is given twice; give it once.`)
+      if (flag.isSwitch && !isOnOff(value) && !flag.takesWord && !flag.takesValue)
+        mistakes.push(`--${flag.name} must be on or off, not "${value}".`)
+      values.set(flag.name, [...before, flag.isSwitch && isOnOff(value) ? String(ON.test(value)) : value])
+    })
+    parser.addOption(option)
+  }
+  const { operands, unknown } = parser.parseOptions(joined)
+  return { values, words: [...operands, ...wordsOf(unknown, [...byName.values()], mistakes)], mistakes }
+}
+
+/**
+ * Puts values to their flags: `--flag value` becomes `--flag=value`, and switches say on or off. The parser alone would take the word after a switch
+ * for its value, and a flag after a flag that lacks one.
+ */
+function joinValues(argv: readonly string[], byName: ReadonlyMap<string, Flag>): { joined: string[]; mistakes: string[] } {
+  const joined: string[] = []
+  const mistakes: string[] = []
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at]!
+    if (word === '--') return { joined: [...joined, ...argv.slice(at)], mistakes }
+    const equals = word.indexOf('=')
+    const name = word.slice(2, equals === -1 ? undefined : equals)
+    const flag = word.startsWith('--') ? byName.get(name) : undefined
+    const negated = word.startsWith('--no-') ? byName.get(name.slice('no-'.length)) : undefined
+    const next = argv[at + 1]
+    if (flag === undefined && negated?.isSwitch) {
+      if (equals === -1) joined.push(`--${negated.name}=false`)
+      else mistakes.push(`--${name} takes no value.`)
+    } else if (flag === undefined || equals !== -1) joined.push(word)
+    else if (flag.isSwitch) {
+      const takesNext = flag.takesWord === true && isOnOff(next)
+      joined.push(`--${name}=${takesNext ? next : 'true'}`)
+      if (takesNext) at += 1
+    } else if (next !== undefined && !next.startsWith('--')) {
+      joined.push(`--${name}=${next}`)
+      at += 1
+    } else mistakes.push(`--${name} needs a value.`)
+  }
+  return { joined, mistakes }
+}
+
+/** Of what the parser has left from the first unknown flag on, the words. The flags are mistakes. */
+function wordsOf(unknown: readonly string[], flags: readonly Flag[], mistakes: string[]): string[] {
+  const names = flags.flatMap((flag) => (flag.isSwitch ? [flag.name, `no-${flag.name}`] : [flag.name]))
+  const words: string[] = []
+  for (let at = 0; at < unknown.length; at++) {
+    const word = unknown[at]!
+    if (word === '--') return [...words, ...unknown.slice(at + 1)]
+    if (!word.startsWith('-') || word === '-') {
+      words.push(word)
+      continue
+    }
+    const [given = ''] = word.split('=')
+    mistakes.push(`There is no flag ${given}.${didYouMean(given.replace(/^--?/, ''), names, '--')}`)
+    // The word after an unknown flag is most likely its value; taking it for a command would only add a second complaint.
+    const next = unknown[at + 1]
+    if (given === word && next !== undefined && !next.startsWith('-')) at += 1
+  }
+  return words
+}
+
+/** How pages of help are laid out. */
+export interface HelpLayout {
+  /** A command as it is typed here. */
+  typed: (words: string) => string
+  /** Longer lines of text are wrapped. */
+  columns: number
+}
+
+const INDENT = 6
+
+/** Each flag with its text below, each command with its summary beside it. */
+class Page extends Help {
+  readonly #typed: HelpLayout['typed']
+
+  constructor({ typed, columns }: HelpLayout) {
+    super()
+    this.#typed = typed
+    this.helpWidth = columns
+    // Below that the library wraps nothing.
+    this.minWidthToWrap = 0
+  }
+
+  override commandUsage(command: Command): string {
+    return this.#typed([command.name(), command.usage()].filter((word) => word !== '').join(' '))
+  }
+
+  override subcommandTerm(command: Command): string {
+    return [command.name(), command.usage().replace(/ ?\[flags\]$/, '')].filter((word) => word !== '').join(' ')
+  }
+
+  override formatItem(term: string, termWidth: number, text: string, helper: Help): string {
+    if (!term.startsWith('--')) return `  ${term.padEnd(termWidth)}  ${text}`
+    const indent = ' '.repeat(INDENT)
+    const wrapped = helper.boxWrap(text, (helper.helpWidth ?? 0) - INDENT)
+    return `  ${term}\n${indent}${wrapped.replaceAll('\n', `\n${indent}`)}`
+  }
+}
+
+function declare({ name, usage, summary, about, flags }: DescribedCommand): Command {
+  const command = new Command(name).helpOption(false).helpCommand(false).optionsGroup('Flags:')
+  command
+    .usage(usage === '' ? '[flags]' : `${usage} [flags]`)
+    .summary(summary)
+    .description(about)
+  for (const { name, value, about } of flags) command.option(`--${name}${value === undefined ? '' : ` <${value}>`}`, about)
+  return command
+}
+
+/** The page of a command: how it is typed, what it does, its flags. */
+export const renderCommandPage = (command: DescribedCommand, layout: HelpLayout): string => {
+  const page = new Page(layout)
+  return page.formatHelp(declare(command), page).trimEnd()
+}
+
+/** The page of a program: how it is typed, and all its commands. */
+export function renderProgramPage(usage: string, commands: readonly DescribedCommand[], layout: HelpLayout): string {
+  const page = new Page(layout)
+  const program = new Command('').helpOption(false).helpCommand(false).usage(usage)
+  for (const command of commands) program.addCommand(declare(command))
+  return page.formatHelp(program, page).trimEnd()
+}

@@ -1,0 +1,89 @@
+import net from 'node:net'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { LOCAL_PLACE_ABOUT, readLocalPlace } from '#core/settings/local-places.ts'
+import { absolutePath, type Setting, type SettingKind } from '#core/settings/setting-table.ts'
+
+export type Value = string | number | boolean | readonly string[]
+
+/** One value and where it stood, for the messages. `from` is the folder that relative paths count from. */
+export interface Given {
+  source: string
+  value: unknown
+  from: string
+}
+
+/** Kinds that take several values. */
+export const isList = ({ type }: SettingKind): boolean => Object.hasOwn(LISTS, type)
+
+/** A list in an environment variable: folders by colons as in PATH, all others by commas. */
+export function splitList(setting: Setting, text: string): string | string[] {
+  if (!isList(setting.kind)) return text
+  return text
+    .split(setting.kind.type === 'folders' ? ':' : ',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+const LISTS = {
+  folders: { what: 'paths of folders', isGood: () => true },
+  addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', isGood: isAddress },
+  places: { what: LOCAL_PLACE_ABOUT, isGood: (text: string) => readLocalPlace(text) !== null },
+  origins: { what: 'origins like https://reader.example.org (no path, no / at the end), or *', isGood: isOrigin },
+}
+
+/** As browsers send it. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text)
+}
+
+/** Checks one given value; `mistake` completes a sentence that begins with its source. */
+export function parseValue(setting: Setting, given: Given): { value: Value } | { mistake: string } {
+  const { kind } = setting
+  const { value } = given
+  const shown = setting.secret ? 'what is given' : JSON.stringify(value)
+  switch (kind.type) {
+    case 'text':
+      return typeof value === 'string' && value.trim() !== '' ? { value } : { mistake: `must be text that is not empty, not ${shown}.` }
+    case 'folder':
+      return typeof value === 'string' && value !== ''
+        ? { value: absolutePath(value, given.from) }
+        : { mistake: `must be the path of a folder, not ${shown}.` }
+    case 'folders':
+    case 'addresses':
+    case 'origins':
+    case 'places': {
+      const list: unknown[] = Array.isArray(value) ? value : [value]
+      const { isGood, what } = LISTS[kind.type]
+      const bad = list.find((each) => typeof each !== 'string' || each === '' || !isGood(each))
+      if (bad !== undefined) return { mistake: `must be ${what}, not ${JSON.stringify(bad)}.` }
+      const texts = list as string[]
+      const read = { folders: (each: string) => absolutePath(each, given.from), places: (each: string) => readLocalPlace(each) as string }
+      const each = kind.type === 'folders' || kind.type === 'places' ? read[kind.type] : (one: string) => one
+      return { value: [...new Set(texts.map(each))] }
+    }
+    case 'integer': {
+      const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
+      if (typeof number !== 'number' || !Number.isInteger(number) || number < kind.min || number > kind.max)
+        return { mistake: `must be a whole number from ${kind.min} to ${kind.max}, not ${shown}.` }
+      return { value: number }
+    }
+    case 'choice':
+      if (typeof value === 'string' && kind.choices.includes(value)) return { value }
+      return {
+        mistake: `must be one of ${kind.choices.join(', ')}, not ${shown}.${typeof value === 'string' ? didYouMean(value, kind.choices) : ''}`,
+      }
+    case 'boolean': {
+      const text = String(value).toLowerCase()
+      if (['true', 'on', 'yes', '1'].includes(text)) return { value: true }
+      if (['false', 'off', 'no', '0'].includes(text)) return { value: false }
+      return { mistake: `must be on or off, not ${shown}.` }
+    }
+  }
+}
+
+function isAddress(text: string): boolean {
+  const [address, bits, more] = text.split('/')
+  const family = net.isIP(address!)
+  if (family === 0 || more !== undefined) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}

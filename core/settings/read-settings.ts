@@ -1,0 +1,270 @@
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { type Flag, splitFlags } from '#core/settings/command-line.ts'
+import { type Given, isList, parseValue, splitList, type Value } from '#core/settings/parse-value.ts'
+import {
+  absolutePath,
+  CONFIG_ENV,
+  CONFIG_FLAG,
+  CONFIG_NAME,
+  hasFileTwin,
+  listVariables,
+  SETTINGS,
+  type Setting,
+  type SettingKey,
+} from '#core/settings/setting-table.ts'
+import type { Settings } from '#core/settings/settings.ts'
+
+/** The settings cannot be used; `mistakes` has every one of them, each a sentence that says what to change. */
+export class SettingsRefused extends Error {
+  readonly mistakes: readonly string[]
+
+  constructor(mistakes: readonly string[]) {
+    super(
+      mistakes.length === 1
+        ? mistakes[0]
+        : `There are ${mistakes.length} mistakes in the settings:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
+    )
+    this.name = 'SettingsRefused'
+    this.mistakes = mistakes
+  }
+}
+
+export interface SettingsInput {
+  /** Flags only; words are refused. */
+  argv: readonly string[]
+  env: Readonly<Record<string, string | undefined>>
+  /** Where the user stands: relative paths count from here. */
+  cwd: string
+  /** Where the default data folder counts from, when not from `cwd`. */
+  defaultsFrom?: string
+  /** Reads a file's text; throws when it cannot. The default is the disk. */
+  readFile?: (file: string) => string
+}
+
+/** The flags of the settings, to be put beside those of a command. */
+export function settingFlags(): Flag[] {
+  const flags: Flag[] = [{ name: CONFIG_FLAG, isSwitch: false, repeatable: false }]
+  for (const { flag, kind } of SETTINGS as readonly Setting[])
+    if (flag !== null) {
+      const isSwitch = kind.type === 'boolean'
+      flags.push({ name: flag, isSwitch, takesWord: isSwitch, repeatable: isList(kind) })
+    }
+  return flags
+}
+
+/**
+ * Reads flags, environment and the config file, in that precedence, checks everything and freezes the result.
+ * @throws SettingsRefused with all mistakes at once
+ */
+export function readSettings(input: SettingsInput): Settings {
+  const readFile = input.readFile ?? ((file: string) => readFileSync(file, 'utf8'))
+  const { values: flags, words, mistakes } = splitFlags(input.argv, settingFlags())
+  for (const word of words) mistakes.push(`"${word}" stands alone; it belongs to no flag.`)
+  for (const name of Object.keys(input.env))
+    if (name.startsWith('CARREL_') && !listVariables().includes(name))
+      mistakes.push(`There is no environment variable ${name}.${didYouMean(name, listVariables())}`)
+
+  const fromFlags = (setting: Setting): Given | null => {
+    const given = setting.flag === null ? undefined : flags.get(setting.flag)
+    if (!given) return null
+    return { source: `--${setting.flag}`, value: isList(setting.kind) ? given : given.at(-1)!, from: input.cwd }
+  }
+  const fromEnv = (setting: Setting): Given | null => {
+    const plain = input.env[setting.env]
+    const twin = hasFileTwin(setting) ? input.env[`${setting.env}_FILE`] : undefined
+    if (plain && twin) mistakes.push(`${setting.env} and ${setting.env}_FILE are both set; set one.`)
+    if (plain) return { source: setting.env, value: splitList(setting, plain), from: input.cwd }
+    if (!twin) return null
+    const file = absolutePath(twin, input.cwd)
+    try {
+      // A final newline is the editor's, not the secret's.
+      return { source: `${setting.env}_FILE`, value: readFile(file).replace(/\r?\n$/, ''), from: input.cwd }
+    } catch (error) {
+      mistakes.push(`${setting.env}_FILE names ${file}, which cannot be read (${codeOf(error)}).`)
+      return null
+    }
+  }
+
+  const dataFolder = read(settingOf('dataDir'), [fromFlags, fromEnv], input.defaultsFrom ?? input.cwd, [])
+  const config = readConfig({ flags, env: input.env, cwd: input.cwd, dataFolder: dataFolder as string | undefined, readFile, mistakes })
+  const fromConfig = (setting: Setting): Given | null => {
+    const value = config.values.get(setting.key)
+    return value === undefined ? null : { source: `${setting.key} in ${config.file}`, value, from: path.dirname(config.file) }
+  }
+
+  const values = new Map<string, Value | undefined>()
+  for (const setting of SETTINGS as readonly Setting[]) {
+    const value = read(setting, [fromFlags, fromEnv, fromConfig], input.defaultsFrom ?? input.cwd, mistakes)
+    values.set(setting.key, value)
+  }
+  const settings = compose(values, mistakes)
+  if (mistakes.length > 0) throw new SettingsRefused(mistakes)
+  return freeze(settings)
+}
+
+function settingOf(key: SettingKey): Setting {
+  return SETTINGS.find((setting) => setting.key === key)!
+}
+
+/** The first source that gives the setting, checked; else the fallback. */
+function read(
+  setting: Setting,
+  sources: readonly ((setting: Setting) => Given | null)[],
+  defaultsFrom: string,
+  mistakes: string[],
+): Value | undefined {
+  for (const source of sources) {
+    const given = source(setting)
+    if (given === null) continue
+    const outcome = parseValue(setting, given)
+    if ('mistake' in outcome) {
+      mistakes.push(`${given.source} ${outcome.mistake}`)
+      return undefined
+    }
+    return outcome.value
+  }
+  return setting.kind.type === 'folder' ? absolutePath(setting.fallback as string, defaultsFrom) : setting.fallback
+}
+
+/** The config file: the one that is named, else carrel.json in the data folder or where the user stands, else none. */
+function readConfig(input: {
+  flags: Map<string, string[]>
+  env: SettingsInput['env']
+  cwd: string
+  dataFolder: string | undefined
+  readFile: (file: string) => string
+  mistakes: string[]
+}): { file: string; values: Map<string, unknown> } {
+  const named = input.flags.get(CONFIG_FLAG)?.at(-1) ?? input.env[CONFIG_ENV]
+  const places = named
+    ? [absolutePath(named, input.cwd)]
+    : [input.dataFolder ?? input.cwd, input.cwd].map((folder) => path.join(folder, CONFIG_NAME))
+  for (const file of places) {
+    let text: string
+    try {
+      text = input.readFile(file)
+    } catch (error) {
+      if (!named && ['ENOENT', 'ENOTDIR'].includes(codeOf(error))) continue
+      const folder = path.dirname(file)
+      if (!named && isClosed(file)) {
+        // Of the folder of the data the start itself tells what to do.
+        if (folder !== input.dataFolder) input.mistakes.push(`The folder ${folder} is closed to this user (${codeOf(error)}).`)
+        continue
+      }
+      input.mistakes.push(`The config file ${file} cannot be read (${codeOf(error)}).`)
+      break
+    }
+    try {
+      return { file, values: flatten(JSON.parse(text), file, input.mistakes) }
+    } catch (error) {
+      input.mistakes.push(`The config file ${file} is not JSON: ${(error as Error).message}.`)
+      break
+    }
+  }
+  return { file: '', values: new Map() }
+}
+
+/** Nested objects to dotted keys; both spellings are understood. Unknown keys are refused. */
+function flatten(content: unknown, file: string, mistakes: string[]): Map<string, unknown> {
+  const keys: string[] = SETTINGS.map((setting) => setting.key)
+  const found = new Map<string, unknown>()
+  const walk = (value: unknown, prefix: string) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      mistakes.push(`${prefix ? `${prefix} in ${file}` : `The config file ${file}`} must be a JSON object.`)
+      return
+    }
+    for (const [name, inner] of Object.entries(value)) {
+      const key = prefix ? `${prefix}.${name}` : name
+      if (keys.includes(key)) found.set(key, inner)
+      else if (keys.some((each) => each.startsWith(`${key}.`))) walk(inner, key)
+      else mistakes.push(`There is no setting ${key} (in ${file}).${didYouMean(key, keys)}`)
+    }
+  }
+  walk(content, '')
+  return found
+}
+
+/** Whether it is the folder that keeps this user out, not the file. */
+function isClosed(file: string): boolean {
+  try {
+    statSync(file)
+    return false
+  } catch (error) {
+    return codeOf(error) === 'EACCES'
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}
+
+/** From the flat table to what the server takes; checks what concerns two settings. */
+function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: string[]): Settings {
+  const get = <T extends Value | undefined>(key: SettingKey) => values.get(key) as T
+  const username = get<string | undefined>('admin.username')
+  const password = get<string | undefined>('admin.password')
+  if ((username === undefined) !== (password === undefined))
+    mistakes.push('The first admin needs both CARREL_ADMIN_USERNAME and CARREL_ADMIN_PASSWORD (or their _FILE twins).')
+  const tokenKey = get<string | undefined>('tokenKey')
+  if (tokenKey !== undefined && Buffer.byteLength(tokenKey) < 32) mistakes.push('CARREL_TOKEN_KEY must have at least 32 bytes.')
+  const secretKeys = (get<string | undefined>('plugins.secretKey') ?? '').split(/\s+/).filter((key) => key !== '')
+  if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) mistakes.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
+  const allowLocal = get<readonly string[] | undefined>('plugins.allowLocal') ?? []
+  for (const place of allowLocal)
+    if (isOwnPlace(place, { host: get('host'), port: get('port') }))
+      mistakes.push(`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`)
+  const databaseUrl = get<string | undefined>('databaseUrl')
+  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
+    mistakes.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
+
+  return {
+    dataFolder: get('dataDir'),
+    libraryFolders: get('library'),
+    host: get('host'),
+    port: get('port'),
+    workers: get('workers'),
+    databaseUrl: databaseUrl ?? null,
+    firstAdmin: username !== undefined && password !== undefined ? { username, password } : null,
+    rateLimit: {
+      enabled: get('rateLimit.enabled'),
+      anonymous: { perSecond: get('rateLimit.anonymous.perSecond'), burst: get('rateLimit.anonymous.burst') },
+      authenticated: { perSecond: get('rateLimit.authenticated.perSecond'), burst: get('rateLimit.authenticated.burst') },
+    },
+    connectionsPerAddress: get('connectionsPerAddress'),
+    trustedProxies: get('trustedProxies'),
+    corsOrigins: get('cors.origins'),
+    tokenKey: tokenKey ?? null,
+    accessTokenSeconds: get('accessTokenSeconds'),
+    refreshTokenDays: get('refreshTokenDays'),
+    cookieSecure: get('cookieSecure'),
+    pageCacheBytesMax: get<number>('pageCacheMb') * 1024 * 1024,
+    analysisDeadlineMs: get<number>('analysisDeadlineSeconds') * 1000,
+    workerMemoryMbMax: get('workerMemoryMb'),
+    purgeAfterSeconds: get<number>('purgeAfterHours') * 3600,
+    watchdogMs: get<number>('watchdogSeconds') * 1000,
+    log: { level: get<string>('log.level') as Settings['log']['level'], format: get<string>('log.format') as Settings['log']['format'] },
+    compatibility: { legacyNames: get('compatibility.legacyNames') },
+    filesystemRoots: get('filesystem.roots'),
+    plugins: {
+      enabled: get('plugins.enabled'),
+      isolation: get<string>('plugins.isolation') as Settings['plugins']['isolation'],
+      hardened: get('plugins.hardened'),
+      allowLocal,
+      secretKeys,
+    },
+  }
+}
+
+/** As far as it can be told before it listens. */
+function isOwnPlace(place: string, { host, port }: { host: string; port: number }): boolean {
+  const at = place.lastIndexOf(':')
+  const named = place.slice(0, at).replace(/^\[|\]$/g, '')
+  return place.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) freeze(inner)
+  return Object.freeze(value)
+}

@@ -1,0 +1,183 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { announce } from '#core/events/event-store.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { SHELF_MEMBERS_MAX, type Shelf, type ShelfEdit, type ShelfKind } from '#core/shelves/shelf.ts'
+import { findShelf } from '#core/shelves/shelf-query.ts'
+import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
+
+const UNIQUE_VIOLATION = '23505'
+const IDS_TOLD_MAX = 5
+
+/** Makes a shelf with its members in this order. @throws conflict when the name is taken; not_found for a member unknown or hidden */
+export async function addShelf(
+  database: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  shelf: { name: string; summary?: string | null; ordered?: boolean; memberIds: readonly string[] },
+): Promise<Shelf> {
+  const { name, summary = null, ordered = kind === 'read_list' } = shelf
+  return await database
+    .transaction(async (trx) => {
+      const [row] = await trx(SHELF_TABLES[kind].shelves).insert({ name, summary, ordered }, 'id')
+      await writeMembers(trx, caller, kind, { id: row.id, memberIds: shelf.memberIds })
+      await announceShelf(trx, kind, 'created', { id: row.id })
+      return (await findShelf(trx, caller, kind, row.id)) as Shelf
+    })
+    .catch(refuseTaken)
+}
+
+/**
+ * Changes a shelf, all of it or nothing. @param shelf.memberIds these and no others, in this order; what stands on it stays unless they are given
+ * @throws not_found, conflict
+ */
+export async function editShelf(
+  database: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  shelf: { id: string; edit: ShelfEdit; memberIds?: readonly string[] },
+): Promise<Shelf> {
+  const { name, summary, ordered } = shelf.edit
+  const change = {
+    ...(name !== undefined && { name }),
+    ...(summary !== undefined && { summary }),
+    ...(ordered !== undefined && { ordered }),
+  }
+  return await database
+    .transaction(async (trx) => {
+      const before = await lockShelf(trx, caller, kind, shelf.id)
+      await trx(SHELF_TABLES[kind].shelves)
+        .where('id', shelf.id)
+        .update({ ...change, updated_at: trx.fn.now() })
+      const standing = await listTagSets(trx, kind, shelf.id)
+      if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
+      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: standing })
+      return await showChanged(trx, caller, kind, before)
+    })
+    .catch(refuseTaken)
+}
+
+/** @throws not_found */
+export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<void> {
+  await database.transaction(async (trx) => {
+    await lockShelf(trx, caller, kind, id)
+    await announceShelf(trx, kind, 'deleted', { id })
+    await trx(SHELF_TABLES[kind].shelves).where('id', id).delete()
+  })
+}
+
+/**
+ * Changes what stands on a shelf. `replace`: these and no others, in this order; `append`: these too, at the end; `remove`: not these.
+ * Members that the caller may not see stay, at the end. @throws not_found for the shelf or a member that is unknown or hidden
+ */
+export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
+  return await database.transaction(async (trx) => {
+    const before = await lockShelf(trx, caller, kind, change.id)
+    const standing = await listTagSets(trx, kind, change.id)
+    await changeMembers(trx, caller, kind, change)
+    await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
+    await announceShelf(trx, kind, 'updated', { id: change.id, before: standing })
+    return await showChanged(trx, caller, kind, before)
+  })
+}
+
+interface MemberChange {
+  id: string
+  how: 'replace' | 'append' | 'remove'
+  memberIds: readonly string[]
+}
+
+async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<void> {
+  const { members, member, shelf } = SHELF_TABLES[kind]
+  const given = change.memberIds.map((id) => id.toLowerCase())
+  const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
+  const visible = new Set(await visibleIds(trx, caller, kind, present))
+  const shown = present.filter((id) => visible.has(id))
+  const absent = given.filter((id) => !visible.has(id))
+  if (change.how === 'remove' && absent.length > 0) refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
+  const wanted =
+    change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
+  const hidden = present.filter((id) => !visible.has(id))
+  await trx(members).where(shelf, change.id).delete()
+  await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
+}
+
+/** With only hidden members left a shelf is now hidden itself: it is shown as it was. */
+async function showChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
+  return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
+}
+
+/** @param of.before sets of tags of what stood on it: who saw it then, and does not now, has to know as well */
+async function announceShelf(
+  trx: Knex.Transaction,
+  kind: ShelfKind,
+  how: 'created' | 'updated' | 'deleted',
+  of: { id: string; before?: readonly (readonly string[])[] },
+): Promise<void> {
+  const now = await listTagSets(trx, kind, of.id)
+  const { before = now } = of
+  // An empty one is everybody's.
+  const tagSets = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
+  const event =
+    kind === 'collection'
+      ? { type: `collection_${how}` as const, collectionId: of.id }
+      : { type: `read_list_${how}` as const, readListId: of.id }
+  await announce(trx, [{ event, tagSets: [...new Map(tagSets.map((set) => [set.join(), set])).values()] }])
+}
+
+/** The different sets of sharing tags that the series carry of which something stands on a shelf. */
+async function listTagSets(trx: Knex.Transaction, kind: ShelfKind, id: string): Promise<string[][]> {
+  const { members, shelf, member, things, seriesOf } = SHELF_TABLES[kind]
+  const { rows } = await trx.raw(
+    `SELECT DISTINCT array(SELECT CAST(t.sharing_tag_id AS text) FROM series_sharing_tags t WHERE t.series_id = ${seriesOf} ORDER BY 1) AS tags
+     FROM ${members} m JOIN ${things} ON ${things}.id = m.${member} WHERE m.${shelf} = ?`,
+    [id],
+  )
+  return (rows as { tags: string[] }[]).map(({ tags }) => tags)
+}
+
+/** Locks first and looks after: what another has just changed is seen. */
+async function lockShelf(trx: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<Shelf> {
+  await trx(SHELF_TABLES[kind].shelves).where('id', id).forUpdate().first('id')
+  const found = await findShelf(trx, caller, kind, id)
+  return found ?? refuse('not_found', `There is no ${SHELF_TABLES[kind].noun} ${id}, or you may not see it.`)
+}
+
+async function writeMembers(
+  trx: Knex,
+  caller: Caller,
+  kind: ShelfKind,
+  list: { id: string; memberIds: readonly string[]; hidden?: readonly string[] },
+): Promise<void> {
+  const { members, member, shelf, things } = SHELF_TABLES[kind]
+  const visible = new Set(await visibleIds(trx, caller, kind, list.memberIds))
+  const ids = [...new Set(list.memberIds.map((id) => id.toLowerCase()))]
+  const missing = ids.filter((id) => !visible.has(id))
+  if (missing.length > 0) refuse('not_found', `There is no ${things} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it.`)
+  const all = [...ids, ...(list.hidden ?? []).filter((id) => !visible.has(id))]
+  if (all.length > SHELF_MEMBERS_MAX) refuse('invalid_value', `A ${SHELF_TABLES[kind].noun} holds at most ${SHELF_MEMBERS_MAX} members.`)
+  if (all.length === 0) return
+  await trx.raw(
+    `INSERT INTO ?? (??, ??, position) SELECT ?::uuid, m.id, m.place - 1 FROM unnest(?::uuid[]) WITH ORDINALITY AS m (id, place)`,
+    [members, shelf, member, list.id, all],
+  )
+}
+
+/** Those of these ids that exist and that the caller may see. Shared lock: none goes before it stands on the shelf. */
+async function visibleIds(trx: Knex, caller: Caller, kind: ShelfKind, ids: readonly string[]): Promise<string[]> {
+  const { things, seriesOf } = SHELF_TABLES[kind]
+  return await trx(things)
+    .whereRaw('??.id = ANY(?::uuid[])', [things, [...ids]])
+    .modify(visibleTo(caller, seriesOf))
+    .orderBy(`${things}.id`)
+    .forKeyShare()
+    .pluck(`${things}.id`)
+}
+
+function refuseTaken(error: unknown): never {
+  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
+    throw new CarrelError('conflict', 'Another one has this name.', { cause: error })
+  }
+  throw error
+}

@@ -1,0 +1,56 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+
+/** A collection is a shelf of series, a read list one of books; everybody sees them, less what is hidden from them. */
+export type ShelfKind = 'collection' | 'read_list'
+
+/** The longest reading orders people keep have about 3,000 books; each change writes the place of every member. */
+export const SHELF_MEMBERS_MAX = 5_000
+
+const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^\\S(.*\\S)?$' })
+const Summary = Nullable(Type.String({ maxLength: 10_000 }))
+const Ids = Type.Array(Uuid, { maxItems: SHELF_MEMBERS_MAX, uniqueItems: true })
+
+const members = {
+  id: Uuid,
+  name: Type.String(),
+  summary: Nullable(Type.String()),
+  /** True: in the order its makers gave it. False: series by title, books by the date they were released. */
+  ordered: Type.Boolean(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+}
+const edit = { name: Type.Optional(Name), summary: Type.Optional(Summary), ordered: Type.Optional(Type.Boolean()) }
+
+/** Counts are of what the caller may see. */
+export const Collection = Type.Object({ ...members, seriesCount: Type.Integer({ minimum: 0 }) }, { title: 'Collection' })
+export const ReadList = Type.Object({ ...members, bookCount: Type.Integer({ minimum: 0 }) }, { title: 'ReadList' })
+export const ShelfEdit = Type.Object(edit, { title: 'ShelfEdit' })
+export type ShelfEdit = Static<typeof ShelfEdit>
+export const SeriesIds = Noun('SeriesIds')({ seriesIds: Ids })
+export const BookIds = Noun('BookIds')({ bookIds: Ids })
+export const NewCollection = Type.Object({ ...edit, name: Name, seriesIds: Type.Optional(Ids) }, { title: 'NewCollection' })
+export const NewReadList = Type.Object({ ...edit, name: Name, bookIds: Type.Optional(Ids) }, { title: 'NewReadList' })
+
+/** Either kind of shelf; `count` is of the members that the caller may see. */
+export interface Shelf {
+  id: string
+  name: string
+  summary: string | null
+  ordered: boolean
+  count: number
+  createdAt: string
+  updatedAt: string
+}
+
+/** What an imported reading list came to. */
+export const ReadListImport = Type.Object(
+  {
+    readList: ReadList,
+    /** Entries for which a book was found. */
+    matched: Type.Integer({ minimum: 0 }),
+    unmatched: Type.Array(Type.Object({ series: Type.String(), number: Type.String(), volume: Type.String(), year: Type.String() })),
+  },
+  { title: 'ReadListImport' },
+)

@@ -1,0 +1,118 @@
+import type { Knex } from 'knex'
+import type { Log } from '#core/foundation/log.ts'
+import { CLASSES, classOf } from '#core/tasks/duration.ts'
+import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun, type TaskType, taskErrorMessage } from '#core/tasks/task.ts'
+import { addTaskHours, deleteTaskHours, type TaskHour } from '#core/tasks/task-metric-store.ts'
+
+/** A month tells whether this week was unlike others; some thousand rows. */
+export const METRICS_KEPT_DAYS = 30
+/** Between two writings: a server that is killed loses no more than this. */
+const WRITE_MS = 10_000
+/** Between two looks at what is too old. */
+const CLEAN_MS = 3_600_000
+const HOUR_MS = 3_600_000
+/** A try after this one there is none: see the queue. */
+const TRIES_MAX = 4
+/** Of an error's message. */
+const MESSAGE_LENGTH_MAX = 1_000
+
+/** Counts how tasks go, by hour and type. */
+export interface TaskMetrics {
+  /** The queue whose handlers are timed; register them here. */
+  metered(tasks: TaskQueue): TaskQueue
+  /** Writes what was counted since the last time. */
+  write(): Promise<void>
+  /** Forgets everything; answers how many hours of types went. */
+  clear(): Promise<number>
+  /** Writes once more. */
+  close(): Promise<void>
+}
+
+type Outcome = { succeeded: true } | { succeeded: false; error: unknown; isLast: boolean }
+
+export function openTaskMetrics({ database, log }: { database: Knex; log: Log }): TaskMetrics {
+  let hours = new Map<string, TaskHour>()
+  let cleanedAt = 0
+
+  function note(run: TaskRun, { ms, items, outcome }: { ms: number; items: number; outcome: Outcome }): void {
+    const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString()
+    const key = `${hour} ${run.type}`
+    const sums = hours.get(key) ?? emptyHour(run.type, hour)
+    hours.set(key, sums)
+    if (outcome.succeeded) sums.succeeded++
+    else {
+      sums[outcome.isLast ? 'failed' : 'retried']++
+      sums.last_error = taskErrorMessage(outcome.error).slice(0, MESSAGE_LENGTH_MAX).toWellFormed().replaceAll('\0', '\ufffd')
+      sums.last_error_at = new Date().toISOString()
+      // It is one run, however often it is tried.
+      if (!outcome.isLast) return
+    }
+    sums.items += items
+    sums.duration_ms += ms
+    sums.duration_min_ms = Math.min(sums.duration_min_ms, ms)
+    sums.duration_max_ms = Math.max(sums.duration_max_ms, ms)
+    sums.wait_ms += Math.round(run.waitedMs ?? 0)
+    const place = classOf(ms)
+    sums.durations[place] = (sums.durations[place] as number) + 1
+  }
+
+  const timed =
+    (handler: TaskHandler): TaskHandler =>
+    async (run) => {
+      const startedAt = performance.now()
+      let items = 1
+      const progress: TaskRun['progress'] = (current, total, message) => {
+        items = Math.max(0, Math.round(current))
+        run.progress(current, total, message)
+      }
+      const tell = (outcome: Outcome) => note(run, { ms: Math.round(performance.now() - startedAt), items, outcome })
+      try {
+        const result = await handler({ ...run, progress })
+        tell({ succeeded: true })
+        return result
+      } catch (error) {
+        // Cancelled, or the server ends: that says nothing of the task.
+        if (!run.signal.aborted) tell({ succeeded: false, error, isLast: error instanceof FinalFailure || run.attempt >= TRIES_MAX })
+        throw error
+      }
+    }
+
+  async function write(): Promise<void> {
+    const counted = [...hours.values()].map((sums) => ({ ...sums, duration_min_ms: Math.min(sums.duration_min_ms, sums.duration_max_ms) }))
+    hours = new Map()
+    if (counted.length > 0) await addTaskHours(database, counted)
+    if (Date.now() - cleanedAt < CLEAN_MS) return
+    cleanedAt = Date.now()
+    await deleteTaskHours(database, METRICS_KEPT_DAYS)
+  }
+  // One after the other; what cannot be written is lost, for it is worth no memory.
+  let writing = Promise.resolve()
+  const writeQuietly = () => {
+    writing = writing.then(write).catch((error: unknown) => log.warn({ err: error }, 'How tasks went could not be written down'))
+    return writing
+  }
+  const timer = setInterval(writeQuietly, WRITE_MS).unref()
+
+  return {
+    metered: (tasks) => ({
+      ...tasks,
+      handle: (type: TaskType, options, handler) => tasks.handle(type, options, timed(handler)),
+    }),
+    write: writeQuietly,
+    async clear() {
+      hours = new Map()
+      await writing
+      return await deleteTaskHours(database, 0)
+    },
+    async close() {
+      clearInterval(timer)
+      await writeQuietly()
+    },
+  }
+}
+
+const emptyHour = (taskType: TaskType, hour: string): TaskHour => ({
+  ...{ task_type: taskType, hour, succeeded: 0, failed: 0, retried: 0, items: 0, duration_ms: 0 },
+  ...{ duration_min_ms: Number.MAX_SAFE_INTEGER, duration_max_ms: 0, wait_ms: 0 },
+  ...{ durations: Array.from({ length: CLASSES }, () => 0), last_error: null, last_error_at: null },
+})

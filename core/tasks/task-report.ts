@@ -1,0 +1,112 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { shownMessage } from '#core/account/shown-path.ts'
+import { hasSharingGrants } from '#core/account/user-store.ts'
+import { percentileOf } from '#core/tasks/duration.ts'
+import { findLongestWait } from '#core/tasks/task-admin-store.ts'
+import { findFirstHour, listPeriodSums, listTypeSums, type PeriodSums, type TypeSums } from '#core/tasks/task-metric-query.ts'
+import { countTasks } from '#core/tasks/task-query.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+/**
+ * How tasks went and how the queue stands. Counts of hidden things cannot be taken from what was counted without them, so whoever does not see every
+ * series is told of no task that has ended.
+ */
+export async function readTaskReport(database: Knex, caller: Caller) {
+  const isTold = !(await hasSharingGrants(database, caller.userId))
+  const [types, first, stats, oldestPendingAgeMs] = await Promise.all([
+    isTold ? listTypeSums(database) : [],
+    isTold ? findFirstHour(database) : null,
+    countTasks(database, caller),
+    findLongestWait(database, caller),
+  ])
+  const total = types.reduce((all, one) => addTo(all, one), { succeeded: 0, failed: 0, durationMs: 0, waitMs: 0 })
+  const executed = total.succeeded + total.failed
+  const minutes = first === null ? 1 : Math.max(1, (Date.now() - first.getTime()) / MINUTE_MS)
+  return {
+    summary: {
+      totalExecuted: executed,
+      totalSucceeded: total.succeeded,
+      totalFailed: total.failed,
+      avgDurationMs: ratio(total.durationMs, executed),
+      avgQueueWaitMs: ratio(total.waitMs, executed),
+      tasksPerMinute: executed / minutes,
+    },
+    byType: types.map((type) => describeType(type, caller)),
+    queue: {
+      pendingCount: stats.pending,
+      processingCount: stats.processing,
+      staleCount: stats.stale,
+      oldestPendingAgeMs,
+    },
+  }
+}
+
+/** The same over time; a period without a task is missing. */
+export async function readTaskHistory(
+  database: Knex,
+  caller: Caller,
+  ask: { days: number; granularity: 'hour' | 'day'; taskType: string | undefined },
+) {
+  const to = new Date()
+  const from = new Date(to.getTime() - ask.days * DAY_MS)
+  const isTold = !(await hasSharingGrants(database, caller.userId))
+  const periods = isTold ? await listPeriodSums(database, { ...ask, from }) : []
+  return { from: from.toISOString(), to: to.toISOString(), points: periods.map((period) => describePeriod(period, ask.taskType ?? null)) }
+}
+
+const ratio = (part: number, whole: number) => (whole === 0 ? 0 : part / whole)
+
+function addTo<Sums extends { succeeded: number; failed: number; durationMs: number; waitMs: number }>(all: Sums, one: TypeSums): Sums {
+  return {
+    ...all,
+    succeeded: all.succeeded + one.succeeded,
+    failed: all.failed + one.failed,
+    durationMs: all.durationMs + one.durationMs,
+    waitMs: all.waitMs + one.waitMs,
+  }
+}
+
+function describeType(type: TypeSums, caller: Caller) {
+  const executed = type.succeeded + type.failed
+  // Of tries that were no last ones nothing is timed.
+  const isTimed = executed > 0
+  const tellsErrors = caller.permissions.has('tasks-read')
+  return {
+    taskType: type.taskType,
+    executed,
+    succeeded: type.succeeded,
+    failed: type.failed,
+    retried: type.retried,
+    avgDurationMs: ratio(type.durationMs, executed),
+    minDurationMs: isTimed ? type.minMs : 0,
+    maxDurationMs: type.maxMs,
+    p50DurationMs: percentileOf(type.durations, 0.5, type.maxMs),
+    p95DurationMs: percentileOf(type.durations, 0.95, type.maxMs),
+    avgQueueWaitMs: ratio(type.waitMs, executed),
+    itemsProcessed: type.items,
+    bytesProcessed: 0,
+    throughputPerSec: ratio(type.items * 1000, type.durationMs),
+    errorRatePct: ratio(type.failed * 100, executed),
+    lastError: tellsErrors && type.lastError !== null ? shownMessage(caller, type.lastError) : null,
+    lastErrorAt: type.lastErrorAt,
+  }
+}
+
+function describePeriod(period: PeriodSums, taskType: string | null) {
+  const count = period.succeeded + period.failed
+  return {
+    periodStart: period.start,
+    taskType,
+    count,
+    succeeded: period.succeeded,
+    failed: period.failed,
+    avgDurationMs: ratio(period.durationMs, count),
+    minDurationMs: count > 0 ? period.minMs : 0,
+    maxDurationMs: period.maxMs,
+    itemsProcessed: period.items,
+    bytesProcessed: 0,
+  }
+}

@@ -1,0 +1,115 @@
+import type { Egress } from '#plugins/network/egress.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+
+/** What a service gives for a code, or for a token that renews. */
+export interface Tokens {
+  accessToken: string
+  /** Null where it gave none: one that was known before stays good. */
+  refreshToken: string | null
+  /** Null where the access token does not end. */
+  expiresAt: Date | null
+}
+
+/**
+ * - `refused`: the service says no, and will again
+ * - `unreachable`: it cannot be asked now, or answers what cannot be read
+ */
+export class TokenError extends Error {
+  readonly code: 'refused' | 'unreachable'
+
+  /** @param message for people: it names the host and what is wrong, and nothing of what was sent or answered but a word */
+  constructor(code: 'refused' | 'unreachable', message: string) {
+    super(message)
+    this.name = 'TokenError'
+    this.code = code
+  }
+}
+
+export interface TokenRequest {
+  /** Of the manifest that was agreed to: https, a name, no port. */
+  tokenUrl: string
+  /** Whose turn at the host it is: the plugin's. */
+  caller: string
+  client: { clientId: string; clientSecret?: string | undefined }
+  grant:
+    | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier?: string }
+    | { grant_type: 'refresh_token'; refresh_token: string }
+}
+
+/** Tokens that are signed statements have some thousand characters. */
+const TOKEN_LENGTH_MAX = 10_000
+/** Two such tokens and what services say beside. */
+const ANSWER_LENGTH_MAX = 64 * 1024
+/** What may stand in a header: RFC 6750 knows fewer. */
+const TOKEN = /^[\x21-\x7e]+$/
+/** RFC 6749, 5.2. */
+const ERROR_WORD = /^[a-z_]{1,64}$/
+/** Beyond this an end is none; and dates do not overflow. */
+const SECONDS_MAX = 10 * 365 * 86_400
+/** Short of what anybody waits for in a browser. */
+const DEADLINE_MS = 15_000
+
+/**
+ * Asks a token endpoint (RFC 6749, 3.2), on the way that everything of plugins takes: https to a public address, bounded, and nowhere else.
+ * @throws TokenError
+ */
+export async function requestTokens(egress: Egress, { tokenUrl, caller, client, grant }: TokenRequest): Promise<Tokens> {
+  const { hostname: host } = new URL(tokenUrl)
+  const form = new URLSearchParams({ ...grant, client_id: client.clientId })
+  if (client.clientSecret !== undefined) form.set('client_secret', client.clientSecret)
+  const answer = await egress
+    .fetch(
+      {
+        url: tokenUrl,
+        method: 'POST',
+        headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+        body: form.toString(),
+        timeoutMs: DEADLINE_MS,
+      },
+      // One host and one method: a redirect that makes a GET of it or leads elsewhere is refused.
+      { caller, rules: [{ host, methods: ['POST'] }], userAgent: `Carrel (sign-in for the plugin ${caller})` },
+      AbortSignal.timeout(2 * DEADLINE_MS),
+    )
+    .catch((error: unknown) => {
+      if (error instanceof GuestError) throw new TokenError('unreachable', error.message)
+      throw error
+    })
+  const given = readJson(answer.body)
+  const word = typeof given?.['error'] === 'string' && ERROR_WORD.test(given['error']) ? ` (${given['error']})` : ''
+  const { status } = answer
+  if (status === 400 || status === 401 || status === 403) throw new TokenError('refused', `${host} refused it${word}.`)
+  if (status !== 200 && status !== 201) throw new TokenError('unreachable', `${host} answered ${status}${word}.`)
+  // Some services say so with a 200.
+  if (word !== '' && given?.['access_token'] === undefined) throw new TokenError('refused', `${host} refused it${word}.`)
+  return readTokens(given, host)
+}
+
+function readJson(text: string): Record<string, unknown> | null {
+  if (text.length > ANSWER_LENGTH_MAX) return null
+  try {
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+function readTokens(given: Record<string, unknown> | null, host: string): Tokens {
+  const wrong = (what: string): never => {
+    throw new TokenError('unreachable', `${host} answered ${what}.`)
+  }
+  if (given === null) return wrong('no tokens')
+  const { access_token: accessToken, refresh_token: refreshToken, token_type: type, expires_in: expires } = given
+  const isToken = (value: unknown): value is string => typeof value === 'string' && value.length <= TOKEN_LENGTH_MAX && TOKEN.test(value)
+  if (!isToken(accessToken)) return wrong('no access token that can be sent')
+  // Others need a proof beside each request, which nobody here could make.
+  if (type !== undefined && !(typeof type === 'string' && type.toLowerCase() === 'bearer'))
+    return wrong('tokens of another type than Bearer')
+  const seconds = typeof expires === 'string' && /^\d{1,12}$/.test(expires) ? Number(expires) : expires
+  const ends = typeof seconds === 'number' && seconds > 0 && seconds <= SECONDS_MAX
+  return {
+    accessToken,
+    refreshToken: isToken(refreshToken) ? refreshToken : null,
+    expiresAt: ends ? new Date(Date.now() + seconds * 1000) : null,
+  }
+}

@@ -1,0 +1,176 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Knex } from 'knex'
+import { refuse } from '#core/foundation/errors.ts'
+import type { PluginReader } from '#core/matching/provider-client.ts'
+import type { Credentials } from '#plugins/credentials/credentials.ts'
+import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
+import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
+import type { Egress } from '#plugins/network/egress.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+
+/** A plugin that users sign in for. */
+export interface SignInPlugin {
+  id: string
+  key: string
+  state: string
+  manifest: Manifest
+}
+
+/** A sign-in that came to nothing; `message` is for the reader who sees it in a browser. */
+export class SignInError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'SignInError'
+  }
+}
+
+/** What a service sends a browser back with. */
+export interface SignInAnswer {
+  state: string | undefined
+  code: string | undefined
+  error: string | undefined
+  /** What the browser was given when the sign-in began; null where it has nothing of that kind. */
+  browserKey: string | null
+  /** Who is signed in here in that browser, where that is known. */
+  userId: string | null
+}
+
+export interface SignInBegun {
+  redirectUrl: string
+  /** Of the cookie that it lies in: one for each sign-in, several of which may be under way. */
+  cookieName: string
+  browserKey: string
+  seconds: number
+}
+
+/** The cookie of a sign-in, by its state; whoever has the name has nothing. */
+export const signInCookieName = (state: string): string => `carrel_sign_in_${sha256(state).digest('hex').slice(0, 16)}`
+
+export interface SignIns {
+  /**
+   * Begins a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
+   * @param redirectUri where the service sends the browser back to
+   * @returns the address to send the browser to, and what that browser alone keeps until it comes back
+   * @throws invalid_request where there is nothing to sign in at, conflict where an administrator has not set it up, rate_limit_exceeded
+   */
+  begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
+  /** Redeems the code, once. Answers whose sign-in it was. @throws SignInError */
+  finish(answer: SignInAnswer): Promise<PluginReader & { plugin: SignInPlugin }>
+}
+
+/** What lies sealed in the row of a sign-in. */
+interface Held {
+  verifier: string
+  redirectUri: string
+}
+
+/** Time to find a password and a second factor; whoever finds the address later can do nothing with it. */
+const PENDING_SECONDS = 600
+/** Nobody signs in at more services at once. */
+const PENDING_MAX = 3
+/** 32 bytes as base64url: a state, and the key of a browser. */
+const STATE = /^[A-Za-z0-9_-]{43}$/
+/** Some services give signed statements. */
+const CODE_LENGTH_MAX = 4_000
+const ERROR_WORD = /^[a-z_]{1,64}$/
+
+const sha256 = (text: string) => createHash('sha256').update(text)
+const random = () => randomBytes(32).toString('base64url')
+
+export function openSignIns(parts: {
+  database: Knex
+  egress: Egress
+  credentials: Credentials
+  findPlugin: (id: string) => Promise<SignInPlugin | null>
+  /** Whether the user still has the plugin; it cannot be taken away before the transaction ends. */
+  isHeld: (trx: Knex, reader: PluginReader) => Promise<boolean>
+}): SignIns {
+  const { database, egress, credentials, findPlugin, isHeld } = parts
+  const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
+  const clientOf = async (pluginId: string) => await credentials.reveal({ pluginId, userId: null })
+
+  return {
+    async begin(plugin, userId, redirectUri) {
+      const { auth, name } = plugin.manifest
+      if (auth?.type !== 'oauth2' || auth.oauth2 === undefined || auth.scope !== 'user')
+        return refuse('invalid_request', `${name} has nothing that readers sign in at.`)
+      const { authorizeUrl, scopes = [], pkce } = auth.oauth2
+      const { clientId } = await clientOf(plugin.id)
+      if (clientId === undefined)
+        return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
+      const state = random()
+      const stateHash = sha256(state).digest('hex')
+      const browserKey = random()
+      const browserHash = sha256(browserKey).digest('hex')
+      const held: Held = { verifier: random(), redirectUri }
+      const reader = { pluginId: plugin.id, userId }
+      const sealed = credentials.seal(JSON.stringify(held), belongsTo(stateHash, reader))
+      const waitSeconds = await addSignIn(
+        database,
+        { stateHash, browserHash, ...reader, ...sealed },
+        { seconds: PENDING_SECONDS, pendingMax: PENDING_MAX },
+      )
+      if (waitSeconds !== null)
+        refuse('rate_limit_exceeded', `${PENDING_MAX} sign-ins are under way already; finish one of them.`, {
+          retryAfterSeconds: Math.max(waitSeconds, 1),
+        })
+      // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
+      const url = new URL(authorizeUrl)
+      if (url.protocol !== 'https:') return refuse('conflict', `${name} names no address to sign in at.`)
+      const query = { response_type: 'code', client_id: clientId, redirect_uri: redirectUri, state }
+      for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value)
+      if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
+      if (pkce !== false) {
+        url.searchParams.set('code_challenge', sha256(held.verifier).digest('base64url'))
+        url.searchParams.set('code_challenge_method', 'S256')
+      }
+      return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
+    },
+
+    async finish({ state, code, error, browserKey, userId }) {
+      const unknown = () =>
+        new SignInError(
+          'This sign-in is not known here: it was begun in another browser, was finished already, or took too long. Begin again.',
+        )
+      if (state === undefined || !STATE.test(state) || browserKey === null || !STATE.test(browserKey)) throw unknown()
+      const stateHash = sha256(state).digest('hex')
+      const signIn = await takeSignIn(database, stateHash, sha256(browserKey).digest('hex'))
+      if (signIn === null) throw unknown()
+      // Somebody's link led here in the browser of another: what they sign in with must not become theirs.
+      if (userId !== null && userId !== signIn.userId)
+        throw new SignInError('Somebody else has begun this sign-in than is signed in here. Nothing was connected.')
+      const plugin = await findPlugin(signIn.pluginId)
+      const oauth2 = plugin?.manifest.auth?.oauth2
+      const text = credentials.open(signIn.sealed, signIn.keyId, belongsTo(stateHash, signIn))
+      if (plugin === null || plugin.state !== 'enabled' || oauth2 === undefined || text === null) throw unknown()
+      const { name, auth } = plugin.manifest
+      if (error !== undefined) {
+        const word = ERROR_WORD.test(error) ? ` (${error})` : ''
+        throw new SignInError(`The service did not let ${name} in${word}. Nothing was connected.`)
+      }
+      if (code === undefined || code === '' || code.length > CODE_LENGTH_MAX)
+        throw new SignInError('The service sent no code. Nothing was connected.')
+      const { clientId, clientSecret } = await clientOf(plugin.id)
+      if (clientId === undefined) throw unknown()
+      const { verifier, redirectUri } = JSON.parse(text) as Held
+      const reader = { pluginId: signIn.pluginId, userId: signIn.userId }
+      try {
+        const { accessToken, refreshToken, expiresAt } = await requestTokens(egress, {
+          ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
+          grant: {
+            ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+            ...(oauth2.pkce !== false && { code_verifier: verifier }),
+          },
+        })
+        const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
+        // Whoever has taken it away while the service was asked stays without.
+        if (!(await credentials.set(reader, auth, tokens, expiresAt, (trx) => isHeld(trx, reader))))
+          throw new SignInError(`${name} was taken away meanwhile. Nothing was connected.`)
+      } catch (failure) {
+        if (failure instanceof TokenError) throw new SignInError(`${name} was not connected: ${failure.message}`)
+        throw failure
+      }
+      return { ...reader, plugin }
+    },
+  }
+}

@@ -1,0 +1,155 @@
+import path from 'node:path'
+import { budgetOf } from '#plugins/host/plugin-program.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { openReplay } from '../../plugin-sdk/fixtures.ts'
+import type { CallTrace } from '../../plugin-sdk/testing.ts'
+import { bundleProject } from './bundle.ts'
+import { type Command, type CommandInput, counted, printable, readCount, ToolProblem } from './command.ts'
+import { CREDENTIALS, readCredentials } from './credentials-file.ts'
+import { openReplayEgress } from './host-answers.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
+import { type Built, CallProblem, describeProblem, openSession, type PluginSession } from './plugin-session.ts'
+import { openProject } from './project.ts'
+import { readCall, type SavedCall } from './saved-call.ts'
+
+/** Opens the plugin of a folder for one saved call. */
+async function withCall<Result>(
+  input: CommandInput,
+  work: (opened: { built: Built; call: SavedCall; session: PluginSession; unmatched: string[] }) => Promise<Result>,
+): Promise<Result> {
+  const { cwd, folder, words, log } = input
+  const local = readAllowLocal(input)
+  const project = await openProject(folder)
+  const credentials = await readCredentials(input, project.manifest)
+  const call = await readCall(folder, path.resolve(cwd, words[0] as string))
+  const { code, map } = await bundleProject(project)
+  const built = { manifest: project.manifest, code, map }
+  const supervisor = openSupervisor({ log, spare: false })
+  const unmatched: string[] = []
+  try {
+    const egress =
+      call.fixtures === null
+        ? openEgress(undefined, local)
+        : openReplayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
+    const { config, userConfig, library } = call
+    const session = openSession(supervisor, built, { egress, config, userConfig, library, credentials })
+    try {
+      return await work({ built, call, session, unmatched })
+    } finally {
+      session.close()
+    }
+  } finally {
+    supervisor.close()
+  }
+}
+
+const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
+
+/** What a call did, and how much of what it may it needed. */
+export function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number }): string[] {
+  const share = (used: number, of: number) => `${ms(used)} of ${of} ms (${Math.round((used / of) * 100)} %)`
+  return [
+    // A call that fails does not tell.
+    `computed  ${trace.cpuMs === 0 ? 'unknown, for it failed' : share(trace.cpuMs, budget.cpuMs)}`,
+    `took      ${share(trace.wallMs, budget.wallMs)}`,
+    `asked     ${counted(trace.requests.length, 'request')}`,
+    ...trace.requests.map(({ method, url, status }) => `  ${status ?? 'no answer'}  ${method} ${url}`),
+    ...(trace.progress.length > 0
+      ? [`progress  ${trace.progress.map(({ fraction, text }) => `${Math.round(fraction * 100)} %${text ? ` ${text}` : ''}`).join(', ')}`]
+      : []),
+    `log       ${counted(trace.log.length, 'line')}`,
+    ...trace.log.map(({ level, message, data }) => `  ${level.padEnd(5)}  ${message}${data === null ? '' : ` ${JSON.stringify(data)}`}`),
+  ]
+}
+
+export const replay: Command = {
+  name: 'replay',
+  usage: '<call.json>',
+  summary: 'makes a saved call again, and shows what came of it',
+  about:
+    'A call is { "method", "input", "config", "fixtures" }: fixtures is the name of a file in fixtures/, or its content; without it the service itself is asked. The answer is shown as a server would read it.',
+  flags: [
+    { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
+    ALLOW_LOCAL,
+    CREDENTIALS,
+  ],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withCall(input, async ({ built, call, session, unmatched }) => {
+      const { out, isOn } = input
+      const outcome = await session.call(call.method, call.input).catch((error: unknown) => {
+        if (error instanceof CallProblem) return error
+        throw error
+      })
+      const { trace } = outcome
+      const hasFailed = outcome instanceof CallProblem
+      if (isOn('json')) {
+        out.line(
+          JSON.stringify(
+            hasFailed ? { code: outcome.code, message: outcome.message, source: outcome.source, trace } : { answer: outcome.answer, trace },
+            null,
+            2,
+          ),
+        )
+        return hasFailed || unmatched.length > 0 ? 1 : 0
+      }
+      out.line(out.paint('bold', `${built.manifest.id} ${built.manifest.version}  ${call.method}`))
+      for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method))) out.line(printable(line))
+      out.line()
+      if (hasFailed) out.line(`${out.paint('red', '✖')} ${printable(describeProblem(outcome))}`)
+      else out.line(printable(JSON.stringify(outcome.answer, null, 2)))
+      for (const request of hasFailed ? [] : unmatched) out.line(`${out.paint('red', '✖')} No fixture answers ${printable(request)}`)
+      return hasFailed || unmatched.length > 0 ? 1 : 0
+    }),
+}
+
+const CALLS = 100
+const CALLS_MAX = 100_000
+/** The first calls compile the code, which is not what is measured. */
+const WARM_UP = 5
+
+const percentile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0
+
+export const bench: Command = {
+  name: 'bench',
+  usage: '<call.json>',
+  summary: 'makes a saved call many times, and tells how long it took',
+  about: `Makes a saved call ${CALLS} times in one sandbox, after ${WARM_UP} that do not count, and tells the median and the slowest twentieth. The call must have fixtures: services are not to be asked for this.`,
+  flags: [{ name: 'calls', value: 'number', isSwitch: false, repeatable: false, about: `How many; ${CALLS} unless given.` }],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withCall(input, async ({ built, call, session, unmatched }) => {
+      const { out, flag, stop } = input
+      const calls = readCount(flag('calls'), { flag: 'calls', unless: CALLS, max: CALLS_MAX })
+      if (call.fixtures === null)
+        throw new ToolProblem(`${call.name} has no fixtures, so each of ${calls} calls would ask the service itself. Give it some.`)
+      const wall: number[] = []
+      const cpu: number[] = []
+      for (let turn = 0; turn < calls + WARM_UP && !stop.aborted; turn++) {
+        const { trace } = await session.call(call.method, call.input).catch((error: unknown) => {
+          if (error instanceof CallProblem) throw new ToolProblem(`Call ${turn + 1} ended with ${describeProblem(error)}`)
+          throw error
+        })
+        if (unmatched[0] !== undefined) throw new ToolProblem(`No fixture answers ${unmatched[0]}.`)
+        if (turn < WARM_UP) continue
+        wall.push(trace.wallMs)
+        cpu.push(trace.cpuMs)
+      }
+      const { cpuMs, wallMs } = budgetOf(permissionsOf(built.manifest), call.method)
+      out.line(out.paint('bold', `${call.method}  ${counted(wall.length, 'call')} of ${call.name}`))
+      for (const [name, values, of] of [
+        ['took', wall, wallMs],
+        ['computed', cpu, cpuMs],
+      ] as const) {
+        const sorted = [...values].sort((a, b) => a - b)
+        const [half, most] = [percentile(sorted, 0.5), percentile(sorted, 0.95)]
+        out.line(`  ${name.padEnd(9)} p50 ${half.toFixed(2).padStart(8)} ms   p95 ${most.toFixed(2).padStart(8)} ms   of ${of} ms`)
+      }
+      return 0
+    }),
+}

@@ -1,0 +1,78 @@
+import { styleText } from 'node:util'
+import type { Log } from '#core/foundation/log.ts'
+import type { DescribedCommand } from '#core/settings/command-line.ts'
+
+/** What the person at the terminal can mend: told in a sentence, without a stack. */
+export class ToolProblem extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ToolProblem'
+  }
+}
+
+export interface Command extends DescribedCommand {
+  wordsMin: number
+  wordsMax: number
+  /** Answers the exit code: 0, or 1 when what was looked at is not right. @throws ToolProblem */
+  run(input: CommandInput): Promise<number>
+}
+
+export interface CommandInput {
+  /** What names of files are relative to. */
+  cwd: string
+  /** Of the plugin. */
+  folder: string
+  words: readonly string[]
+  flag(name: string): string | undefined
+  /** Every value of a flag that may be given several times. */
+  all(name: string): readonly string[]
+  isOn(name: string): boolean
+  out: Out
+  log: Log
+  stop: AbortSignal
+}
+
+export type Style = Parameters<typeof styleText>[0]
+
+/** Where a command writes. */
+export interface Out {
+  line(text?: string): void
+  /** In colour where that is seen. */
+  paint(style: Style, text: string): string
+}
+
+export interface Stream extends NodeJS.WritableStream {
+  isTTY?: boolean
+  hasColors?(): boolean
+}
+
+/** Colours only where the terminal has some, and nobody has said NO_COLOR. */
+export function openOut(stream: Stream): Out {
+  const hasColours = stream.isTTY === true && stream.hasColors?.() === true
+  return {
+    line: (text = '') => void stream.write(`${text}\n`),
+    paint: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
+  }
+}
+
+/** What comes from a plugin or from outside, as it may stand on a terminal: no escape codes, nothing that turns the line around. */
+export const printable = (text: string): string =>
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (found) => {
+    const code = found.charCodeAt(0).toString(16)
+    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`
+  })
+
+/** `1 error`, `2 errors`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+export const kilobytes = (bytes: number): string =>
+  bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(bytes < 102_400 ? 1 : 0)} KB`
+
+/** The whole number that a flag gives. @throws ToolProblem */
+export function readCount(text: string | undefined, limits: { flag: string; unless: number; min?: number; max: number }): number {
+  const { flag, unless, min = 1, max } = limits
+  if (text === undefined) return unless
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= min && value <= max) return value
+  throw new ToolProblem(`--${flag} is a whole number from ${min} to ${max}; "${printable(text)}" is none.`)
+}

@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import { unwatchFile, watchFile } from 'node:fs'
+import path from 'node:path'
+import * as esbuild from 'esbuild'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
+import { type Command, type CommandInput, kilobytes, printable, readCount, ToolProblem } from './command.ts'
+import { CREDENTIALS, readCredentials } from './credentials-file.ts'
+import { openDebugRelay } from './debug-relay.ts'
+import { type DevServer, openDevServer } from './dev-server.ts'
+import { openDevSession } from './dev-session.ts'
+import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
+import { packProject } from './pack.ts'
+import { openProject, type Project } from './project.ts'
+import { type SideLoad, sideLoad, tryVersion } from './side-load.ts'
+import { typed } from './typed.ts'
+
+/** Whoever debugs goes for lunch, and finds his sandbox where it was. */
+const DEBUG_IDLE_MS = 24 * 60 * 60_000
+/** Between two looks at files that the bundler does not watch. */
+const LOOK_EVERY_MS = 500
+
+export const dev: Command = {
+  name: 'dev',
+  usage: '[--inspect [port]]',
+  summary: 'bundles with every change, and lets you try calls on a page',
+  about:
+    'Watches the folder, and opens a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server every build that works is put on a running server too, and agreed to: a server to try things on.',
+  flags: [
+    { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Of the page; a free one unless given.' },
+    {
+      name: 'inspect',
+      takesValue: true,
+      isSwitch: true,
+      repeatable: false,
+      about: `Lets a debugger in, such as that of Chrome: breakpoints in your own source. On port ${INSPECT_PORT} unless one follows. While a debugger is there no time limit holds; that of memory does.`,
+    },
+    ALLOW_LOCAL,
+    CREDENTIALS,
+    {
+      name: 'server',
+      value: 'url',
+      isSwitch: false,
+      repeatable: false,
+      about: 'A running server that every build is put on, as a pre-release.',
+    },
+    { name: 'token', value: 'key', isSwitch: false, repeatable: false, about: 'For --server: an API key of an administrator.' },
+  ],
+  wordsMin: 0,
+  // The port of --inspect.
+  wordsMax: 1,
+  async run(input) {
+    const { folder, flag, out, log, stop } = input
+    const port = readCount(flag('port'), { flag: 'port', unless: 0, min: 1, max: 65_535 })
+    const inspectPort = readInspectPort(input)
+    const server = readServer(flag('server'), flag('token'))
+    const local = readAllowLocal(input)
+    const first = await openProject(folder)
+    const credentials = await readCredentials(input, first.manifest)
+    const relay = inspectPort === null ? null : openDebugRelay()
+    const supervisor = openSupervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
+    const session = openDevSession(folder, supervisor, { inspector: relay, local, credentials })
+    const page = await openDevServer(folder, session, port)
+    const inspector =
+      relay && inspectPort !== null
+        ? await openInspectorServer(relay, first.manifest.id, inspectPort).catch((error: unknown) => {
+            page.close()
+            supervisor.close()
+            throw error
+          })
+        : null
+    out.line(`${out.paint('bold', printable(first.manifest.id))}  ${page.url}`)
+    if (inspector !== null) {
+      out.line(`Debugger  ${inspector.devtoolsUrl}`)
+      out.line(`          Open it in Chrome, or find it there at chrome://inspect; for others: ${inspector.url}`)
+    }
+    if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be asked, where the configuration names it`)
+    out.line('Ctrl-C ends it.')
+    const builds = openBuilds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, ...bundle }))
+    const watching = await watch(first, builds)
+    if (!stop.aborted) await once(stop, 'abort')
+    await watching.close()
+    inspector?.close()
+    page.close()
+    supervisor.close()
+    return 0
+  },
+}
+
+/** null without the flag. */
+function readInspectPort({ flag, words }: CommandInput): number | null {
+  const given = flag('inspect')
+  const isOn = given !== undefined && given !== 'false'
+  const value = given === undefined || given === 'true' || given === 'false' ? words[0] : given
+  if (words[0] !== undefined && (!isOn || value !== words[0]))
+    throw new ToolProblem(`"${printable(words[0])}" is too much. More: ${typed('dev --help')}`)
+  return isOn ? readCount(value, { flag: 'inspect', unless: INSPECT_PORT, max: 65_535 }) : null
+}
+
+function readServer(url: string | undefined, token: string | undefined): SideLoad | null {
+  if (url === undefined && token === undefined) return null
+  if (url === undefined || token === undefined)
+    throw new ToolProblem('--server and --token go together: the address of a server, and an API key of an administrator.')
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new ToolProblem(`"${printable(url)}" is no address such as http://127.0.0.1:8080.`)
+  return { url, token }
+}
+
+interface Builds {
+  /** Takes what the bundler has made, with the manifest as it is now. */
+  take(bundle: () => Promise<Bundle>): Promise<void>
+}
+
+/** What happens with every build, one after the other. */
+function openBuilds(
+  { folder, out, stop }: CommandInput,
+  page: DevServer,
+  server: SideLoad | null,
+  use: (project: Project, bundle: Bundle) => void,
+): Builds {
+  let last: Promise<void> = Promise.resolve()
+  const build = async (make: () => Promise<Bundle>): Promise<void> => {
+    try {
+      const project = await openProject(folder)
+      const bundle = await make()
+      packProject(project, bundle)
+      use(project, bundle)
+      const message = `Built ${project.manifest.version}, ${kilobytes(Buffer.byteLength(bundle.code))}`
+      out.line(`${out.paint('green', '✔')} ${message}`)
+      for (const warning of bundle.warnings) out.line(`  ${out.paint('yellow', '!')} ${printable(warning)}`)
+      page.tell('built', { message: `${message}.` })
+      if (server !== null) await load(project, bundle, server)
+    } catch (error) {
+      if (!(error instanceof ToolProblem || error instanceof CarrelError)) throw error
+      out.line(`${out.paint('red', '✖')} ${printable(error.message)}`)
+      page.tell('failed', { message: error.message })
+    }
+  }
+  const load = async (project: Project, bundle: Bundle, to: SideLoad): Promise<void> => {
+    const version = tryVersion(project.manifest.version, new Date())
+    const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))
+    const agreed = await sideLoad(to, packProject({ ...project, manifestBytes }, bundle), stop)
+    out.line(
+      `${out.paint('green', '✔')} ${printable(new URL(to.url).origin)} runs ${version}${agreed.length > 0 ? `; agreed to: it ${printable(agreed.join(', '))}` : ''}`,
+    )
+  }
+  return {
+    take: (make) => {
+      last = last.then(() => build(make))
+      return last
+    },
+  }
+}
+
+/** Builds now, and after every change of what the bundle is made of. */
+async function watch(project: Project, builds: Builds): Promise<{ close(): Promise<void> }> {
+  const { folder, entry } = project
+  const looked = ['manifest.json', ...(entry.isBuilt ? [entry.file] : [])].map((name) => path.join(folder, name))
+  let context: esbuild.BuildContext | null = null
+  const again = () => {
+    if (context === null) void builds.take(() => bundleProject(project))
+    // The watching bundler hands its build over by itself.
+    else void context.rebuild().catch(() => {})
+  }
+  for (const file of looked) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, again)
+  if (entry.isBuilt) await builds.take(() => bundleProject(project))
+  else {
+    const options = bundleOptions(project)
+    const handOver: esbuild.Plugin = {
+      name: 'hand over',
+      setup: (build) =>
+        build.onEnd((result) =>
+          builds.take(async () => {
+            if (result.errors.length > 0) throw new ToolProblem(describeFailure(result.errors))
+            return bundleOf(result)
+          }),
+        ),
+    }
+    context = await esbuild.context({ ...options, plugins: [...options.plugins, handOver] })
+    await context.watch()
+  }
+  return {
+    async close() {
+      for (const file of looked) unwatchFile(file)
+      await context?.dispose()
+    },
+  }
+}

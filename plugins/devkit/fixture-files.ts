@@ -1,0 +1,106 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { EgressResponse } from '#plugins/network/answer.ts'
+import type { Egress } from '#plugins/network/egress.ts'
+import { readRequest, refuse } from '#plugins/network/request.ts'
+import { type Exchange, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
+import { ToolProblem } from './command.ts'
+
+/** Beside the manifest; `dune` in a test is `fixtures/dune.json`. */
+export const FIXTURES_FOLDER = 'fixtures'
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9_. -]{0,99}$/
+/** A thousand answers of 5 MB would be; no test needs that. */
+const FILE_BYTES_MAX = 50 * 1024 * 1024
+/** Headers of an answer that plugins look at; others are of that day, or somebody's. */
+const KEPT_HEADERS = new Set(['content-type', 'link', 'retry-after', 'etag', 'last-modified', 'x-total-count', 'x-ratelimit-remaining'])
+
+const fileOf = (folder: string, name: string): string => {
+  if (!NAME.test(name)) throw new ToolProblem(`"${name}" is no name of a file of fixtures: letters, digits, dots, hyphens.`)
+  return path.join(folder, FIXTURES_FOLDER, `${name}.json`)
+}
+
+/** @returns null where there is no such file. @throws ToolProblem with what is wrong in it */
+export async function findFixtures(folder: string, name: string): Promise<Fixtures | null> {
+  const file = fileOf(folder, name)
+  const shown = path.relative(folder, file)
+  let bytes: Buffer
+  try {
+    bytes = await readFile(file)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    throw new ToolProblem(`${shown} cannot be read (${code}).`, { cause: error })
+  }
+  if (bytes.length > FILE_BYTES_MAX) throw new ToolProblem(`${shown} has ${bytes.length} bytes; ${FILE_BYTES_MAX} are allowed.`)
+  try {
+    return readFixtures(JSON.parse(bytes.toString('utf8')), shown)
+  } catch (error) {
+    throw new ToolProblem((error as Error).message, { cause: error })
+  }
+}
+
+/** Fixtures that are made anew while the service is asked. */
+export interface Recorder {
+  egress: Egress
+  exchanges: Exchange[]
+}
+
+/**
+ * Asks the service, and writes down what it answers. What is there already with the same request is replaced; what people have written beside it, such as
+ * failures that no service gives on demand, still answers first.
+ */
+export function openRecorder(outside: Egress, before: Fixtures | null): Recorder {
+  const kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
+  const replay = openReplay({ formatVersion: 1, exchanges: kept })
+  const recorded = new Map<string, Exchange>()
+  const recorder: Recorder = {
+    exchanges: kept,
+    egress: {
+      ...(outside.local && { local: outside.local }),
+      async fetch(given, policy, signal) {
+        const { hop } = readRequest(given)
+        const { method, url, body } = hop
+        const written = replay.next({ method, url: url.href, headers: hop.headers, ...(body === undefined ? {} : { body }) })
+        if (written?.failure) return refuse(written.failure.code, written.failure.message)
+        const answer = await outside.fetch(given, policy, signal)
+        const key = `${method} ${url.href} ${body ?? ''}`
+        recorded.set(key, exchangeOf({ method, url: url.href, body }, answer))
+        recorder.exchanges = [...kept, ...recorded.values()]
+        return answer
+      },
+    },
+  }
+  return recorder
+}
+
+function exchangeOf({ method, url, body }: { method: string; url: string; body: string | undefined }, answer: EgressResponse): Exchange {
+  const headers = Object.fromEntries(answer.headers.filter(([name]) => KEPT_HEADERS.has(name)))
+  const json = readJson(answer.body)
+  return {
+    request: { ...(method === 'GET' ? {} : { method }), url, ...(body === undefined ? {} : { body }) },
+    response: {
+      ...(answer.status === 200 ? {} : { status: answer.status }),
+      ...(answer.url === url ? {} : { url: answer.url }),
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      // What people may want to read and change is kept as what it is.
+      ...(json === undefined ? { body: answer.body } : { json: json as NonNullable<Exchange['response']>['json'] & {} }),
+    },
+  }
+}
+
+/** The value of a JSON text; undefined where it is none, or would not be the same text again. */
+function readJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export async function writeFixtures(folder: string, name: string, exchanges: readonly Exchange[]): Promise<string> {
+  const file = fileOf(folder, name)
+  await mkdir(path.dirname(file), { recursive: true })
+  await writeFile(file, `${JSON.stringify({ formatVersion: 1, exchanges }, null, 2)}\n`)
+  return path.relative(folder, file)
+}

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import { credentialOf } from '#plugins/credentials/plugin-auth.ts'
+import { type HostCaller, openHostCalls, shownEntry } from '#plugins/host/host-calls.ts'
+import { ENTRIES_PAGE, type LibraryEntry } from '#plugins/host/library-entry-query.ts'
+import type { EgressResponse } from '#plugins/network/answer.ts'
+import type { Egress } from '#plugins/network/egress.ts'
+import { checkAddress, readRequest, refuse } from '#plugins/network/request.ts'
+import { bodyOf, type Exchange, type FixtureResponse, type Replay } from '../../plugin-sdk/fixtures.ts'
+import type { OpenOptions } from '../../plugin-sdk/testing.ts'
+import type { LibraryEntry as GivenEntry } from '../../plugin-sdk/types.ts'
+import type { GivenCredentials } from './credentials-file.ts'
+import { ALL_LOCAL_SERVICES } from './local-places.ts'
+import type { MemoryStorage } from './memory-storage.ts'
+
+export interface HostParts {
+  egress: Egress
+  storage: MemoryStorage
+  library: readonly GivenEntry[]
+  auth: NonNullable<OpenOptions['auth']>
+  /** Put into requests to services themselves; fixtures answer without. */
+  credentials?: GivenCredentials | undefined
+}
+
+/** There is no database behind these commands. What needs one is answered here; anything new that does is refused instead of crashing. */
+const NO_DATABASE = new Proxy((() => {}) as unknown as Knex, {
+  get: (_target, name) => (name === 'then' ? undefined : refuse('server', 'Outside of a server this is not available.')),
+  apply: () => refuse('server', 'Outside of a server this is not available.'),
+})
+
+/** What a plugin may ask, as a server answers it: by the server's own code, but for what lies in its database. */
+export function openHostAnswers(
+  parts: HostParts,
+): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
+  const { egress, storage, library, auth, credentials: fields = {} } = parts
+  return (caller) => {
+    const credentials = { bound: async () => credentialOf(caller.auth, fields), status: async () => auth }
+    const answer = openHostCalls({ database: NO_DATABASE, egress, credentials })(caller)
+    return async (kind, payload, signal) => {
+      const given = payload !== null && typeof payload === 'object' ? (payload as Record<string, unknown>) : {}
+      switch (kind) {
+        case 'storage.get':
+          return storage.get(given['key'])
+        case 'storage.set':
+          storage.set({ key: given['key'], value: given['value'], ttlSeconds: given['ttlSeconds'] })
+          return null
+        case 'storage.delete':
+          storage.delete(given['key'])
+          return null
+        case 'storage.list':
+          return storage.list(given['prefix'])
+        case 'library.entries':
+          return pageOf(library, given['cursor'], caller)
+        default:
+          return await answer(kind, payload, signal)
+      }
+    }
+  }
+}
+
+function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: HostCaller) {
+  if (granted.library.length === 0) refuse('permission', 'This plugin may not read the library: its manifest does not ask for it.')
+  const after = cursor === null || cursor === undefined ? -1 : library.findIndex(({ seriesId }) => seriesId === cursor)
+  if (after === -1 && cursor !== null && cursor !== undefined) refuse('invalid_argument', 'The cursor is none that this server has given.')
+  const entries = library.slice(after + 1, after + 1 + ENTRIES_PAGE)
+  return {
+    entries: entries.map((entry) => shownEntry(entry as LibraryEntry, granted.library)),
+    nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),
+  }
+}
+
+/** Answers from fixtures, under the rules of a server: what it would refuse is refused before anything is looked up. */
+export function openReplayEgress(replay: Replay, onUnmatched: (request: { method: string; url: string }) => void): Egress {
+  return {
+    local: ALL_LOCAL_SERVICES,
+    async fetch(given, { rules }, signal) {
+      const { hop, timeoutMs } = readRequest(given)
+      checkAddress(hop, rules)
+      const { url, method, headers, body } = hop
+      const found = replay.next({ url: url.href, method, headers, ...(body === undefined ? {} : { body }) })
+      if (found === null) {
+        onUnmatched({ method, url: url.href })
+        return refuse('upstream', `No fixture answers ${method} ${url.href}.`)
+      }
+      return await play(found, { url: url.href, timeoutMs, signal })
+    },
+  }
+}
+
+/** Of a timeout in a fixture: long enough to be one, too short to wait for. */
+const TIMEOUT_MS_MAX = 50
+
+async function play(
+  { failure, response = {} }: Exchange,
+  { url, timeoutMs, signal }: { url: string; timeoutMs: number | undefined; signal: AbortSignal },
+): Promise<EgressResponse> {
+  if (failure === undefined) return answerOf(response, url)
+  if (failure.code === 'timeout') await sleep(Math.min(timeoutMs ?? TIMEOUT_MS_MAX, TIMEOUT_MS_MAX), undefined, { signal })
+  return refuse(failure.code, failure.message)
+}
+
+export function answerOf(response: FixtureResponse, url: string): EgressResponse {
+  const headers = Object.entries(response.headers ?? {}).map(([name, value]): [string, string] => [name.toLowerCase(), value])
+  if (response.json !== undefined && !headers.some(([name]) => name === 'content-type')) headers.push(['content-type', 'application/json'])
+  return { status: response.status ?? 200, url: response.url ?? url, headers, body: bodyOf(response) }
+}

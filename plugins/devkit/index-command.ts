@@ -1,0 +1,163 @@
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { Compile } from 'typebox/compile'
+import { CarrelError } from '#core/foundation/errors.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
+import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
+import {
+  EXPIRES_DAYS_MAX,
+  fingerprintOf,
+  INDEX_NAME,
+  type IndexVersion,
+  RepositoryIndex,
+  SIGNATURE_NAME,
+  signIndex,
+} from '#plugins/repositories/index-file.ts'
+import { renderIndexPage } from '#plugins/repositories/index-page.ts'
+import { type Command, counted, printable, readCount, ToolProblem } from './command.ts'
+import { writePackage } from './pack.ts'
+import { readOptional } from './project.ts'
+import { readKey } from './signing.ts'
+import { typed } from './typed.ts'
+
+/** What an index may list, several times over. */
+const PACKAGES_MAX = 10_000
+const DAY_MS = 86_400_000
+
+const isIndex = Compile(RepositoryIndex)
+
+export const index: Command = {
+  name: 'index',
+  usage: '<folder>',
+  summary: 'makes a repository of a folder of packages',
+  about: `Lists all .plugin files of a folder in ${INDEX_NAME}, signs that with your key, and makes a page for people. Serve the folder over https from anywhere. What you have written into ${INDEX_NAME} by hand (yanked, advisory, categories, revoked) stays when it is made anew, which must happen before it expires.`,
+  flags: [
+    {
+      name: 'key',
+      value: 'file',
+      isSwitch: false,
+      repeatable: false,
+      about: 'The key of the repository; servers keep to the one that they saw first.',
+    },
+    { name: 'url', value: 'https://…/', isSwitch: false, repeatable: false, about: 'Where the folder will lie; needed the first time.' },
+    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Of the repository; needed the first time.' },
+    {
+      name: 'days',
+      value: 'number',
+      isSwitch: false,
+      repeatable: false,
+      about: `Until it expires; ${EXPIRES_DAYS_MAX} unless given, which is the most.`,
+    },
+  ],
+  wordsMin: 1,
+  wordsMax: 1,
+  async run({ cwd, words, flag, out }) {
+    const folder = path.resolve(cwd, words[0] as string)
+    const keyFile = flag('key')
+    if (keyFile === undefined)
+      throw new ToolProblem(`Servers believe no index that is not signed: give --key FILE (a new one: ${typed('sign --new-key FILE')}).`)
+    const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
+    const key = await readKey(path.resolve(cwd, keyFile))
+    const before = await findIndex(folder)
+    const name = flag('name') ?? before?.name
+    const url = flag('url') ?? before?.url
+    if (name === undefined || url === undefined)
+      throw new ToolProblem('A new repository needs its name and its address: --name "My plugins" --url https://example.org/plugins/')
+    const now = new Date()
+    const { bytes, signature } = signIndex(
+      {
+        schema: 1,
+        name,
+        url,
+        sequence: (before?.sequence ?? 0) + 1,
+        issuedAt: now.toISOString(),
+        expires: new Date(now.getTime() + days * DAY_MS).toISOString(),
+        plugins: await listPlugins(folder, before, now),
+        revoked: before?.revoked ?? [],
+      },
+      key,
+    )
+    const made = JSON.parse(bytes.toString('utf8')) as RepositoryIndex
+    // The signature last: what was put down half is refused, and not believed.
+    await writePackage(path.join(folder, 'index.html'), Buffer.from(renderIndexPage(made)))
+    await writePackage(path.join(folder, INDEX_NAME), bytes)
+    await writePackage(path.join(folder, SIGNATURE_NAME), signature)
+    const versions = made.plugins.reduce((sum, plugin) => sum + plugin.versions.length, 0)
+    out.line(
+      `${out.paint('green', '✔')} ${printable(name)}, number ${made.sequence}: ${counted(made.plugins.length, 'plugin')}, ${counted(versions, 'version')}`,
+    )
+    out.line(`  files        ${INDEX_NAME}, ${SIGNATURE_NAME}, index.html`)
+    out.line(`  address      ${printable(url)}`)
+    out.line(`  fingerprint  ${fingerprintOf(made.keys[0] as string)}`)
+    out.line(`  expires      ${made.expires.slice(0, 10)}: make it anew before then`)
+    return 0
+  },
+}
+
+/** The index of the last time, with what people have written into it since. @throws ToolProblem where it is none any more */
+async function findIndex(folder: string): Promise<RepositoryIndex | null> {
+  const bytes = await readOptional(folder, INDEX_NAME)
+  if (bytes === null) return null
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    throw new ToolProblem(`${path.join(folder, INDEX_NAME)} is no JSON any more: ${(error as Error).message}`, { cause: error })
+  }
+  if (isIndex.Check(value)) return value
+  const [first] = isIndex.Errors(value)
+  throw new ToolProblem(`${path.join(folder, INDEX_NAME)} at ${first?.instancePath || 'its root'}: ${first?.message}.`)
+}
+
+async function listPlugins(folder: string, before: RepositoryIndex | null, now: Date): Promise<RepositoryIndex['plugins']> {
+  const entries = await readdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    throw new ToolProblem(`${folder} cannot be read (${error.code}).`, { cause: error })
+  })
+  const files = entries.filter((name) => name.endsWith('.plugin')).sort()
+  if (files.length === 0) throw new ToolProblem(`There is no .plugin file in ${folder}.`)
+  if (files.length > PACKAGES_MAX) throw new ToolProblem(`${folder} holds ${files.length} packages; ${PACKAGES_MAX} are allowed.`)
+  const found = new Map<string, { manifests: Map<string, Manifest>; versions: IndexVersion[] }>()
+  for (const file of files) {
+    const { bytes, read } = await open(folder, file)
+    const { manifest, sha256 } = read
+    const plugin = found.get(manifest.id) ?? { manifests: new Map<string, Manifest>(), versions: [] as IndexVersion[] }
+    if (plugin.manifests.has(manifest.version))
+      throw new ToolProblem(`${manifest.id} ${manifest.version} lies in the folder twice; keep one of them.`)
+    const known = before?.plugins.find(({ id }) => id === manifest.id)?.versions.find(({ version }) => version === manifest.version)
+    if (known && known.sha256 !== sha256)
+      throw new ToolProblem(
+        `${file} is not the package of ${manifest.id} ${manifest.version} that was published before: raise the version.`,
+      )
+    const { changelog, yanked, advisory, server } = known ?? {}
+    plugin.manifests.set(manifest.version, manifest)
+    plugin.versions.push(
+      versionEntry(read, {
+        url: file.split(path.sep).map(encodeURIComponent).join('/'),
+        size: bytes.length,
+        releasedAt: known?.releasedAt ?? now.toISOString(),
+        ...(changelog !== undefined && { changelog }),
+        ...(yanked !== undefined && { yanked }),
+        ...(advisory !== undefined && { advisory }),
+        ...(server !== undefined && { server }),
+      }),
+    )
+    found.set(manifest.id, plugin)
+  }
+  return [...found].map(([id, { manifests, versions }]) => {
+    const sorted = newestFirst(versions)
+    const newest = manifests.get(sorted[0]?.version ?? '') as Manifest
+    const { categories } = before?.plugins.find((plugin) => plugin.id === id) ?? {}
+    return { ...pluginEntry(newest), ...(categories !== undefined && { categories }), versions: sorted }
+  })
+}
+
+async function open(folder: string, file: string): Promise<{ bytes: Buffer; read: PluginPackage }> {
+  try {
+    const bytes = await readFile(path.join(folder, file))
+    return { bytes, read: readPackage(bytes) }
+  } catch (error) {
+    const said = error instanceof CarrelError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
+    throw new ToolProblem(`${file}: ${said}`, { cause: error })
+  }
+}

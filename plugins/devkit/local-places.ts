@@ -1,0 +1,26 @@
+import type { DescribedFlag } from '#core/settings/command-line.ts'
+import { LOCAL_PLACE_ABOUT, type LocalServices, readLocalPlace } from '#core/settings/local-places.ts'
+import { type CommandInput, printable, ToolProblem } from './command.ts'
+
+export const ALLOW_LOCAL: DescribedFlag = {
+  name: 'allow-local',
+  value: 'host:port',
+  isSwitch: false,
+  repeatable: true,
+  about:
+    'A service on this machine or in its network, such as localhost:8600, that the plugin may ask where its configuration names it (networkFromConfig). A server lets it through with --plugin-allow-local.',
+}
+
+/** The places that were named. @throws ToolProblem */
+export function readAllowLocal({ all }: Pick<CommandInput, 'all'>): ReadonlySet<string> {
+  return new Set(
+    all(ALLOW_LOCAL.name).map((text) => {
+      const place = readLocalPlace(text)
+      if (place === null) throw new ToolProblem(`--allow-local is ${LOCAL_PLACE_ABOUT}; "${printable(text)}" is none.`)
+      return place
+    }),
+  )
+}
+
+/** Where nothing leaves this process, as with fixtures: whatever a server could be told to let through. */
+export const ALL_LOCAL_SERVICES: LocalServices = { has: () => true }

@@ -1,0 +1,72 @@
+import { KEY_LENGTH_MAX, KEYS_MAX, TTL_SECONDS_MAX, VALUE_LENGTH_MAX } from '#plugins/host/host-calls.ts'
+import { refuse } from '#plugins/network/request.ts'
+
+/** Storage of a plugin that lasts as long as the command: with the limits of a server's, and without a database. */
+export interface MemoryStorage {
+  get(key: unknown): unknown
+  set(given: { key: unknown; value: unknown; ttlSeconds: unknown }): void
+  delete(key: unknown): void
+  list(prefix: unknown): string[]
+  /** All that is in it. */
+  content(): Record<string, unknown>
+}
+
+/**
+ * @param quotaKB what the manifest asks for; 0 where it asks for no storage
+ * @param now milliseconds, for what expires
+ */
+export function openMemoryStorage(quotaKB: number, first: Record<string, unknown> = {}, now: () => number = Date.now): MemoryStorage {
+  const kept = new Map<string, { text: string; expiresAt: number }>()
+  for (const [key, value] of Object.entries(first))
+    kept.set(key, { text: JSON.stringify(value ?? null), expiresAt: Number.POSITIVE_INFINITY })
+
+  const drop = (): void => {
+    for (const [key, { expiresAt }] of kept) if (expiresAt <= now()) kept.delete(key)
+  }
+  const granted = (): void => {
+    if (quotaKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not ask for any.')
+    drop()
+  }
+  const keyOf = (key: unknown): string =>
+    typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
+      ? key
+      : refuse('invalid_argument', `A key is a text of at most ${KEY_LENGTH_MAX} characters.`)
+
+  return {
+    get(key) {
+      granted()
+      const text = kept.get(keyOf(key))?.text
+      return text === undefined ? null : (JSON.parse(text) as unknown)
+    },
+    set({ key: givenKey, value, ttlSeconds }) {
+      granted()
+      const key = keyOf(givenKey)
+      const text = (JSON.stringify(value ?? null) as string).toWellFormed()
+      if (text.length > VALUE_LENGTH_MAX) refuse('limit', `A value may have ${VALUE_LENGTH_MAX} characters as JSON.`)
+      const lasts = typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX
+      if (ttlSeconds !== undefined && ttlSeconds !== null && !lasts)
+        refuse('invalid_argument', `ttlSeconds is a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+      const others = [...kept].filter(([name]) => name !== key)
+      if (others.length >= KEYS_MAX) refuse('limit', `Storage holds ${KEYS_MAX} keys already.`)
+      const bytes = [...others, [key, { text }] as const].reduce(
+        (sum, [name, one]) => sum + Buffer.byteLength(name) + Buffer.byteLength(one.text),
+        0,
+      )
+      if (bytes > quotaKB * 1024) refuse('limit', `Storage would hold ${bytes} bytes; ${quotaKB * 1024} are allowed.`)
+      kept.set(key, { text, expiresAt: lasts ? now() + (ttlSeconds as number) * 1000 : Number.POSITIVE_INFINITY })
+    },
+    delete(key) {
+      granted()
+      kept.delete(keyOf(key))
+    },
+    list(prefix) {
+      granted()
+      const wanted = typeof prefix === 'string' ? prefix : ''
+      return [...kept.keys()].filter((key) => key.startsWith(wanted)).sort()
+    },
+    content() {
+      drop()
+      return Object.fromEntries([...kept].map(([key, { text }]) => [key, JSON.parse(text) as unknown]))
+    },
+  }
+}

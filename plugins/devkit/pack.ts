@@ -1,0 +1,29 @@
+import type { KeyObject } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { packPlugin } from '#plugins/packages/plugin-package.ts'
+import type { Bundle } from './bundle.ts'
+import { ToolProblem } from './command.ts'
+import type { Project } from './project.ts'
+
+/**
+ * The package of a project: the same bytes wherever and whenever it is made of the same files.
+ * @throws CarrelError for what no server would install
+ */
+export function packProject({ manifestBytes, extras }: Project, { code, map }: Bundle, keys: readonly KeyObject[] = []): Buffer {
+  return packPlugin(
+    new Map<string, Uint8Array>([
+      ['manifest.json', manifestBytes],
+      ['main.js', Buffer.from(code)],
+      ...(map === null ? [] : [['main.js.map', Buffer.from(map)] as const]),
+      ...extras,
+    ]),
+    keys,
+  )
+}
+
+/** @throws ToolProblem when the file cannot be written */
+export async function writePackage(file: string, bytes: Uint8Array): Promise<void> {
+  await writeFile(file, bytes).catch((error: NodeJS.ErrnoException) => {
+    throw new ToolProblem(`${file} cannot be written (${error.code}).`, { cause: error })
+  })
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { readPackage } from '#plugins/packages/plugin-package.ts'
+import { type Command, type CommandInput, kilobytes, printable, ToolProblem } from './command.ts'
+import { packProject, writePackage } from './pack.ts'
+import { createKey, readKey, signPackage } from './signing.ts'
+import { typed } from './typed.ts'
+import { type Finding, summarize, type Validation, validateProject } from './validate.ts'
+
+const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', style: 'yellow' } } as const
+
+export function printFindings({ out }: Pick<CommandInput, 'out'>, findings: readonly Finding[]): void {
+  for (const { level, check, message } of findings) {
+    const { mark, style } = MARKS[level]
+    const [first = '', ...rest] = printable(message).split('\n')
+    out.line(`${out.paint(style, `${mark} ${level}`.padEnd(9))}  ${out.paint('dim', check.padEnd(11))} ${first}`)
+    for (const line of rest) out.line(`${' '.repeat(23)}${line}`)
+  }
+}
+
+const hasErrors = ({ findings }: Validation): boolean => findings.some(({ level }) => level === 'error')
+
+export const validate: Command = {
+  name: 'validate',
+  usage: '',
+  summary: 'looks for what a server or its people would stumble over',
+  about:
+    'Checks the manifest, bundles the code, reads what stands in it, and starts it once in the sandbox. Errors make it fail; warnings are for you to judge.',
+  flags: [
+    {
+      name: 'json',
+      isSwitch: true,
+      repeatable: false,
+      about: 'Prints what was found as JSON: { ok, findings: [{ level, check, message }] }.',
+    },
+  ],
+  wordsMin: 0,
+  wordsMax: 0,
+  async run(input) {
+    const { folder, log, out, isOn } = input
+    const validation = await validateProject(folder, log)
+    const { findings, project, bundle } = validation
+    const isGood = !hasErrors(validation)
+    if (isOn('json')) {
+      out.line(JSON.stringify({ ok: isGood, findings }, null, 2))
+      return isGood ? 0 : 1
+    }
+    printFindings(input, findings)
+    if (findings.length > 0) out.line()
+    const what = project === null ? 'The plugin' : `${project.manifest.id} ${project.manifest.version}`
+    const size = bundle === null ? '' : `, ${kilobytes(Buffer.byteLength(bundle.code))} of code`
+    if (isGood)
+      out.line(`${out.paint('green', '✔')} ${what} is fit to be packed${size}${findings.length > 0 ? `: ${summarize(findings)}` : ''}.`)
+    else out.line(`${out.paint('red', '✖')} ${what} cannot be packed: ${summarize(findings)}.`)
+    return isGood ? 0 : 1
+  },
+}
+
+export const pack: Command = {
+  name: 'pack',
+  usage: '',
+  summary: 'validates, bundles and makes the .plugin package',
+  about:
+    'Makes <id>-<version>.plugin of the folder. The same files give the same bytes, whenever and wherever they are packed, so that anybody can make it again and compare.',
+  flags: [
+    { name: 'out', value: 'file', isSwitch: false, repeatable: false, about: 'Where to write it, in place of the folder of the plugin.' },
+    { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'Signs it with this key; may be given several times.' },
+  ],
+  wordsMin: 0,
+  wordsMax: 0,
+  async run(input) {
+    const { cwd, folder, log, out, flag, all } = input
+    const validation = await validateProject(folder, log)
+    const { findings, project, bundle } = validation
+    printFindings(input, findings)
+    if (findings.length > 0) out.line()
+    if (hasErrors(validation) || project === null || bundle === null) {
+      out.line(`${out.paint('red', '✖')} Nothing was packed: ${summarize(findings)}.`)
+      return 1
+    }
+    const keys = await Promise.all(all('key').map((file) => readKey(path.resolve(cwd, file))))
+    const bytes = packProject(project, bundle, keys)
+    const { id, version } = project.manifest
+    const wanted = flag('out')
+    const file = wanted === undefined ? path.join(folder, `${id}-${version}.plugin`) : path.resolve(cwd, wanted)
+    await writePackage(file, bytes)
+    printPackage(input, file, bytes)
+    const sizes = [`main.js ${kilobytes(Buffer.byteLength(bundle.code))}`]
+    if (bundle.map !== null) sizes.push(`main.js.map ${kilobytes(Buffer.byteLength(bundle.map))}`)
+    out.line(`  of it   ${sizes.join(', ')}`)
+    return 0
+  },
+}
+
+/** What somebody needs to name a package, and to know it again. */
+function printPackage({ cwd, out }: Pick<CommandInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
+  const { signedBy } = readPackage(bytes)
+  out.line(`${out.paint('green', '✔')} ${printable(path.relative(cwd, file) || file)}`)
+  out.line(`  sha256  ${createHash('sha256').update(bytes).digest('hex')}`)
+  out.line(`  size    ${kilobytes(bytes.length)} (${bytes.length} bytes)`)
+  out.line(`  signed  ${signedBy.length === 0 ? 'no' : signedBy.join(', ')}`)
+}
+
+export const sign: Command = {
+  name: 'sign',
+  usage: '[package]',
+  summary: 'makes a key, or adds a signature to a package',
+  about:
+    'With --new-key makes a key; keep the file, for updates of a signed plugin must be signed by the same key. With a package and --key adds a signature; those that are there stay.',
+  flags: [
+    { name: 'new-key', value: 'file', isSwitch: false, repeatable: false, about: 'Makes an Ed25519 key, readable by you alone.' },
+    { name: 'key', value: 'file', isSwitch: false, repeatable: false, about: 'The key to sign with.' },
+  ],
+  wordsMin: 0,
+  wordsMax: 1,
+  async run(input) {
+    const { cwd, words, flag, out } = input
+    const fresh = flag('new-key')
+    const keyFile = flag('key') ?? fresh
+    const [given] = words
+    if (fresh !== undefined) {
+      const publicKey = await createKey(path.resolve(cwd, fresh))
+      out.line(
+        `${out.paint('green', '✔')} ${printable(fresh)} holds a new key. Nobody else may have it, and you will need it for every update.`,
+      )
+      out.line(`  public  ${publicKey}`)
+    }
+    if (given === undefined && fresh !== undefined) return 0
+    if (given === undefined || keyFile === undefined)
+      throw new ToolProblem(
+        `Name the package and the key: ${typed('sign FILE.plugin --key KEY.pem')}. Without a key make one first: --new-key KEY.pem`,
+      )
+    const file = path.resolve(cwd, given)
+    const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+      throw new ToolProblem(`${file} cannot be read (${error.code}).`, { cause: error })
+    })
+    const signed = signPackage(bytes, await readKey(path.resolve(cwd, keyFile)))
+    await writePackage(file, signed)
+    printPackage(input, file, signed)
+    return 0
+  },
+}

@@ -1,0 +1,83 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { CarrelError } from '#core/foundation/errors.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+import { readManifest } from '#plugins/packages/read-manifest.ts'
+import { ToolProblem } from './command.ts'
+import { typedCreate } from './typed.ts'
+
+/** The folder of a plugin, as its author keeps it. */
+export interface Project {
+  folder: string
+  manifest: Manifest
+  manifestBytes: Buffer
+  entry: Entry
+  /** What else goes into a package: README.md, LICENSE and the like, by their names in it. */
+  extras: Map<string, Buffer>
+}
+
+/** What the bundle is made of, relative to the folder; `isBuilt` when it is one already. */
+export interface Entry {
+  file: string
+  isBuilt: boolean
+}
+
+const ENTRIES: readonly Entry[] = [
+  { file: 'src/main.ts', isBuilt: false },
+  { file: 'src/main.js', isBuilt: false },
+  { file: 'main.js', isBuilt: true },
+]
+const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
+/** More languages than any server has. */
+const LOCALES_MAX = 50
+
+/** @throws ToolProblem, or CarrelError for a manifest that a server would refuse */
+export async function readProject(folder: string): Promise<Project> {
+  const manifestBytes = await readOptional(folder, 'manifest.json')
+  if (manifestBytes === null)
+    throw new ToolProblem(
+      `There is no manifest.json in ${folder}. Run this in the folder of a plugin, say --folder, or begin one: ${typedCreate()}`,
+    )
+  const manifest = readManifest(manifestBytes)
+  return { folder, manifest, manifestBytes, entry: await findEntry(folder), extras: await readExtras(folder) }
+}
+
+/** As {@link readProject}, for commands that cannot go on without a good manifest. @throws ToolProblem */
+export async function openProject(folder: string): Promise<Project> {
+  try {
+    return await readProject(folder)
+  } catch (error) {
+    if (error instanceof CarrelError) throw new ToolProblem(error.message, { cause: error })
+    throw error
+  }
+}
+
+async function findEntry(folder: string): Promise<Entry> {
+  for (const entry of ENTRIES) {
+    const found = await stat(path.join(folder, entry.file)).catch(() => null)
+    if (found?.isFile()) return entry
+  }
+  throw new ToolProblem(`There is no code in ${folder}: neither ${ENTRIES.map(({ file }) => file).join(' nor ')}.`)
+}
+
+async function readExtras(folder: string): Promise<Map<string, Buffer>> {
+  const extras = new Map<string, Buffer>()
+  const locales = (await readdir(path.join(folder, 'locales')).catch(() => [])).filter((name) => name.endsWith('.json')).sort()
+  if (locales.length > LOCALES_MAX) throw new ToolProblem(`locales/ has ${locales.length} languages; ${LOCALES_MAX} are allowed.`)
+  for (const name of [...EXTRAS, ...locales.map((locale) => `locales/${locale}`)]) {
+    const bytes = await readOptional(folder, name)
+    if (bytes !== null) extras.set(name, bytes)
+  }
+  return extras
+}
+
+/** A file of the folder; null when there is none. @throws ToolProblem when it cannot be read */
+export async function readOptional(folder: string, name: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path.join(folder, name))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw new ToolProblem(`${path.join(folder, name)} cannot be read (${code}).`, { cause: error })
+  }
+}

@@ -1,0 +1,90 @@
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+import type { Supervisor } from '#plugins/runtime/supervisor.ts'
+import { ToolProblem } from './command.ts'
+import { PLACE } from './plugin-session.ts'
+
+/** What people are used to from Node and browsers. Which of them the sandbox has, it is asked itself. */
+const FAMILIAR = [
+  ...[
+    'process',
+    'Buffer',
+    'require',
+    'module',
+    'exports',
+    '__dirname',
+    '__filename',
+    'global',
+    'setImmediate',
+    'clearImmediate',
+    'Deno',
+    'Bun',
+  ],
+  ...[
+    'window',
+    'document',
+    'self',
+    'navigator',
+    'location',
+    'localStorage',
+    'sessionStorage',
+    'indexedDB',
+    'alert',
+    'postMessage',
+    'importScripts',
+  ],
+  ...['fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource', 'Request', 'Response', 'Headers', 'FormData', 'Blob', 'File', 'FileReader'],
+  ...['DOMParser', 'Worker', 'MessageChannel', 'BroadcastChannel', 'Event', 'EventTarget', 'AbortController', 'AbortSignal'],
+  ...['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'queueMicrotask', 'requestAnimationFrame', 'performance', 'console'],
+  ...['URL', 'URLSearchParams', 'TextEncoder', 'TextDecoder', 'structuredClone', 'atob', 'btoa', 'crypto', 'Intl'],
+  ...['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'ReadableStream', 'WritableStream', 'TransformStream', 'CompressionStream'],
+] as const
+
+/** What to use instead, where there is something. */
+export const INSTEAD: Readonly<Record<string, string>> = {
+  fetch: 'ctx.fetch',
+  XMLHttpRequest: 'ctx.fetch',
+  console: 'ctx.log',
+  setTimeout: 'ctx.sleep',
+  setInterval: 'ctx.sleep',
+  localStorage: 'ctx.storage',
+  sessionStorage: 'ctx.storage',
+  indexedDB: 'ctx.storage',
+  crypto: 'ctx.crypto',
+  DOMParser: '@carrel/plugin-sdk/html or /xml',
+  process: 'ctx.config for what an administrator sets',
+  Buffer: 'Uint8Array, and texts',
+  require: 'import, which the bundler resolves',
+}
+
+const LOOK = `export default { setup: ({ config }) => config.names.filter((name) => typeof globalThis[name] === 'undefined') }`
+
+/** Those of the familiar globals that the sandbox lacks. */
+export async function listMissingGlobals(supervisor: Supervisor): Promise<string[]> {
+  const guest = supervisor.open({
+    name: 'the look at the sandbox',
+    place: PLACE,
+    // A plugin, for other programs are given less.
+    sources: [{ name: 'look.js', code: LOOK, module: true }],
+    plugin: { methods: ['setup'], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 },
+    memoryMbMax: 16,
+    load: { cpuMs: 500, wallMs: 5_000 },
+    resultLengthMax: 10_000,
+    concurrency: 1,
+    queueMax: 1,
+    restMs: 0,
+  })
+  try {
+    const { text } = await guest.call(
+      'setup',
+      'null',
+      { cpuMs: 500, wallMs: 5_000 },
+      { more: JSON.stringify({ config: { names: FAMILIAR } }) },
+    )
+    return JSON.parse(text) as string[]
+  } catch (error) {
+    if (!(error instanceof GuestError)) throw error
+    throw new ToolProblem(`The sandbox does not work on this machine: ${error.message}`, { cause: error })
+  } finally {
+    guest.close()
+  }
+}

@@ -1,0 +1,109 @@
+import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { bundleProject } from './bundle.ts'
+import { type Command, type CommandInput, printable, readCount, ToolProblem } from './command.ts'
+import { runConformance } from './conformance.ts'
+import { CREDENTIALS, readCredentials } from './credentials-file.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
+import { packProject } from './pack.ts'
+import { openProject } from './project.ts'
+import { listCalls } from './saved-call.ts'
+import { listTestFiles, type Outcome, runTestFiles } from './test-files.ts'
+import { openTestingHost } from './testing-host.ts'
+
+const MARKS = {
+  passed: { mark: '✔', style: 'green' },
+  failed: { mark: '✖', style: 'red' },
+  skipped: { mark: '–', style: 'dim' },
+} as const
+/** Below that nobody wants to know. */
+const SLOW_MS = 100
+const CPU_MS_MAX = 30_000
+
+export const test: Command = {
+  name: 'test',
+  usage: '[file…]',
+  summary: 'runs your tests, and what every plugin must stand',
+  about:
+    'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing. Requests are answered from fixtures/ alone; one that no fixture answers fails its test. Then it checks, by the calls in calls/, what every plugin must stand: a service that fails or waits, titles in any script, and the like.',
+  flags: [
+    {
+      name: 'record',
+      isSwitch: true,
+      repeatable: false,
+      about: 'Asks the services themselves, and writes what they answer into fixtures/.',
+    },
+    ALLOW_LOCAL,
+    CREDENTIALS,
+    { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that computes for longer.' },
+    { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance your tests alone.' },
+  ],
+  wordsMin: 0,
+  wordsMax: 100,
+  async run(input) {
+    const { folder, words, flag, isOn, log, out } = input
+    const local = readAllowLocal(input)
+    if (local.size > 0 && !isOn('record'))
+      throw new ToolProblem('--allow-local goes with --record: without that, fixtures answer and no request leaves this machine.')
+    if (flag(CREDENTIALS.name) !== undefined && !isOn('record'))
+      throw new ToolProblem('--credentials goes with --record: fixtures answer without any.')
+    const project = await openProject(folder)
+    const credentials = await readCredentials(input, project.manifest)
+    const bundle = await bundleProject(project)
+    // What no server would install needs no tests.
+    packProject(project, bundle)
+    const cpuMsMax = flag('cpu-ms') === undefined ? null : readCount(flag('cpu-ms'), { flag: 'cpu-ms', unless: 0, max: CPU_MS_MAX })
+    const files = await chooseFiles(folder, words)
+    const calls = await listCalls(folder)
+    const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
+    const supervisor = openSupervisor({ log, spare: false })
+    const outcomes: Outcome[] = []
+    const show = printing(input, outcomes)
+    try {
+      const tools = openTestingHost({ folder, built, supervisor, isRecording: isOn('record'), local, credentials, cpuMsMax })
+      await runTestFiles(folder, files, tools, show)
+      for (const file of isOn('record') ? await tools.saveRecorded() : []) out.line(`  recorded ${file}`)
+      if (flag('conformance') !== 'false') await runConformance({ built, supervisor, calls }, show)
+    } finally {
+      supervisor.close()
+    }
+    return summarize(input, outcomes, files.length)
+  },
+}
+
+async function chooseFiles(folder: string, words: readonly string[]): Promise<string[]> {
+  const files = await listTestFiles(folder)
+  if (words.length === 0) return files
+  const chosen = files.filter((file) => words.some((word) => file.includes(word)))
+  if (chosen.length === 0)
+    throw new ToolProblem(`There is no file of tests like ${words.join(', ')}. There are: ${files.join(', ') || 'none'}`)
+  return chosen
+}
+
+const printing = ({ out }: CommandInput, outcomes: Outcome[]) => {
+  let group = ''
+  return (outcome: Outcome): void => {
+    outcomes.push(outcome)
+    const { state, name, message, wallMs } = outcome
+    if (outcome.group !== group) {
+      group = outcome.group
+      out.line(out.paint('bold', printable(group)))
+    }
+    const { mark, style } = MARKS[state]
+    const aside =
+      state === 'skipped' && message !== null ? `  (${printable(message)})` : wallMs >= SLOW_MS ? `  (${Math.round(wallMs)} ms)` : ''
+    out.line(`  ${out.paint(style, mark)} ${printable(name)}${out.paint('dim', aside)}`)
+    if (state === 'failed') for (const line of printable(message ?? '').split('\n')) out.line(`      ${line}`)
+  }
+}
+
+function summarize({ out }: CommandInput, outcomes: readonly Outcome[], files: number): number {
+  const count = (state: Outcome['state']) => outcomes.filter((one) => one.state === state).length
+  const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]
+  out.line()
+  if (files === 0) out.line(`There are no tests of yours yet: write test/main.test.ts.`)
+  const text = [`${passed} passed`, failed > 0 ? `${failed} failed` : '', skipped > 0 ? `${skipped} skipped` : '']
+    .filter(Boolean)
+    .join(', ')
+  out.line(failed > 0 ? out.paint('red', `✖ ${text}`) : out.paint('green', `✔ ${text}`))
+  return failed > 0 ? 1 : 0
+}

@@ -1,0 +1,82 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/foundation/errors.ts'
+
+/** Whose storage: the plugin's own, or the plugin's for one user. */
+export interface StorageOwner {
+  pluginId: string
+  userId: string | null
+  /** Of the data of the version that runs. */
+  dataVersion: number
+}
+
+const of = (database: Knex, { pluginId, userId, dataVersion }: StorageOwner) =>
+  database('plugin_storage')
+    .where({ plugin_id: pluginId, data_version: dataVersion })
+    .whereRaw('user_id IS NOT DISTINCT FROM ?', [userId])
+    .whereRaw('(expires_at IS NULL OR expires_at > now())')
+
+/** The JSON text that is kept under a key; null when there is none any more. */
+export async function readStored(database: Knex, owner: StorageOwner, key: string): Promise<string | null> {
+  const row = await of(database, owner).where({ key }).first('value')
+  return row?.value ?? null
+}
+
+/**
+ * Keeps a JSON text. The owner's rows are counted under a lock, so that many writers at once do not get past the quota together.
+ * @throws conflict when a limit would be broken
+ */
+export async function writeStored(
+  database: Knex,
+  owner: StorageOwner,
+  entry: { key: string; value: string; ttlSeconds: number | null },
+  limits: { keysMax: number; bytesMax: number },
+): Promise<void> {
+  await database.transaction(async (trx) => {
+    await trx('plugins').where('id', owner.pluginId).forUpdate().first('id')
+    await trx('plugin_storage').where('plugin_id', owner.pluginId).whereRaw('expires_at <= now()').delete()
+    const others = await of(trx, owner)
+      .whereNot('key', entry.key)
+      .first(trx.raw('count(*)::int AS keys, coalesce(sum(octet_length(key) + octet_length(value)), 0)::int AS bytes'))
+    if (others.keys >= limits.keysMax) refuse('conflict', `Storage holds ${limits.keysMax} keys already.`)
+    const bytes = others.bytes + Buffer.byteLength(entry.key) + Buffer.byteLength(entry.value)
+    if (bytes > limits.bytesMax) refuse('conflict', `Storage would hold ${bytes} bytes; ${limits.bytesMax} are allowed.`)
+    await trx.raw(
+      `INSERT INTO plugin_storage (plugin_id, user_id, data_version, key, value, expires_at)
+       VALUES (:pluginId, :userId, :dataVersion, :key, :value, CASE WHEN CAST(:ttl AS double precision) IS NOT NULL THEN now() + make_interval(secs => :ttl) END)
+       ON CONFLICT (plugin_id, user_id, data_version, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, updated_at = now()`,
+      { ...owner, key: entry.key, value: entry.value, ttl: entry.ttlSeconds },
+    )
+  })
+}
+
+export async function deleteStored(database: Knex, owner: StorageOwner, key: string): Promise<void> {
+  await of(database, owner).where({ key }).delete()
+}
+
+/** Keys that begin with a text, in order. */
+export async function listStored(database: Knex, owner: StorageOwner, prefix: string): Promise<string[]> {
+  return await of(database, owner).whereRaw('starts_with(key, ?)', [prefix]).orderBy('key').pluck('key')
+}
+
+/** Puts a copy of what is kept beside it, under another data version; what an earlier try left there goes. Answers whose storages those are. */
+export async function copyStorage(trx: Knex, pluginId: string, from: number, to: number): Promise<(string | null)[]> {
+  await trx('plugin_storage').where({ plugin_id: pluginId, data_version: to }).delete()
+  await trx.raw(
+    `INSERT INTO plugin_storage (plugin_id, user_id, data_version, key, value, expires_at, updated_at)
+     SELECT plugin_id, user_id, :to, key, value, expires_at, updated_at FROM plugin_storage WHERE plugin_id = :pluginId AND data_version = :from`,
+    { pluginId, from, to },
+  )
+  return await trx('plugin_storage')
+    .where({ plugin_id: pluginId, data_version: to })
+    .distinct('user_id')
+    .orderBy('user_id')
+    .pluck('user_id')
+}
+
+/** Forgets data of versions that nobody can go back to. */
+export async function dropStorage(trx: Knex, pluginId: string, kept: readonly number[]): Promise<void> {
+  await trx('plugin_storage')
+    .where('plugin_id', pluginId)
+    .whereNotIn('data_version', [...kept])
+    .delete()
+}

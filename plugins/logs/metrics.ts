@@ -1,0 +1,185 @@
+import { type Counts, type Measurements, OTHER, openCounts, openMeasurements, type Percentiles } from '#plugins/logs/counts.ts'
+
+export interface MethodMetrics {
+  method: string
+  calls: number
+  succeeded: number
+  failed: number
+  /** By code. */
+  errors: Record<string, number>
+  meanWallMs: number
+  /** Of the last 512 calls. */
+  wallMs: Percentiles | null
+  cpuMs: Percentiles | null
+  queueMs: Percentiles | null
+  /** Characters in all. */
+  inputLength: number
+  resultLength: number
+}
+
+export interface HostMetrics {
+  host: string
+  /** By status, or by code where there was none. */
+  outcomes: Record<string, number>
+  bytes: number
+  cacheHits: number
+  /** How often and how long requests waited for their turn. */
+  waits: number
+  waitedMs: number
+}
+
+/** Numbers of one plugin. */
+export interface Numbers {
+  running: number
+  calls: number
+  succeeded: number
+  failed: number
+  errors: Record<string, number>
+  meanWallMs: number
+  methods: MethodMetrics[]
+  hostCalls: Record<string, number>
+  hosts: HostMetrics[]
+  cacheHits: number
+  rateLimitWaits: number
+  rateLimitWaitedMs: number
+}
+
+export interface Counted {
+  code: string
+  cpuMs: number
+  wallMs: number
+  queueMs: number
+  inputLength: number
+  resultLength: number
+}
+
+export interface Metrics {
+  began(): void
+  ended(method: string, call: Counted): void
+  hostCall(kind: string): void
+  fetched(request: { host: string; outcome: string; bytes: number; cached: boolean; waitedMs: number }): void
+  isRunning(): boolean
+  read(): Numbers
+}
+
+/** A manifest has fewer methods, hosts and failures have fewer codes, the server knows fewer kinds; what is beyond is counted together. */
+const METHODS_MAX = 32
+const CODES_MAX = 32
+const KINDS_MAX = 32
+const HOSTS_MAX = 32
+
+interface MethodCounts {
+  calls: number
+  succeeded: number
+  errors: Counts
+  wallTotalMs: number
+  wallMs: Measurements
+  cpuMs: Measurements
+  queueMs: Measurements
+  inputLength: number
+  resultLength: number
+}
+
+interface HostCounts {
+  outcomes: Counts
+  bytes: number
+  cacheHits: number
+  waits: number
+  waitedMs: number
+}
+
+/** What a runner or a clock says, as a number that can be added. */
+const positive = (value: number): number => (value > 0 && value < Number.POSITIVE_INFINITY ? value : 0)
+
+/** The entry of a name; beyond so many names, that of all others. */
+function entryOf<Entry>(map: Map<string, Entry>, name: string, max: number, make: () => Entry): Entry {
+  const known = map.has(name) || map.size < max - 1 ? name : OTHER
+  const entry = map.get(known) ?? make()
+  map.set(known, entry)
+  return entry
+}
+
+const newMethod = (): MethodCounts => ({
+  ...{ calls: 0, succeeded: 0, errors: openCounts(CODES_MAX), wallTotalMs: 0, inputLength: 0, resultLength: 0 },
+  ...{ wallMs: openMeasurements(), cpuMs: openMeasurements(), queueMs: openMeasurements() },
+})
+const newHost = (): HostCounts => ({ outcomes: openCounts(CODES_MAX), bytes: 0, cacheHits: 0, waits: 0, waitedMs: 0 })
+
+export function openMetrics(): Metrics {
+  const methods = new Map<string, MethodCounts>()
+  const hosts = new Map<string, HostCounts>()
+  const hostCalls = openCounts(KINDS_MAX)
+  const errors = openCounts(CODES_MAX)
+  let running = 0
+
+  const sum = <Entry>(entries: Iterable<Entry>, of: (entry: Entry) => number): number => {
+    let total = 0
+    for (const entry of entries) total += of(entry)
+    return total
+  }
+
+  return {
+    began() {
+      running += 1
+    },
+    ended(method, { code, cpuMs, wallMs, queueMs, inputLength, resultLength }) {
+      running -= 1
+      const counts = entryOf(methods, method, METHODS_MAX, newMethod)
+      counts.calls += 1
+      if (code === 'ok') counts.succeeded += 1
+      else {
+        counts.errors.add(code)
+        errors.add(code)
+      }
+      counts.wallMs.add(wallMs)
+      // Of a call that was ended nobody may know how far it came.
+      if (code === 'ok' || cpuMs > 0) counts.cpuMs.add(cpuMs)
+      if (code === 'ok' || queueMs > 0) counts.queueMs.add(queueMs)
+      counts.wallTotalMs += positive(wallMs)
+      counts.inputLength += positive(inputLength)
+      counts.resultLength += positive(resultLength)
+    },
+    hostCall: (kind) => hostCalls.add(kind),
+    fetched({ host, outcome, bytes, cached, waitedMs }) {
+      const counts = entryOf(hosts, host, HOSTS_MAX, newHost)
+      counts.outcomes.add(outcome)
+      counts.bytes += positive(bytes)
+      if (cached) counts.cacheHits += 1
+      if (positive(waitedMs) > 0) {
+        counts.waits += 1
+        counts.waitedMs += waitedMs
+      }
+    },
+    isRunning: () => running > 0,
+    read() {
+      const calls = sum(methods.values(), (one) => one.calls)
+      const succeeded = sum(methods.values(), (one) => one.succeeded)
+      return {
+        running,
+        calls,
+        succeeded,
+        failed: calls - succeeded,
+        errors: errors.toRecord(),
+        meanWallMs: calls === 0 ? 0 : sum(methods.values(), (one) => one.wallTotalMs) / calls,
+        methods: [...methods].map(([method, one]) => ({
+          method,
+          calls: one.calls,
+          succeeded: one.succeeded,
+          failed: one.calls - one.succeeded,
+          errors: one.errors.toRecord(),
+          meanWallMs: one.wallTotalMs / one.calls,
+          wallMs: one.wallMs.percentiles(),
+          cpuMs: one.cpuMs.percentiles(),
+          queueMs: one.queueMs.percentiles(),
+          inputLength: one.inputLength,
+          resultLength: one.resultLength,
+        })),
+        hostCalls: hostCalls.toRecord(),
+        hosts: [...hosts].map(([host, { outcomes, ...rest }]) => ({ host, outcomes: outcomes.toRecord(), ...rest })),
+        cacheHits: sum(hosts.values(), (one) => one.cacheHits),
+        rateLimitWaits: sum(hosts.values(), (one) => one.waits),
+        rateLimitWaitedMs: sum(hosts.values(), (one) => one.waitedMs),
+      }
+    },
+  }
+}

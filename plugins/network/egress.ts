@@ -1,0 +1,333 @@
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/settings/local-places.ts'
+import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/network/address.ts'
+import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins/network/answer.ts'
+import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/network/cache.ts'
+import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/network/credential.ts'
+import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/network/request.ts'
+import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
+import { type HostRates, openCallerSlots, openHostTurns } from '#plugins/network/turns.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+
+export interface EgressPolicy {
+  /** Which plugin asks: plugins share the rates of hosts evenly. */
+  caller: string
+  rules: readonly EgressRule[]
+  /** Told to every service, so that its people know whom to ask. */
+  userAgent: string
+  /** Put by the server into requests for this one host. */
+  credential?: Credential | undefined
+  /** What the plugin says that services allow; no host is asked faster than any plugin that talks to it says. */
+  rates?: HostRates | undefined
+  /** For how long answers to GET are kept and given again; not at all unless said, and only with a `cacheScope`. */
+  cacheSeconds?: number | undefined
+  /** Whose answers are the same: the plugin's, or those of one reader of it where credentials or settings of a reader take part. */
+  cacheScope?: string | undefined
+}
+
+/** How requests leave the house; another way in tests. */
+export interface EgressWay {
+  /** All addresses of a host, none where there is no such host. Stops looking when the signal says so. */
+  resolve(host: string, signal: AbortSignal): Promise<string[]>
+  /** Whether an address may be talked to, by everybody or (`isPrivate`) where an administrator has granted that host by itself. */
+  permits(address: string, isPrivate: boolean): boolean
+  request: typeof https.request
+  /** Of hosts on the public internet. */
+  port: number
+}
+
+export interface Egress {
+  /** Places on this machine or in its network that requests may go to where a rule says so; none unless there. */
+  readonly local?: LocalServices
+  /** @throws GuestError whose `own` is permission, invalid_argument, rate_limited, timeout, too_large, upstream or closed */
+  fetch(given: unknown, policy: EgressPolicy, signal: AbortSignal): Promise<EgressResponse>
+}
+
+/** What the server itself gets because a plugin named it. */
+export interface Download {
+  url: string
+  /** Which plugin named it. */
+  caller: string
+  userAgent: string
+  accept: string
+  bytesMax: number
+  deadlineMs: number
+  /** Whether it may lie at a place of {@link Egress.local}; not unless said. */
+  mayBeLocal?: boolean
+}
+
+export interface Downloads {
+  /**
+   * Gets what lies at an address of any public host, under the same policy as plugins but for the list of hosts, and without credentials.
+   * @throws GuestError as `fetch` does
+   */
+  download(wanted: Download, signal: AbortSignal): Promise<{ status: number; url: string; bytes: Buffer }>
+}
+
+/** Of a text, packed and unpacked alike. */
+const RESPONSE_BYTES_MAX = 5 * 1024 * 1024
+const REDIRECTS_MAX = 5
+const DEADLINE_MS_MAX = 15_000
+/** What must be left for the answer when a service asks to come again later. */
+const RETRY_ROOM_MS = 500
+/** Names and addresses that a resolver gives; more is no host but an attack. */
+const ADDRESSES_MAX = 50
+const CONNECTION: https.RequestOptions & Pick<net.TcpSocketConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'> = {
+  autoSelectFamily: true,
+  // Before the next of several addresses is tried; 250 unless said, too little for far countries.
+  autoSelectFamilyAttemptTimeout: 1_000,
+  // Neither connections nor proxies are shared, nor is anything believed that the environment says about certificates.
+  agent: false,
+  rejectUnauthorized: true,
+  insecureHTTPParser: false,
+  maxHeaderSize: 64 * 1024,
+}
+
+const OUTSIDE: EgressWay = {
+  resolve: (host, signal) => resolveName(host, signal),
+  permits: (address, isPrivate) => (isPrivate ? isGrantableAddress(address) : isPublicAddress(address)) && !isOwnAddress(address),
+  request: https.request,
+  port: 443,
+}
+
+/** What stays the same from hop to hop. */
+interface Journey {
+  caller: string
+  rules: EgressRules
+  userAgent: string
+  encodings: string
+  bytesMax: number
+  credential: Credential | undefined
+  deadline: number
+  signal: AbortSignal
+}
+
+interface Arrival {
+  status: number
+  url: string
+  headers: [name: string, value: string][]
+  bytes: Buffer
+  /** Null where the service does not ask to wait. */
+  waitMs: number | null
+  /** For how long all that answered on the way let it be kept. */
+  keepSeconds: number
+}
+
+/** Of this machine alone, whatever name servers and files say of it. */
+const LOOPBACK = ['127.0.0.1', '::1']
+
+/** @param local places that are let through beside the public internet, where a rule names them as well */
+export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): Egress & Downloads {
+  const turns = openHostTurns()
+  const slots = openCallerSlots()
+  const cache = openResponseCache()
+
+  /** Nobody is asked where a name leads: it is this machine, or it is an address. */
+  function findLocal(host: string, url: URL): string[] {
+    const addresses = host === 'localhost' ? LOOPBACK : [host]
+    // Whatever the rule says.
+    if (!local.has(placeOf(url)) || !addresses.every(isLocalAddress))
+      refuse('permission', `${placeOf(url)} is no place that this server lets through for development.`)
+    return addresses
+  }
+
+  async function findAddresses(host: string, isPrivate: boolean, signal: AbortSignal): Promise<string[]> {
+    const addresses =
+      net.isIP(host) !== 0
+        ? [host]
+        : await unlessAborted(way.resolve(host, signal), signal).catch(() => {
+            signal.throwIfAborted()
+            return []
+          })
+    if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) refuse('upstream', `There is no host ${host}.`)
+    // One private address among public ones is how a name is turned against the house that resolves it.
+    if (!addresses.every((address) => way.permits(address, isPrivate)))
+      refuse(
+        'permission',
+        `${host} leads to ${isPrivate ? 'this server, or to no network that can be granted' : 'an address that is not on the public internet'}.`,
+      )
+    return addresses
+  }
+
+  /** Sends one request; `read` is given the answer while the host counts it as under way. */
+  async function ask<Value>(hop: Hop, journey: Journey, read: (response: IncomingMessage) => Promise<Value>): Promise<Value> {
+    const { caller, credential, deadline, signal } = journey
+    const { host, group, isPrivate, isLocal } = checkAddress(hop, journey.rules)
+    const leaves: (() => void)[] = []
+    try {
+      if (group !== undefined) leaves.push(await turns.take({ host: group, caller, deadline, signal }))
+      leaves.push(await turns.take({ host, caller, deadline, signal }))
+      const addresses = isLocal ? findLocal(host, hop.url) : await findAddresses(host, isPrivate, signal)
+      const sent = credential && isFor(credential, hop) ? withCredential(hop, credential) : hop
+      const headers: Record<string, string> = { ...sent.headers, 'user-agent': journey.userAgent, 'accept-encoding': journey.encodings }
+      if (sent.body !== undefined) headers['content-length'] = String(Buffer.byteLength(sent.body))
+      signal.throwIfAborted()
+      const response = await send({ hop: sent, host, isPrivate, addresses, headers, signal })
+      try {
+        return await read(response)
+      } finally {
+        response.destroy()
+      }
+    } finally {
+      for (const leave of leaves) leave()
+    }
+  }
+
+  function send(parts: {
+    hop: Hop
+    host: string
+    isPrivate: boolean
+    addresses: readonly string[]
+    headers: Record<string, string>
+    signal: AbortSignal
+  }): Promise<IncomingMessage> {
+    const { hop, host, isPrivate, addresses, headers, signal } = parts
+    const isPlain = hop.url.protocol === 'http:'
+    const ownPort = hop.url.port === '' ? (isPlain ? 80 : 443) : Number(hop.url.port)
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const request = (isPlain ? http.request : way.request)(
+        {
+          host,
+          port: isPrivate ? ownPort : way.port,
+          path: `${hop.url.pathname}${hop.url.search}`,
+          method: hop.method,
+          headers,
+          signal,
+          // The addresses that were looked at are those that are talked to, whatever the name says by then.
+          lookup: (_host, options, callback) => {
+            const all = addresses.map((address) => ({ address, family: net.isIP(address) }))
+            const [first] = all as [{ address: string; family: number }]
+            if (options.all) (callback as (error: null, all: object[]) => void)(null, all)
+            else callback(null, first.address, first.family)
+          },
+          ...CONNECTION,
+        },
+        resolve,
+      )
+      request.on('error', reject)
+      request.on('close', () => reject(new Error('The connection was closed without an answer.')))
+      request.end(hop.body)
+    })
+  }
+
+  async function follow(first: Hop, journey: Journey): Promise<Arrival> {
+    const { credential, deadline, signal, bytesMax } = journey
+    let hop = first
+    let redirects = 0
+    let keepSeconds = Number.POSITIVE_INFINITY
+    let hasWaited = false
+    for (;;) {
+      const at = hop
+      const step = await ask(at, journey, async (response): Promise<{ next: Hop } | { waitMs: number } | { arrival: Arrival }> => {
+        const status = response.statusCode ?? 0
+        keepSeconds = Math.min(keepSeconds, keepableSeconds(response.headers))
+        const next = redirectOf(status, response.headers.location, at)
+        if (next !== null) return { next }
+        const waitMs = retryAfterMs(response)
+        if (waitMs !== null && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline) return { waitMs }
+        const bytes = await readBody(response, { method: at.method, host: at.url.host, bytesMax }, signal)
+        return { arrival: { status, url: at.url.href, headers: headersOf(response), bytes, waitMs, keepSeconds } }
+      })
+      if ('arrival' in step) return step.arrival
+      if ('next' in step) {
+        if (++redirects > REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
+        // A service that repeats what stood in its address would have it sent to another host.
+        if (credential && step.next.strayed && withoutCredential(step.next.url.href, credential) !== step.next.url.href)
+          refuse('permission', `${hop.url.host} redirects to another host with the credentials in the address; they are not sent there.`)
+        hop = step.next
+      } else {
+        hasWaited = true
+        await sleep(step.waitMs, undefined, { signal })
+      }
+    }
+  }
+
+  /** From the first address to what arrives, within the time, whatever happens on the way. */
+  async function travel(
+    hop: Hop,
+    { deadlineMs, ...rest }: Omit<Journey, 'deadline' | 'signal'> & { deadlineMs: number },
+    outer: AbortSignal,
+  ): Promise<Arrival> {
+    const ended = new AbortController()
+    const end = () => ended.abort()
+    const timer = setTimeout(end, deadlineMs)
+    const journey = { ...rest, deadline: performance.now() + deadlineMs, signal: ended.signal }
+    const host = hop.url.hostname
+    outer.addEventListener('abort', end, { once: true })
+    if (outer.aborted) end()
+    let leave = () => {}
+    try {
+      leave = await slots.enter(rest.caller, ended.signal)
+      return await follow(hop, journey)
+    } catch (error) {
+      if (outer.aborted) refuse('closed', 'The call has ended.')
+      if (error instanceof GuestError) throw error
+      if (ended.signal.aborted) refuse('timeout', `${host} did not answer within ${Math.round(deadlineMs)} ms.`)
+      return refuse('upstream', `${host} could not be reached.`)
+    } finally {
+      leave()
+      clearTimeout(timer)
+      outer.removeEventListener('abort', end)
+      // Whatever is still open of it.
+      end()
+    }
+  }
+
+  return {
+    local,
+
+    async fetch(given, policy, outer) {
+      const { hop, timeoutMs } = readRequest(given)
+      const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope } = policy
+      // Of a host that is not sent it no answer is masked: it would say of each guess in it whether that is right.
+      const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
+      // What is refused anyway need not wait for it.
+      checkAddress(hop, rules)
+      if (outer.aborted) refuse('closed', 'The call has ended.')
+      const key =
+        scope !== undefined && cacheSeconds > 0 && isCacheable(hop) ? cacheKeyOf({ scope, hop, credential, rules, userAgent }) : null
+      const known = key === null ? undefined : cache.find(key, cacheSeconds)
+      if (known) return known
+      turns.state(caller, rates ?? {})
+      const { status, url, headers, bytes, waitMs, keepSeconds } = await travel(
+        hop,
+        {
+          ...{ caller, rules, userAgent, credential },
+          ...{ encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs: Math.min(timeoutMs ?? DEADLINE_MS_MAX, DEADLINE_MS_MAX) },
+        },
+        outer,
+      )
+      const told = (text: string) => (credential ? withoutCredential(text, credential) : text)
+      const response: EgressResponse = {
+        status,
+        url: told(url),
+        headers: headers.map(([name, value]) => [told(name), told(value)]),
+        body: credential ? await bodyWithoutCredential(bytes.toString('utf8'), credential) : bytes.toString('utf8'),
+        ...(waitMs !== null && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
+      }
+      if (key !== null) cache.keep(key, response, Math.min(keepSeconds, cacheSeconds))
+      return response
+    },
+
+    async download({ url: address, caller, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false }, outer) {
+      const { hop } = readRequest({ url: address, headers: { accept } })
+      const rules: EgressRules = mayBeLocal && isAllowedLocal(hop.url, local) ? [localRule(hop.url, ['GET'])] : 'public'
+      checkAddress(hop, rules)
+      // Pictures are packed already.
+      const how = { caller, rules, userAgent, credential: undefined, encodings: 'identity', bytesMax, deadlineMs } as const
+      const { status, url, bytes } = await travel(hop, how, outer)
+      return { status, url, bytes }
+    },
+  }
+}
+
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new Error('Aborted.'))
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,224 @@
+import { covers } from '#plugins/network/request.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+
+/** What the terms of a service allow, as the manifest of a plugin states it. */
+export interface HostRate {
+  perMinute: number
+  /** Requests at once after a rest; what ten seconds allow unless said, so that the first minute is no worse than the next. */
+  burst?: number | undefined
+  /** Requests under way. */
+  maxParallel?: number | undefined
+}
+/** By host, or by `*.` and what is above many. */
+export type HostRates = Readonly<Record<string, HostRate>>
+
+interface Pace {
+  perSecond: number
+  burst: number
+  parallelMax: number
+}
+
+/** Of one host, by all plugins and users together: services bar whoever asks more. How many are under way is left to those who state it. */
+const PACE_MAX: Pace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
+/** For so long a plugin that asks nothing keeps hosts at its rate: it may have been taken away since. */
+const STATED_MS = 3_600_000
+/** Hosts that are remembered before those are forgotten that have had their rest. */
+const HOSTS_MAX = 1_000
+const FORGET_EVERY_MS = 2_000
+/** Requests of one plugin under way, for all its readers: each may hold an answer of megabytes, and so many may wait for one host. */
+const PARALLEL_MAX = 6
+/** Requests of one plugin that wait to be under way; as many as its calls can have. */
+const WAITING_MAX = 64
+
+interface Waiting {
+  go: () => void
+  leave: (error: Error) => void
+}
+
+const tooMany = (of: string, waitMs?: number): GuestError => {
+  const wait = waitMs === undefined ? 'wait a little' : `the next may be sent in ${Math.ceil(waitMs / 1000)} s`
+  return new GuestError('thrown', `Too many requests ${of}; ${wait}.`, 'rate_limited')
+}
+
+/** Waits in a line until it is let go; leaves the line when the signal says so. */
+function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      const index = line.indexOf(waiting)
+      if (index >= 0) line.splice(index, 1)
+      onLeave()
+      waiting.leave(late)
+    }
+    const waiting: Waiting = {
+      go: () => {
+        signal.removeEventListener('abort', stop)
+        resolve()
+      },
+      leave: reject,
+    }
+    line.push(waiting)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+export interface HostTurns {
+  /** What a plugin says of the hosts that it talks to, in place of what it said before: a host is asked at the lowest rate that any of them states. */
+  state(caller: string, rates: HostRates): void
+  /**
+   * Waits for a turn with a host. The next turn goes to whichever plugin has waited longest for one, not to whoever asks most.
+   * @param deadline by the same clock, `performance.now()`
+   * @returns to be called when the host is not asked any more
+   * @throws GuestError rate_limited, at once where the turn cannot come in time
+   */
+  take(wanted: { host: string; caller: string; deadline: number; signal: AbortSignal }): Promise<() => void>
+}
+
+interface Host {
+  pace: Pace
+  tokens: number
+  at: number
+  /** Requests under way. */
+  inside: number
+  /** Lines by plugin, in the order of their next turns. */
+  lines: Map<string, Waiting[]>
+  timer: NodeJS.Timeout | undefined
+}
+
+const slower = (pace: Pace, { perMinute, burst = Math.floor(perMinute / 6), maxParallel = pace.parallelMax }: HostRate): Pace => ({
+  perSecond: Math.min(pace.perSecond, perMinute / 60),
+  burst: Math.max(Math.min(pace.burst, burst), 1),
+  parallelMax: Math.max(Math.min(pace.parallelMax, maxParallel), 1),
+})
+
+/** @param now milliseconds of a clock that never goes back; another one in tests */
+export function openHostTurns(now: () => number = () => performance.now()): HostTurns {
+  const hosts = new Map<string, Host>()
+  const stated = new Map<string, { rates: HostRates; until: number }>()
+  let forgotAt = 0
+
+  function paceOf(name: string): Pace {
+    const time = now()
+    let pace = PACE_MAX
+    for (const [caller, { rates, until }] of stated) {
+      if (until < time) stated.delete(caller)
+      else for (const [pattern, rate] of Object.entries(rates)) if (covers(pattern, name)) pace = slower(pace, rate)
+    }
+    return pace
+  }
+
+  function refill(host: Host): void {
+    const time = now()
+    const { perSecond, burst } = host.pace
+    host.tokens = Math.min(burst, host.tokens + ((time - host.at) / 1000) * perSecond)
+    host.at = time
+  }
+
+  /** One that is rested and awaited by nobody is no different from one that was never asked: forgetting it gives nothing away. */
+  function forget(): void {
+    const time = now()
+    if (hosts.size <= HOSTS_MAX || time - forgotAt < FORGET_EVERY_MS) return
+    forgotAt = time
+    for (const [name, { lines, inside, at, pace }] of hosts) {
+      const restMs = (pace.burst / pace.perSecond) * 1000
+      if (lines.size === 0 && inside === 0 && time - at > restMs) hosts.delete(name)
+    }
+  }
+
+  function find(name: string): Host {
+    const pace = paceOf(name)
+    let host = hosts.get(name)
+    if (host === undefined) {
+      host = { pace, tokens: pace.burst, at: now(), inside: 0, lines: new Map(), timer: undefined }
+      hosts.set(name, host)
+      forget()
+    }
+    // What has passed since was at the rate of then.
+    refill(host)
+    host.pace = pace
+    host.tokens = Math.min(host.tokens, pace.burst)
+    return host
+  }
+
+  const hasTurn = ({ tokens, inside, pace }: Host): boolean => tokens >= 1 && inside < pace.parallelMax
+
+  /** Lets go who may, and comes back when the next may. */
+  function serve(host: Host): void {
+    clearTimeout(host.timer)
+    host.timer = undefined
+    refill(host)
+    for (const [caller, line] of host.lines) {
+      if (!hasTurn(host)) break
+      host.lines.delete(caller)
+      host.tokens -= 1
+      host.inside += 1
+      line.shift()?.go()
+      if (line.length > 0) host.lines.set(caller, line)
+    }
+    // Whoever leaves serves the next, where it is for those under way that somebody waits.
+    if (host.lines.size === 0 || host.inside >= host.pace.parallelMax) return
+    // Timers may fire a little early.
+    host.timer = setTimeout(() => serve(host), Math.max(((1 - host.tokens) / host.pace.perSecond) * 1000, 1))
+  }
+
+  return {
+    state(caller, rates) {
+      if (Object.keys(rates).length === 0) stated.delete(caller)
+      else stated.set(caller, { rates, until: now() + STATED_MS })
+    },
+
+    async take({ host: name, caller, deadline, signal }) {
+      signal.throwIfAborted()
+      const host = find(name)
+      let isInside = true
+      const leave = () => {
+        if (!isInside) return
+        isInside = false
+        host.inside -= 1
+        if (host.lines.size > 0) serve(host)
+      }
+      if (host.lines.size === 0 && hasTurn(host)) {
+        host.tokens -= 1
+        host.inside += 1
+        return leave
+      }
+      const line = host.lines.get(caller) ?? []
+      const soonestMs = ((line.length + 1 - host.tokens) / host.pace.perSecond) * 1000
+      if (now() + soonestMs > deadline) throw tooMany(`to ${name}`, soonestMs)
+      host.lines.set(caller, line)
+      const turn = stand(line, signal, tooMany(`to ${name}`), () => {
+        if (line.length > 0) return
+        host.lines.delete(caller)
+        serve(host)
+      })
+      if (host.timer === undefined) serve(host)
+      await turn
+      return leave
+    },
+  }
+}
+
+export interface CallerSlots {
+  /** Waits until the plugin has fewer requests under way; to be called when the request has ended. @throws GuestError rate_limited */
+  enter(caller: string, signal: AbortSignal): Promise<() => void>
+}
+
+export function openCallerSlots(): CallerSlots {
+  const callers = new Map<string, { inside: number; line: Waiting[] }>()
+
+  return {
+    async enter(caller, signal) {
+      signal.throwIfAborted()
+      const slots = callers.get(caller) ?? { inside: 0, line: [] }
+      callers.set(caller, slots)
+      if (slots.inside < PARALLEL_MAX) slots.inside += 1
+      else if (slots.line.length >= WAITING_MAX) throw tooMany('at once')
+      // Who leaves hands the place on, so that nobody who comes later can take it.
+      else await stand(slots.line, signal, tooMany('at once'), () => {})
+      return () => {
+        const next = slots.line.shift()
+        if (next) next.go()
+        else if (--slots.inside === 0) callers.delete(caller)
+      }
+    },
+  }
+}

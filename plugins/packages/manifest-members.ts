@@ -1,0 +1,60 @@
+import { didYouMean } from '#core/foundation/nearest-name.ts'
+import type { Shape } from '#plugins/packages/manifest-form.ts'
+import { shown } from '#plugins/packages/plain-json.ts'
+
+/** Of one name: more places say nothing. */
+const PLACES_MAX = 3
+
+/** A member that servers of today pass over; one of a newer interface, or a slip of the pen. */
+export interface UnknownMember {
+  /** JSON pointer of what it stands in; empty for the manifest itself. */
+  place: string
+  name: string
+  /** What may have been meant: sentences with a space in front, or nothing. */
+  advice: string
+}
+
+/** Members that the schema has none for, at any depth. Objects whose members are free are not looked into. */
+export function listUnknownMembers(schema: Shape, value: unknown): UnknownMember[] {
+  return [...walk(schema, value, '')].map(({ place, name, names }) => ({
+    ...{ place, name: shown(name) },
+    advice: `${didYouMean(name, names)}${standsElsewhere(schema, name, place)}`,
+  }))
+}
+
+/** " There is one at /http/rateLimit." for a name that stands in another place, or nothing. */
+export function standsElsewhere(schema: Shape, name: string, place: string): string {
+  const places = [...new Set(placesOf(schema, name, ''))].filter((one) => one !== `${place}/${name}`).slice(0, PLACES_MAX)
+  return places.length === 0 ? '' : ` There is one at ${places.join(', ')}.`
+}
+
+interface Found {
+  place: string
+  name: string
+  /** Those that could stand there. */
+  names: string[]
+}
+
+function* walk(shape: Shape, value: unknown, place: string): Generator<Found> {
+  if (Array.isArray(value)) {
+    if (shape.items) for (const [index, entry] of value.entries()) yield* walk(shape.items, entry, `${place}/${index}`)
+    return
+  }
+  if (value === null || typeof value !== 'object') return
+  const free = Object.values(shape.patternProperties ?? {})[0]
+  const names = Object.keys(shape.properties ?? {})
+  for (const [name, member] of Object.entries(value)) {
+    const known = Object.hasOwn(shape.properties ?? {}, name) ? shape.properties?.[name] : free
+    if (known) yield* walk(known, member, `${place}/${shown(name)}`)
+    else if (shape.properties) yield { place, name, names }
+  }
+}
+
+function* placesOf(shape: Shape, name: string, place: string): Generator<string> {
+  if (shape.items) yield* placesOf(shape.items, name, `${place}/0`)
+  for (const free of Object.values(shape.patternProperties ?? {})) yield* placesOf(free, name, `${place}/<name>`)
+  for (const [member, deeper] of Object.entries(shape.properties ?? {})) {
+    if (member === name) yield `${place}/${member}`
+    yield* placesOf(deeper, name, `${place}/${member}`)
+  }
+}

@@ -1,0 +1,310 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
+import type { LocalServices } from '#core/settings/local-places.ts'
+import { readPackageBeside } from '#plugins/packages/package-reader.ts'
+import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repositories/available.ts'
+import type { Download } from '#plugins/repositories/download.ts'
+import { checkEntry } from '#plugins/repositories/index-entry.ts'
+import {
+  fingerprintOf,
+  INDEX_BYTES_MAX,
+  INDEX_NAME,
+  type IndexPlugin,
+  REVOKED_RANGES_MAX,
+  SIGNATURE_BYTES_MAX,
+  SIGNATURE_NAME,
+} from '#plugins/repositories/index-file.ts'
+import { type ReadIndex, readIndexBeside } from '#plugins/repositories/index-reader.ts'
+import {
+  addRepository,
+  addRevocations,
+  countRevocations,
+  deleteRepository,
+  findOffering,
+  findOftenRevoked,
+  findRepository,
+  listRepositories,
+  lockIndexed,
+  type RepositoryRow,
+  recordIndex,
+  recordRepositoryError,
+  setRepositoryEnabled,
+} from '#plugins/repositories/plugin-repository-store.ts'
+import { folderOf } from '#plugins/repositories/repository-url.ts'
+import { listRevoked, type RevokedVersion, revocationOf } from '#plugins/repositories/revocations.ts'
+
+export type Repository = RepositoryRow
+
+/** A repository as it says of itself, for a person to look at before it is trusted. */
+export interface RepositoryOffer {
+  url: string
+  name: string
+  /** Ed25519, base64. */
+  publicKey: string
+  /** Of the key, to compare with what its publisher says elsewhere. */
+  fingerprint: string
+  plugins: number
+}
+
+/** Keeps a package, which must be the `expected` one. Answers what the caller of {@link Repositories.install} is answered. */
+export type Install<Installed> = (
+  bytes: Buffer,
+  options: { userId: string | null; trustNewKey: boolean; expected: { id: string; version: string; sha256: string } },
+) => Promise<Installed>
+
+/** What is to be installed. */
+export interface Wanted {
+  repositoryId: string
+  /** The plugin's own identifier. */
+  pluginId: string
+  /** The newest that can be installed, unless given. */
+  version?: string | undefined
+  /** Who installs it. */
+  userId: string | null
+  /** Takes an update that is signed by somebody else than the version before. */
+  trustNewKey?: boolean | undefined
+}
+
+export interface Repositories<Installed> {
+  list(): Promise<Repository[]>
+  /** @throws not_found */
+  get(id: string): Promise<Repository>
+  /** Fetches the index of a repository that is not known, and keeps nothing. @throws invalid_value, conflict, unavailable */
+  look(url: string): Promise<RepositoryOffer>
+  /** Adds a repository and pins its key. @throws invalid_value, conflict, unavailable */
+  add(repository: { url: string; publicKey: string }): Promise<Repository>
+  /** A disabled one is neither fetched nor offered; what it has revoked stays so. @throws not_found */
+  setEnabled(id: string, enabled: boolean): Promise<Repository>
+  /** What it has revoked, and what was installed from it, stays. @throws not_found */
+  remove(id: string): Promise<void>
+  /** Fetches its index. Where that fails the last one stays, and `error` says why. @throws not_found, conflict when it is disabled */
+  refresh(id: string): Promise<Repository>
+  /** What the repositories that are enabled have on offer, by name. */
+  listAvailable(query?: AvailableQuery): Promise<{ plugins: AvailablePlugin[]; total: number }>
+  /**
+   * Fetches a package and has it installed.
+   * @throws not_found, conflict for a version that cannot be installed or a package that is not the promised one, unavailable
+   */
+  install(wanted: Wanted): Promise<Installed>
+  /** Begins to fetch indexes by itself, once. */
+  start(): void
+  /** Ends what is being fetched. */
+  close(): Promise<void>
+}
+
+/** Each has an index of up to 5 MB, all of which the database looks through for a list of what there is. */
+const REPOSITORIES_MAX = 20
+/** They stay for ever; no publisher has to take back so many. */
+const REVOCATIONS_MAX = 50_000
+/** Four times a day a revocation may come; after a start others have more to do at first. */
+const TIMING = { firstMs: 60_000, everyMs: 6 * 3_600_000 }
+/** Servers that were started together do not ask together: up to this much later. */
+const SPREAD = 0.25
+const ERROR_LENGTH_MAX = 1_000
+
+/**
+ * Repositories of plugins: fetches their indexes, believes those that are signed by the key that was pinned, and installs from them.
+ * @param parts.onRevoked is told of versions that are kept here when new revocations have come, and of those that run before each round; has to end those that run
+ */
+export function openRepositories<Installed>(parts: {
+  database: Knex
+  log: Log
+  download: Download
+  /** Places that a repository may be at beside the public internet; none unless given. */
+  local?: LocalServices | undefined
+  /** Of this server, which plugins may ask for. */
+  serverVersion: string
+  install: Install<Installed>
+  onRevoked: (revoked: RevokedVersion[]) => unknown
+  timing?: { firstMs: number; everyMs: number }
+}): Repositories<Installed> {
+  const { database, log, download, local, serverVersion, install, onRevoked, timing = TIMING } = parts
+  const ended = new AbortController()
+  /** One at a time for each repository; whoever comes later waits for the same. */
+  const refreshing = new Map<string, Promise<Repository>>()
+  let timer: NodeJS.Timeout | null = null
+  let round: Promise<void> = Promise.resolve()
+
+  const absent = (id: string): never => refuse('not_found', `There is no plugin repository ${id}.`)
+  const get = async (id: string): Promise<Repository> => (await findRepository(database, id)) ?? absent(id)
+
+  /** @param publicKey of whoever must have signed it; null where nobody is known yet */
+  async function fetchIndex(folder: string, publicKey: string | null): Promise<ReadIndex> {
+    const from = { toOtherHosts: false, isAtHome: true, signal: ended.signal }
+    const bytes = await download(new URL(INDEX_NAME, folder), { ...from, bytesMax: INDEX_BYTES_MAX })
+    const signature = await download(new URL(SIGNATURE_NAME, folder), { ...from, bytesMax: SIGNATURE_BYTES_MAX })
+    const index = await readIndexBeside({ bytes, signature, publicKey }, ended.signal)
+    checkPlace(index, folder)
+    return index
+  }
+
+  /** Keeps an index in the transaction in which its repository is locked. Answers whether it revokes something new. */
+  async function keep(trx: Knex, id: string, index: ReadIndex): Promise<boolean> {
+    const { name, sequence, expires, text } = index
+    await recordIndex(trx, id, { name, sequence, expiresAt: new Date(expires), text })
+    const added = await addRevocations(trx, id, index.revoked.map(revocationOf))
+    if (added > 0 && (await countRevocations(trx, id)) > REVOCATIONS_MAX)
+      refuse('invalid_value', `This repository has revoked more than ${REVOCATIONS_MAX} versions.`)
+    const often = added > 0 ? await findOftenRevoked(trx, id, REVOKED_RANGES_MAX) : null
+    if (often !== null)
+      refuse('invalid_value', `With the earlier ones this repository has revoked more than ${REVOKED_RANGES_MAX} ranges of ${often}.`)
+    return added > 0
+  }
+
+  async function tellRevoked(): Promise<void> {
+    const revoked = await listRevoked(database)
+    if (revoked.length === 0) return
+    log.warn({ plugins: revoked.map(({ key, version }) => `${key} ${version}`) }, 'Versions of plugins that are kept here were revoked')
+    await onRevoked(revoked)
+  }
+
+  async function fetchNewer({ id, url, publicKey }: Repository): Promise<void> {
+    const index = await fetchIndex(url, publicKey)
+    const isNews = await database.transaction(async (trx) => {
+      // Taken away while it was fetched.
+      const known = await lockIndexed(trx, id, index.text)
+      if (known === null) return false
+      checkSequence(known, index)
+      return await keep(trx, id, index)
+    })
+    if (isNews) await tellRevoked()
+  }
+
+  async function refresh(repository: Repository): Promise<Repository> {
+    const { id, url } = repository
+    try {
+      await fetchNewer(repository)
+    } catch (error) {
+      if (!(error instanceof CarrelError)) throw error
+      if (!ended.signal.aborted) {
+        log.warn({ repository: url, reason: error.message }, 'A plugin repository could not be refreshed')
+        await recordRepositoryError(database, id, error.message.slice(0, ERROR_LENGTH_MAX))
+      }
+    }
+    return await get(id)
+  }
+
+  function refreshOnce(repository: Repository): Promise<Repository> {
+    const running = refreshing.get(repository.id)
+    if (running) return running
+    const started = refresh(repository).finally(() => refreshing.delete(repository.id))
+    refreshing.set(repository.id, started)
+    return started
+  }
+
+  /** Ends what runs though it was revoked: a server may have died, or have been agreed to something, between the one and the other. */
+  async function endRevoked(): Promise<void> {
+    const running = (await listRevoked(database)).filter((one) => one.running)
+    if (running.length > 0) await onRevoked(running)
+  }
+
+  async function refreshAll(): Promise<void> {
+    await endRevoked()
+    for (const repository of (await listRepositories(database)).filter(({ enabled }) => enabled)) {
+      if (ended.signal.aborted) return
+      await refreshOnce(repository).catch((error: unknown) =>
+        log.error({ repository: repository.url, err: error }, 'A plugin repository could not be refreshed'),
+      )
+    }
+  }
+
+  function plan(waitMs: number): void {
+    if (ended.signal.aborted) return
+    timer = setTimeout(
+      () => {
+        round = refreshAll()
+          .catch((error: unknown) => log.error({ err: error }, 'Plugin repositories could not be refreshed'))
+          .finally(() => plan(timing.everyMs))
+      },
+      waitMs * (1 + Math.random() * SPREAD),
+    )
+    timer.unref()
+  }
+
+  return {
+    list: () => listRepositories(database),
+    get,
+
+    async look(url) {
+      const folder = folderOf(url, local)
+      const { name, publicKey, plugins } = await fetchIndex(folder, null)
+      return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }
+    },
+
+    async add({ url, publicKey }) {
+      const folder = folderOf(url, local)
+      const index = await fetchIndex(folder, publicKey)
+      const { id, isNews } = await database.transaction(async (trx) => {
+        const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
+        if (added === null)
+          return refuse('conflict', `The repository ${folder} is here already, or there are ${REPOSITORIES_MAX}, the most there can be.`)
+        return { id: added, isNews: await keep(trx, added, index) }
+      })
+      if (isNews) await tellRevoked()
+      return await get(id)
+    },
+
+    async setEnabled(id, enabled) {
+      if (!(await setRepositoryEnabled(database, id, enabled))) absent(id)
+      return await get(id)
+    },
+
+    async remove(id) {
+      if (!(await deleteRepository(database, id))) absent(id)
+    },
+
+    async refresh(id) {
+      const repository = await get(id)
+      if (!repository.enabled) refuse('conflict', `The plugin repository ${repository.url} is disabled; enable it first.`)
+      return await refreshOnce(repository)
+    },
+
+    listAvailable: (query) => listAvailable(database, { serverVersion, now: new Date() }, query),
+
+    async install({ repositoryId, pluginId, version, userId, trustNewKey = false }) {
+      const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
+      const chosen = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
+      const { size, sha256 } = chosen
+      const name = `${pluginId} ${chosen.version}`
+      const from = new URL(chosen.url, repository.url)
+      const bytes = await download(from, {
+        ...{ bytesMax: size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },
+        signal: ended.signal,
+      })
+      if (bytes.length !== size)
+        refuse('conflict', `The package of ${name} has ${bytes.length} bytes and not ${size}, as the index says: it is not installed.`)
+      if (createHash('sha256').update(bytes).digest('hex') !== sha256)
+        refuse('conflict', `The package of ${name} is not the one that the index of the repository lists: it is not installed.`)
+      checkEntry((await readPackageBeside(bytes)).manifest, { id: pluginId, version: chosen })
+      return await install(bytes, { userId, trustNewKey, expected: { id: pluginId, version: chosen.version, sha256 } })
+    },
+
+    start() {
+      if (timer !== null) return
+      round = endRevoked().catch((error: unknown) => log.error({ err: error }, 'What was revoked could not be looked for'))
+      plan(timing.firstMs)
+    },
+
+    async close() {
+      if (timer) clearTimeout(timer)
+      ended.abort()
+      await round
+      await Promise.allSettled(refreshing.values())
+    },
+  }
+}
+
+/** One key may sign for several folders, and whoever serves one could put the index of another there. */
+function checkPlace(index: ReadIndex, folder: string): void {
+  if (index.url !== folder) refuse('invalid_value', `${folder} holds the index of another repository, ${index.url}.`)
+}
+
+/** @throws conflict for an index that is older than the one that is here, or another of the same number */
+function checkSequence({ url, sequence, isSame }: { url: string; sequence: number; isSame: boolean }, index: ReadIndex): void {
+  if (index.sequence < sequence)
+    refuse('conflict', `${url} shows index ${index.sequence}, but has shown ${sequence} already: an old one is not believed again.`)
+  if (index.sequence === sequence && !isSame)
+    refuse('conflict', `${url} shows another index ${sequence} than before; a changed one must have a higher sequence.`)
+}

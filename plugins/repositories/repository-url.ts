@@ -1,0 +1,30 @@
+import { refuse } from '#core/foundation/errors.ts'
+import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-places.ts'
+import { checkAddress } from '#plugins/network/request.ts'
+import { isAllowedLocal } from '#plugins/network/rules.ts'
+import { INDEX_NAME } from '#plugins/repositories/index-file.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+
+const URL_LENGTH_MAX = 2_000
+
+/**
+ * The folder that an address means, with a slash at its end: the address of the folder itself or of the index in it.
+ * @param local places that are let through for development
+ * @throws invalid_value for what is no https address of a host by its name
+ */
+export function folderOf(text: string, local: LocalServices = NO_LOCAL_SERVICES): string {
+  const wrong = (message: string) => refuse('invalid_value', message, { details: [{ path: '/url', message }] })
+  if (text.length > URL_LENGTH_MAX || !URL.canParse(text)) return wrong('The address of a repository is an https address of its folder.')
+  const url = new URL(text)
+  if (url.search !== '' || url.hash !== '') return wrong('The address of a repository has neither a query nor a fragment.')
+  if (url.pathname.endsWith(`/${INDEX_NAME}`)) url.pathname = url.pathname.slice(0, -INDEX_NAME.length)
+  if (!url.pathname.endsWith('/')) url.pathname += '/'
+  if (url.username === '' && url.password === '' && isAllowedLocal(url, local)) return url.href
+  try {
+    checkAddress({ url, method: 'GET', headers: {}, body: undefined, strayed: false }, [{ host: url.hostname, methods: ['GET'] }])
+  } catch (error) {
+    if (error instanceof GuestError) return wrong(error.message)
+    throw error
+  }
+  return url.href
+}

@@ -1,0 +1,78 @@
+import type { Knex } from 'knex'
+import type { IndexRevocation } from '#plugins/repositories/index-file.ts'
+import {
+  type InstalledVersion,
+  listRevocable,
+  listRevocationsOf,
+  listRevocationsOfMany,
+  type Revocation,
+} from '#plugins/repositories/plugin-repository-store.ts'
+import { readRange, satisfies, type VersionRange } from '#plugins/repositories/version-range.ts'
+
+/** A version of a plugin, as it is asked for. */
+export interface VersionName {
+  /** Of the plugin: its own identifier. */
+  key: string
+  version: string
+  /** Of its package. */
+  sha256: string
+}
+
+/** A version that is kept here and must not run any more. */
+export interface RevokedVersion extends InstalledVersion {
+  reason: string
+}
+
+/**
+ * Why a version must not run any more; null when it may. To be asked before anything of a plugin is installed, agreed to or run.
+ * What was revoked stays so, whatever becomes of the repository that said it.
+ */
+export async function findRevocation(database: Knex, name: VersionName): Promise<{ reason: string } | null> {
+  return (await listRevocationsOf(database, name)).find((one) => isMeant(one, name)) ?? null
+}
+
+/** As findRevocation, for many versions at once; only these may then be asked about. */
+export async function openRevocations(
+  database: Knex,
+  names: readonly Pick<VersionName, 'key' | 'sha256'>[],
+): Promise<(name: VersionName) => { reason: string } | null> {
+  const of = { keys: [...new Set(names.map(({ key }) => key))], packages: names.map(({ sha256 }) => sha256) }
+  const all = await listRevocationsOfMany(database, of)
+  const byPackage = new Map(all.filter(({ sha256 }) => sha256 !== null).map((one) => [one.sha256, one]))
+  const byPlugin = Map.groupBy(all, ({ pluginKey }) => pluginKey)
+  // Each is asked about every version of its plugin.
+  const ranges = new Map<string, VersionRange | null>()
+  const read: typeof readRange = (text) => {
+    const known = ranges.get(text)
+    if (known !== undefined) return known
+    const range = readRange(text)
+    ranges.set(text, range)
+    return range
+  }
+  return (name) => byPackage.get(name.sha256) ?? byPlugin.get(name.key)?.find((one) => isMeant(one, name, read)) ?? null
+}
+
+function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionName, read = readRange): boolean {
+  if (sha256 !== null) return sha256 === name.sha256
+  if (pluginKey !== name.key) return false
+  if (versionRange === null) return true
+  const range = read(versionRange)
+  // Nobody but an index brings ranges here, which are read before; one that this server cannot read means every version rather than none.
+  return range === null || satisfies(name.version, range, { preReleases: true })
+}
+
+/** The versions that are kept here and were revoked. */
+export async function listRevoked(database: Knex): Promise<RevokedVersion[]> {
+  const revoked = new Map<string, RevokedVersion>()
+  for (const { revocation, ...version } of await listRevocable(database)) {
+    const name = `${version.key} ${version.version}`
+    if (!revoked.has(name) && isMeant(revocation, version)) revoked.set(name, { ...version, reason: revocation.reason })
+  }
+  return [...revoked.values()]
+}
+
+/** As the database keeps what an index says. */
+export const revocationOf = (given: IndexRevocation): Revocation =>
+  'sha256' in given
+    ? { sha256: given.sha256, pluginKey: null, versionRange: null, reason: given.reason }
+    : { sha256: null, pluginKey: given.id, versionRange: given.range ?? null, reason: given.reason }

@@ -1,0 +1,210 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { LRUCache } from 'lru-cache'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import type { Rendered, RenderTemplate, TemplateFault } from '#core/templates/render-template.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+import type { Program } from '#plugins/runtime/program.ts'
+import type { Supervisor } from '#plugins/runtime/supervisor.ts'
+
+/** What a template asks for. */
+export interface Outline {
+  /** Dotted, with `[]` for entries of lists. */
+  paths: { path: string; line: number; column: number }[]
+  /** That it may ask for anything, so that it must be given everything. */
+  whole: boolean
+}
+
+export interface Traced {
+  output: string
+  /** Every path that was asked for, such as `metadata.authors.0.name`. */
+  usedPaths: string[]
+  /** Those that led to nothing. */
+  missingPaths: string[]
+}
+
+/** Templates that people and plugins write, rendered in an isolate of their own process; see shared limits below. */
+export interface Templates {
+  renderMany: RenderTemplate
+  /** Renders over one, and tells what was asked for. @throws invalid_value, also when this one context cannot be rendered */
+  trace(template: string, context: object): Promise<Traced>
+  /** Reads a template without rendering it; answers its first mistake as a value. @throws invalid_value when that takes too long */
+  read(template: string): Promise<Outline | { error: TemplateFault }>
+  /** Names of all helpers. */
+  listHelpers(): Promise<string[]>
+  close(): void
+}
+
+/** As long as the longest templates of people who print whole pages with them, twice. */
+export const TEMPLATE_LENGTH_MAX = 64 * 1024
+/** A template takes microseconds; this is a thousand times as much. */
+const RENDER_CPU_MS = 50
+/** For each further context of a batch. */
+const MORE_CPU_MS = 0.5
+/** A machine that is busy with everything at once gives a runner its turn late: the time on the clock is a guard, not a measure. */
+const WALL_FACTOR = 20
+/** Contexts of one crossing: larger batches are split, so that no answer outgrows its frame. */
+const BATCH_MAX = 1_000
+const BATCH_BYTES_MAX = 8 * 1024 * 1024
+/** Characters of templates whose outline is kept. */
+const OUTLINED_LENGTH_MAX = 2_000_000
+/** About what an outline itself weighs. */
+const OUTLINE_LENGTH = 1_000
+
+const require = createRequire(import.meta.url)
+
+/** Handlebars runs in the isolate alone: this process reads its source as a text. */
+const program: Program = {
+  name: 'the templates',
+  place: 'templates',
+  sources: [
+    { name: 'handlebars.js', code: readFileSync(require.resolve('handlebars/dist/handlebars.min.js'), 'utf8') },
+    ...['vocabulary', 'parse', 'outline', 'render'].map((name) => ({
+      name: `${name}.js`,
+      code: readFileSync(new URL(`guest/${name}.js`, import.meta.url), 'utf8'),
+    })),
+  ],
+  memoryMbMax: 64,
+  load: { cpuMs: 1_000, wallMs: 10_000 },
+  // All outputs of a batch and what surrounds them.
+  resultLengthMax: 10 * 1024 * 1024,
+  concurrency: 1,
+  queueMax: 64,
+  restMs: 100,
+}
+
+export function openTemplates(supervisor: Supervisor): Templates {
+  const guest = supervisor.open(program)
+  const outlines = new LRUCache<string, Outline | { error: TemplateFault }>({
+    maxSize: OUTLINED_LENGTH_MAX,
+    sizeCalculation: (_outline, template) => String(template).length + OUTLINE_LENGTH,
+  })
+
+  /** @param weight how many times the time of one rendering it may take */
+  async function ask<Result>(name: string, input: string, cpuMs: number): Promise<Result> {
+    try {
+      const { text } = await guest.call(name, input, { cpuMs, wallMs: Math.ceil(cpuMs * WALL_FACTOR) })
+      return JSON.parse(text) as Result
+    } catch (error) {
+      throw error instanceof GuestError ? refusalOf(error, cpuMs) : error
+    }
+  }
+
+  async function read(template: string): Promise<Outline | { error: TemplateFault }> {
+    const known = outlines.get(template)
+    if (known) return known
+    const outline = await ask<Outline | { error: TemplateFault }>('outline', JSON.stringify({ template }), RENDER_CPU_MS)
+    outlines.set(template, outline)
+    return outline
+  }
+
+  async function renderMany(template: string, contexts: readonly object[]): Promise<Rendered[]> {
+    const outline = await read(template)
+    if ('error' in outline) throw faultOf(outline.error)
+    const pick = pickerOf(outline)
+    const rendered: Rendered[] = []
+    for (const batch of batchesOf(contexts.map((context) => JSON.stringify(pick(context))))) {
+      const input = `{"template":${JSON.stringify(template)},"contexts":[${batch.join(',')}]}`
+      const answer = await ask<{ results: Rendered[] } | { error: TemplateFault }>(
+        'render',
+        input,
+        RENDER_CPU_MS + MORE_CPU_MS * (batch.length - 1),
+      )
+      if ('error' in answer) throw faultOf(answer.error)
+      rendered.push(...answer.results)
+    }
+    return rendered
+  }
+
+  async function trace(template: string, context: object): Promise<Traced> {
+    const input = JSON.stringify({ template, contexts: [context], trace: true })
+    const answer = await ask<{ results: Rendered[]; trace: { used: string[]; missing: string[] } } | { error: TemplateFault }>(
+      'render',
+      input,
+      RENDER_CPU_MS,
+    )
+    if ('error' in answer) throw faultOf(answer.error)
+    const [result] = answer.results
+    if (result === undefined || 'error' in result) throw faultOf(result?.error)
+    return { output: result.output, usedPaths: answer.trace.used, missingPaths: answer.trace.missing }
+  }
+
+  return { renderMany, trace, read, listHelpers: () => ask<string[]>('names', '{}', RENDER_CPU_MS), close: guest.close }
+}
+
+/** Contexts as JSON, in groups that fit into one crossing. */
+function* batchesOf(contexts: readonly string[]): Generator<string[]> {
+  let batch: string[] = []
+  let bytes = 0
+  for (const context of contexts) {
+    if (batch.length === BATCH_MAX || (batch.length > 0 && bytes + context.length > BATCH_BYTES_MAX)) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(context)
+    bytes += context.length
+  }
+  if (batch.length > 0) yield batch
+}
+
+type Tree = Map<string, Tree | null>
+
+/** Leaves of a context what its template asks for: most ask for three fields of a hundred, and what does not cross costs nothing. */
+function pickerOf({ paths, whole }: Outline): (context: object) => object {
+  if (whole) return (context) => context
+  const wanted: Tree = new Map()
+  for (const { path } of paths) {
+    let at = wanted
+    const names = path.split('[]', 1)[0]?.split('.') ?? []
+    for (const [index, name] of names.entries()) {
+      const next = at.get(name)
+      // All of it is asked for already.
+      if (next === null) break
+      // Names of identifiers and of one's own fields may hold dots: from there on everything goes.
+      if (index === names.length - 1 || name === 'externalIds' || name === 'customMetadata') {
+        at.set(name, null)
+        break
+      }
+      const deeper: Tree = next ?? new Map()
+      at.set(name, deeper)
+      at = deeper
+    }
+  }
+  return (context) => pick(context as Record<string, unknown>, wanted)
+}
+
+function pick(value: Record<string, unknown>, wanted: Tree): Record<string, unknown> {
+  const picked: Record<string, unknown> = {}
+  for (const [name, deeper] of wanted) {
+    if (!Object.hasOwn(value, name)) continue
+    const member = value[name]
+    const isDeep = deeper !== null && member !== null && typeof member === 'object' && !Array.isArray(member)
+    picked[name] = isDeep ? pick(member as Record<string, unknown>, deeper) : member
+  }
+  return picked
+}
+
+function faultOf(fault: TemplateFault | undefined): CarrelError {
+  const { code = 'failed', message = 'The template could not be rendered.', line = null, column = null } = fault ?? {}
+  const place = line === null ? '' : ` (line ${line}${column === null ? '' : `, column ${column}`})`
+  return new CarrelError('invalid_value', `${message.replace(/\.$/, '')}${place}.`, {
+    details: [{ path: '/template', code, message, ...(line !== null && { line, column }) }],
+  })
+}
+
+/** What took too much is the template's fault, what could not be served is ours. */
+function refusalOf({ code, message }: GuestError, cpuMs: number): CarrelError {
+  const tooMuch: Partial<Record<GuestError['code'], string>> = {
+    cpu: `The template took more than ${cpuMs} ms of computing time`,
+    timeout: 'The template took too long',
+    memory: 'The template needed too much memory',
+    invalid_result: 'The outputs of the template are too long',
+  }
+  const fault = tooMuch[code]
+  if (fault)
+    return new CarrelError('invalid_value', `${fault} and was stopped.`, { details: [{ path: '/template', code, message: fault }] })
+  if (code === 'invalid_argument') refuse('payload_too_large', 'The context is too large to be rendered.')
+  if (code === 'busy') refuse('unavailable', 'Too many templates are being rendered; try again shortly.', { retryAfterSeconds: 1 })
+  refuse('unavailable', 'The template could not be rendered at the moment; try again shortly.', { cause: message, retryAfterSeconds: 1 })
+}

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import t from 'tap'
+import Type from 'typebox'
+import { describeRoutes, type OpenApi } from '#api/docs/openapi.ts'
+import { endpoint } from '#api/rest/route.ts'
+import { routes } from '#api/rest/routes.ts'
+import { get, openTestServer } from '#test/support/server.ts'
+
+const described: OpenApi = JSON.parse(JSON.stringify(describeRoutes(routes)))
+
+t.test('the committed document is the one the routes make', async (t) => {
+  const committed = JSON.parse(readFileSync(new URL('../../../api/docs/openapi.json', import.meta.url), 'utf8'))
+  t.same(committed, described, 'run `npm run openapi` and look at the difference')
+})
+
+t.test('it is served, and every operation in it is sound', async (t) => {
+  const server = await openTestServer(t, { admin: false })
+  const served = await server.request<OpenApi>('GET', '/api/openapi.json')
+  t.equal(served.status, 200)
+  t.same(served.json, described)
+  // Whether they can be compiled is all that is asked: how well, and one shape again in every place that refers to it, takes seconds.
+  const ajv = new Ajv2020({ strict: false, inlineRefs: false, code: { optimize: false } })
+  addFormats.default(ajv)
+  for (const [name, schema] of Object.entries(described.components.schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`)
+  const ids = new Set<string>()
+  const compiled = new Set<string>()
+  for (const [path, operations] of Object.entries(described.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const { operationId, responses } = operation as { operationId: string; responses: object }
+      const parameters = ((operation['parameters'] ?? []) as object[]).map(findParameter)
+      t.notOk(ids.has(operationId), `${operationId} is unique`)
+      ids.add(operationId)
+      const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+      t.same(inPath.sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${path} describes its parameters`)
+      for (const reference of JSON.stringify(operation).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
+        if (!described.components.schemas[reference[1] ?? '']) t.fail(`${operationId} refers to ${reference[1]}`)
+      }
+      for (const schema of schemasOf(operation)) {
+        const text = JSON.stringify(schema)
+        if (!compiled.has(text)) ajv.compile(schema as object)
+        compiled.add(text)
+      }
+      t.ok(Object.keys(responses).some((status) => status < '400'))
+      t.match(responses, { 429: { $ref: '#/components/responses/TooManyRequests' } })
+      for (const reference of JSON.stringify(responses).matchAll(/"\$ref":"#\/components\/responses\/(\w+)"/g)) {
+        if (!described.components.responses[reference[1] ?? '']) t.fail(`${operationId} refers to ${reference[1]}`)
+      }
+    }
+  }
+  t.match(described.paths['/api/v1/auth/login']?.['post'], { security: [], responses: { 200: {}, 400: {}, 413: {}, 415: {}, 422: {} } })
+  t.match(described.paths['/api/v1/users/{userId}']?.['delete'], { responses: { 204: {}, 401: {}, 403: {}, 404: {} } })
+})
+
+t.test('refusals say what they are of', async (t) => {
+  const { responses } = described.components
+  t.match(responses['TooManyRequests'], {
+    headers: { 'Retry-After': {} },
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/RateLimited' } } },
+  })
+  t.match(responses['NotFound'], { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } })
+})
+
+/** Smaller objects than this need no name: a reference is no shorter. */
+const NAMED_MEMBERS_MIN = 4
+
+t.test('what stands in several places has a name', async (t) => {
+  const places = new Map<string, string[]>()
+  const walk = (node: unknown, place: string): void => {
+    if (typeof node !== 'object' || node === null) return
+    const { type, properties } = node as { type?: unknown; properties?: object }
+    if (type === 'object' && Object.keys(properties ?? {}).length >= NAMED_MEMBERS_MIN) {
+      const text = JSON.stringify(node)
+      places.set(text, [...(places.get(text) ?? []), place])
+    }
+    for (const [key, member] of Object.entries(node)) walk(member, `${place}/${key}`)
+  }
+  walk(described.paths, '')
+  walk(described.components.schemas, '')
+  for (const [text, [first, ...others]] of places) {
+    if (others.length > 0)
+      t.fail('the same schema stands in several places: give it a title, as by Noun of core/foundation/schema.ts', { first, others, text })
+  }
+})
+
+t.test('it is written and compressed once, and not sent to who has it', async (t) => {
+  const server = await openTestServer(t, { admin: false })
+  const ask = (headers: Record<string, string>) => get(`${server.url}/api/openapi.json`, { headers })
+  const plain = await ask({ 'accept-encoding': 'identity' })
+  const packed = await ask({ 'accept-encoding': 'gzip' })
+  t.match([plain.status, packed.status], [200, 200])
+  t.match(packed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding', 'content-type': 'application/json; charset=utf-8' })
+  t.ok(gunzipSync(packed.bytes).equals(plain.bytes))
+  t.ok((await ask({ 'accept-encoding': 'gzip' })).bytes.equals(packed.bytes))
+  t.not(packed.headers.etag, plain.headers.etag, 'other bytes have another name')
+  for (const [encoding, { headers }] of [
+    ['gzip', packed],
+    ['identity', plain],
+  ] as const) {
+    const again = await ask({ 'accept-encoding': encoding, 'if-none-match': String(headers.etag) })
+    t.match([again.status, again.bytes.length], [304, 0], encoding)
+  }
+})
+
+t.test('two shapes cannot have one title', async (t) => {
+  const route = (path: string, reply: Type.TSchema) =>
+    endpoint({ method: 'GET', path, summary: '', tag: '', allow: { who: 'public' }, reply, run: async () => undefined })
+  const thing = (member: Type.TSchema) => Type.Object({ member }, { title: 'Thing' })
+  t.throws(() => describeRoutes([route('/a', thing(Type.String())), route('/b', thing(Type.Integer()))]), /Two different schemas/)
+  t.match(describeRoutes([route('/a', thing(Type.String())), route('/b', thing(Type.String()))]).components.schemas, {
+    Thing: { type: 'object' },
+  })
+})
+
+function findParameter(given: object): { name: string; in: string } {
+  const { $ref } = given as { $ref?: string }
+  const shared = $ref === undefined ? given : described.components.parameters[$ref.slice('#/components/parameters/'.length)]
+  return shared as { name: string; in: string }
+}
+
+function schemasOf(node: unknown): unknown[] {
+  if (typeof node !== 'object' || node === null) return []
+  return Object.entries(node).flatMap(([key, member]) => (key === 'schema' ? [member] : schemasOf(member)))
+}

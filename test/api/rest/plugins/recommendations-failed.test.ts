@@ -1,0 +1,115 @@
+import t from 'tap'
+import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
+import { item, openTaste, type RecommendationList } from '#test/support/reader-plugins.ts'
+
+t.setTimeout(240_000)
+
+interface Answer extends RecommendationList {
+  lastError?: { code: string; message: string; at: string }
+}
+
+t.test('a run that failed shows to its reader until one succeeds', async (t) => {
+  const { rita, settled, setAnswer, renew, get, database, pluginId } = await openTaste(t)
+  const failed = async (): Promise<Answer> => {
+    t.equal((await rita('POST', 'recommendations/refresh')).status, 202)
+    return await settled()
+  }
+  t.notOk('lastError' in (await get()), 'while the first run goes on')
+  t.notOk('lastError' in (await settled()), 'after one that went well')
+
+  const before = Date.now()
+  setAnswer({ status: 500, value: {} })
+  const first = await failed()
+  t.match(first, { cached: true, recommendations: [{ externalId: '1' }], lastError: { code: 'upstream', message: /Taste/ } })
+  t.same(Object.keys(first.lastError ?? {}).toSorted(), ['at', 'code', 'message'])
+  const at = Date.parse(first.lastError?.at ?? '')
+  t.ok(at >= before - 1_000 && at <= Date.now() + 1_000)
+  t.notOk('taskStatus' in first || 'taskId' in first)
+
+  setAnswer({ status: 401, value: {} })
+  t.match(await failed(), { lastError: { code: 'auth' } })
+  setAnswer({ value: { recommendations: 'none' } })
+  t.match(await failed(), { lastError: { code: 'invalid_result', message: /recommendations/ } }, 'the last failure')
+
+  setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 1_500 } })
+  await rita('POST', 'recommendations/refresh')
+  const running: Answer = await get()
+  t.match(running, { taskStatus: /pending|running/, lastError: undefined }, 'not while the next run goes on')
+  t.notOk('lastError' in (await settled()), 'nor after it went well')
+
+  setAnswer({ status: 500, value: {} })
+  t.match(await failed(), { lastError: { code: 'upstream' } })
+  await rita('PATCH', `plugins/${pluginId}/config`, { config: { maxRecommendations: 7 } })
+  t.notOk('lastError' in (await get()), 'with another configuration it may work')
+
+  await database('recommendations').update({ last_error: 'Taste could not do this', last_error_code: null, last_error_at: null })
+  t.notOk('lastError' in (await get()), 'one of before says nothing, since nobody knows when it was')
+  t.same((await renew([item('3', 1)])).recommendations.length, 1)
+})
+
+t.test('an item that does not fit is left out and logged, and the rest stays', async (t) => {
+  const { renew, settled, setAnswer, rita, get, request, adminToken, pluginId } = await openTaste(t)
+  const list = await renew([
+    item('good', 0.9),
+    item('no address', 0.8, { coverUrl: 'javascript:alert(1)' }),
+    { externalId: 'no title', score: 1, reason: 'So.' },
+    null,
+    'text',
+    item('also good', 0.7),
+  ])
+  t.same(
+    list.recommendations.map(({ externalId }) => externalId),
+    ['good', 'also good'],
+  )
+  t.notOk('lastError' in list)
+  const { json } = await request<{ lines: { level: string; message: string; callId: string }[] }>(
+    'GET',
+    `/api/v1/admin/plugins/${pluginId}/logs`,
+    { token: adminToken },
+  )
+  const said = json.lines.filter(({ message }) => /left out/.test(message))
+  t.match(said, [{ level: 'warn', message: /^4 of 6 .*recommendations.*\/1\/coverUrl/, callId: String }])
+  t.equal(said.length, 1, 'one line for all of them')
+
+  // Long answers are read in a thread of their own.
+  const long = Array.from({ length: 200 }, (_, at) => item(`n${at}`, 0.5, { summary: 'x'.repeat(1_000), ...(at === 5 && { title: null }) }))
+  t.equal((await renew(long)).recommendations.length, 100)
+  t.notOk((await get()).recommendations.some(({ externalId }) => externalId === 'n5'))
+
+  setAnswer({ value: { recommendations: [item('x', 0.5, { coverUrl: 'javascript:alert(1)' }), null] } })
+  await rita('POST', 'recommendations/refresh')
+  t.match(
+    await settled(),
+    { lastError: { code: 'invalid_result', message: /coverUrl/ }, recommendations: { length: 100 } },
+    'a list of which nothing fits takes the place of none',
+  )
+})
+
+t.test('numbers may be any that the kit allows', async (t) => {
+  const { renew } = await openTaste(t)
+  const { recommendations } = await renew([
+    item('1', 1, { startYear: 1999.6, totalVolumeCount: 12.4, totalChapterCount: 80.5, popularity: 3.7, rating: 81.5 }),
+    item('2', 0.9, { startYear: 2e9, totalVolumeCount: -3, popularity: -1, rating: 1e3 }),
+  ])
+  t.match(recommendations, [
+    { startYear: 2000, totalVolumeCount: 12, totalChapterCount: 80.5, popularity: 4, rating: 82 },
+    { startYear: 9_999, totalVolumeCount: 0, popularity: 0, rating: 100 },
+  ])
+})
+
+t.test('a test tool recommends only to those who name it', async (t) => {
+  const { host, rita, get, settled, pluginId } = await openTaste(t)
+  const { plugin, sha256 } = await host.install((await getBundledPlugin('echo')).bytes, { userId: null })
+  await host.consent(plugin.id, { sha256 })
+  t.equal((await rita('POST', `plugins/${plugin.id}/enable`)).status, 200)
+  t.match(await settled(), { pluginId, pluginName: 'Taste' }, 'though Echo comes first by name')
+  t.match(await get(`?pluginId=${plugin.id}`), { pluginName: 'Echo' })
+  t.same((await rita('POST', `plugins/${pluginId}/disable`)).status, 200)
+  for (const [method, path] of [
+    ['GET', 'recommendations'],
+    ['POST', 'recommendations/refresh'],
+    ['POST', 'recommendations/1/dismiss'],
+  ] as const)
+    t.match(await rita(method, path), { status: 404, json: { error: 'not_found', message: /Echo.*pluginId/ } }, path)
+  t.match(await settled(`?pluginId=${plugin.id}`), { pluginName: 'Echo', cached: true })
+})

@@ -1,0 +1,66 @@
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { findPlaceProblem } from '#core/catalog/library-place.ts'
+import { addLibrary } from '#core/ingest/add-library.ts'
+import { editLibrary } from '#core/ingest/edit-library.ts'
+import { openHouse } from '#test/support/house.ts'
+import { findRules } from '#test/support/supervisor.ts'
+
+t.test('the data folder and the folders of the system are no place for a library, by whatever path', async (t) => {
+  const room = realpathSync(mkdtempSync(join(tmpdir(), 'carrel-place-')))
+  t.teardown(() => rmSync(room, { recursive: true, force: true }))
+  const data = join(room, 'carrel/data')
+  mkdirSync(join(data, 'postgres'), { recursive: true })
+  for (const folder of ['carrel/database', 'books/comics']) mkdirSync(join(room, folder), { recursive: true })
+  const links = { data, held: join(room, 'carrel'), inside: join(data, 'postgres'), processes: '/proc', everything: '/' }
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(room, name))
+  const bad: [path: string, problem: RegExp][] = [
+    [data, /data folder/],
+    [`${data}/`, /data folder/],
+    [join(data, 'postgres'), /data folder/],
+    [`${room}/books/../carrel/data`, /data folder/],
+    [join(room, 'carrel'), /data folder/],
+    [room, /data folder/],
+    [join(room, 'data'), /data folder/],
+    [join(room, 'data/postgres'), /data folder/],
+    [join(room, 'held'), /data folder/],
+    [join(room, 'inside'), /data folder/],
+    ['/', /data folder/],
+    [join(room, 'everything'), /data folder/],
+    [`/proc/self/root${data}`, /data folder/],
+    ['/proc', /\/proc/],
+    ['/proc/self/root/tmp', /\/proc/],
+    [join(room, 'processes/self'), /\/proc/],
+    [join(room, 'everything/proc'), /\/proc/],
+    ['/sys', /\/sys/],
+    ['/dev', /\/dev/],
+    ['/dev/fd', /\/proc|\/dev/],
+  ]
+  for (const [path, problem] of bad) t.match(await findPlaceProblem(path, data), problem, path)
+  t.match(await findPlaceProblem('/', join(room, 'absent')), /\/proc/, 'a data folder that is not there yet')
+  for (const path of ['books', 'books/comics', 'carrel/database']) t.equal(await findPlaceProblem(join(room, path), data), null, path)
+  t.equal(await findPlaceProblem(join(room, 'books'), join(room, 'held/data')), null)
+  t.match(await findPlaceProblem(join(room, 'carrel'), join(room, 'held/data')), /data folder/, 'a data folder behind a link')
+})
+
+t.test('libraries are refused there when they are made and changed, and at every scan', async (t) => {
+  const house = await openHouse(t, { files: ['Saga/1.cbz'] })
+  mkdirSync(join(house.dataFolder, 'postgres'), { recursive: true })
+  const parts = { database: house.database, scans: house.scans, rules: findRules(), settings: { dataFolder: house.dataFolder } }
+  const refusal = { code: 'invalid_value', message: /data folder/, details: [{ path: '/path' }] }
+  await t.rejects(addLibrary(parts, { folder: join(house.dataFolder, 'postgres') }), refusal)
+  await t.rejects(editLibrary(parts, house.libraryId, { path: house.dataFolder }), refusal)
+  await t.rejects(editLibrary(parts, house.libraryId, { path: '/proc/self' }), { code: 'invalid_value', message: /\/proc/ })
+
+  t.match(await house.scan(), { status: 'completed', filesTotal: 1 })
+  renameSync(house.root, `${house.root}-away`)
+  symlinkSync(house.dataFolder, house.root)
+  t.match(await house.scan(), { status: 'failed', errors: [/data folder.*Nothing was changed/] })
+  const [book] = (await house.books()).values()
+  t.equal(book?.deleted_at, null)
+  rmSync(house.root)
+  renameSync(`${house.root}-away`, house.root)
+  t.match(await house.scan(), { status: 'completed', filesTotal: 1 }, 'and goes on when it is as it was')
+})

@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { SERIES_EXPORT_FIELDS } from '#core/exports/export-field.ts'
+import { removeHalfFiles } from '#core/exports/export-file.ts'
+import { openExports } from '#core/exports/series-exports.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { getTask } from '#core/tasks/task-query.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { readCsv } from '#test/support/csv-reader.ts'
+import { addManySeries, openOffice } from '#test/support/export-office.ts'
+import { until } from '#test/support/house.ts'
+
+t.setTimeout(240_000)
+
+t.test('cancelled and deleted on the way', { timeout: 240_000 }, async (t) => {
+  const { database, exports, caller, wish, tasks, libraryId, files, ended } = await openOffice(t)
+  await addManySeries(database, libraryId, 3_000)
+  const all = { fields: Object.keys(SERIES_EXPORT_FIELDS) }
+  const running = async (id: string) =>
+    await until(async () => {
+      const { progress } = await getTask(database, id)
+      return files().length > 0 && progress !== undefined && progress.current > 0
+    })
+  const { id, taskId } = await exports.create(caller, wish(all))
+  await running(taskId)
+  t.match(await exports.get(caller, id), { status: 'running', rowCount: null, fileSizeBytes: null })
+  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is being made/ })
+  t.same(
+    files().filter((name) => !name.endsWith('.part')),
+    [],
+    'what is half-written has no name of its own',
+  )
+  t.ok(await tasks.cancel(taskId))
+  t.match(await ended(id), { status: 'cancelled', error: null })
+  await until(() => files().length === 0)
+  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /cancelled/ })
+
+  const second = await exports.create(caller, wish(all))
+  await running(second.taskId)
+  await exports.remove(caller, second.id)
+  await t.rejects(exports.get(caller, second.id), { code: 'not_found' })
+  await until(() => files().length === 0)
+  await until(async () => (await getTask(database, second.taskId)).status === 'cancelled')
+})
+
+t.test('a server that stops goes on later; one that fails says so', { timeout: 240_000 }, async (t) => {
+  const { database, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t)
+  await addManySeries(database, libraryId, 3_000)
+  const { id } = await exports.create(caller, wish({ format: 'csv', fields: ['genres', 'progress'] }))
+  await until(() => files().length > 0)
+  await tasks.stop()
+  t.match(await exports.get(caller, id), { status: 'pending' })
+  t.same(files(), [])
+  const next = await openTaskQueue({ database, log: silentLog, nodeId: 'next', retryDelaySeconds: 1 })
+  const again = await openExports({ database, tasks: next, dataFolder, log: silentLog })
+  t.teardown(async () => {
+    await next.stop()
+    await again.close()
+  })
+  await next.start()
+  t.match(await ended(id), { status: 'completed', rowCount: 3_000 })
+  t.equal(readCsv(readFileSync((await exports.findFile(caller, id)).path, 'utf8').slice(1)).length, 3_001)
+
+  // The folder is not one.
+  rmSync(join(dataFolder, 'exports'), { recursive: true })
+  writeFileSync(join(dataFolder, 'exports'), '')
+  // How long tries wait is the queue's business.
+  await database('pgboss.queue').update({ retry_delay: 0, retry_backoff: false })
+  const broken = await again.create(caller, wish())
+  const failed = await ended(broken.id)
+  t.match(failed, { status: 'failed', error: /could not be made/ })
+  const task = await getTask(database, failed.taskId)
+  t.notMatch(JSON.stringify([failed, task]), dataFolder, 'no path of the server is told')
+  t.equal(task.attempts, 4, 'it was tried again')
+})
+
+t.test('kill -9 in the middle', { timeout: 240_000 }, async (t) => {
+  const { database, url, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t, { manual: true })
+  await addManySeries(database, libraryId, 3_000)
+  const { id } = await exports.create(caller, wish({ format: 'csv', exportType: 'both', fields: Object.keys(SERIES_EXPORT_FIELDS) }))
+  const script = fileURLToPath(new URL('../../support/export-child.ts', import.meta.url))
+  for (const left of ['once', 'twice']) {
+    const child = spawn(process.execPath, [script, url, dataFolder], { stdio: 'ignore' })
+    const gone = once(child, 'exit')
+    try {
+      await until(async () => {
+        const { progress } = await getTask(database, id)
+        return files().some((name) => name.endsWith('.part')) && progress !== undefined && progress.current > 100
+      }, 30_000)
+    } finally {
+      child.kill('SIGKILL')
+    }
+    await gone
+    t.match(await exports.get(caller, id), { status: 'running' }, `killed ${left}`)
+    t.ok(files().length > 0, 'it has left something')
+    t.notOk(files().includes(`${id}.csv`), 'but no file that anybody is given')
+    await t.rejects(exports.findFile(caller, id), { code: 'conflict' })
+    // As at each start.
+    await removeHalfFiles(dataFolder)
+    t.same(files(), [])
+  }
+  await tasks.start()
+  const done = await ended(id)
+  t.match(done, { status: 'completed', rowCount: 6_000 })
+  const bytes = readFileSync((await exports.findFile(caller, id)).path)
+  t.equal(bytes.length, done.fileSizeBytes)
+  t.equal(readCsv(bytes.toString().slice(1)).length, 6_001)
+  t.same(files(), [`${id}.csv`])
+})
+
+t.test('an export without a task, and one whose task is gone', { timeout: 240_000 }, async (t) => {
+  const { database, exports, caller, wish } = await openOffice(t, { manual: true })
+  const { id } = await exports.create(caller, wish())
+  await database('pgboss.job').delete()
+  t.match(await exports.get(caller, id), { status: 'pending' }, 'its task may be on its way')
+  await database('series_exports').update({ created_at: new Date(Date.now() - 61_000) })
+  t.match(await exports.get(caller, id), { status: 'failed', error: /Ask for it again/ })
+})

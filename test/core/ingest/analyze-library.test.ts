@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { requestAnalysis } from '#core/ingest/library-work.ts'
+import { countQueuedAnalyses } from '#core/ingest/scans-store.ts'
+import { getTask } from '#core/tasks/task-query.ts'
+import { openHouse, until } from '#test/support/house.ts'
+
+t.setTimeout(240_000)
+
+const BOOKS = 12_000
+
+/** A library of many rows without files, whose analyses wait for ever: nothing that analyses runs. */
+async function openLibrary(t: Test) {
+  const house = await openHouse(t, { manual: true })
+  const { database, libraryId, tasks } = house
+  const [series] = await database('series').insert({ library_id: libraryId, path: 'A', title: 'A' }).returning('id')
+  await database.raw(
+    `INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title)
+     SELECT ?, ?, '/srv/' || n, n || '.cbz', 'cbz', 1, 1, n::text FROM generate_series(1, ?::int) AS n`,
+    [libraryId, series.id, BOOKS],
+  )
+  // Never claimed: they stay in line.
+  await database.raw(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.start_after = 'infinity'; RETURN NEW; END $$`)
+  await database.raw(
+    `CREATE TRIGGER hold BEFORE INSERT ON pgboss.job_common FOR EACH ROW WHEN (NEW.name = 'analyze_book') EXECUTE FUNCTION hold()`,
+  )
+  await tasks.start()
+  const { taskId } = await requestAnalysis(house, libraryId, 'unanalyzed')
+  const queued = () => countQueuedAnalyses(database, libraryId)
+  await until(async () => (await queued()) > 0)
+  return { ...house, taskId, queued }
+}
+
+t.test('cancelling the work of a library leaves nothing in line', async (t) => {
+  const { database, libraryId, scans, taskId, queued } = await openLibrary(t)
+  await scans.cancel(libraryId)
+  await until(async () => (await database('task_runs').where('task_id', taskId)).length === 0)
+  t.equal((await getTask(database, taskId)).status, 'cancelled')
+  t.equal(await queued(), 0)
+  await sleep(500)
+  t.equal(await queued(), 0, 'and nothing comes after')
+})
+
+t.test('cancelling the task alone takes back what it has put in line', async (t) => {
+  const { tasks, taskId, queued } = await openLibrary(t)
+  t.equal(await tasks.cancel(taskId), true)
+  await until(async () => (await queued()) === 0)
+  await sleep(500)
+  t.equal(await queued(), 0)
+})
+
+t.test('a server that stops leaves in line what is there, and the task goes on at the next start', async (t) => {
+  const { database, tasks, taskId, queued } = await openLibrary(t)
+  await tasks.stop()
+  t.ok((await queued()) > 0)
+  t.equal((await getTask(database, taskId)).status, 'pending')
+})

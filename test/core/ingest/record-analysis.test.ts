@@ -1,0 +1,393 @@
+import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { storable } from '#core/catalog/book-store.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
+import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
+import { analyzeBook } from '#core/ingest/record-analysis.ts'
+import { findScannedLibrary, recordFiles } from '#core/ingest/scan-store.ts'
+import type { Analyse, Analysis, Problem } from '#core/metadata/analysis.ts'
+import { chooseTitle } from '#core/metadata/book-title.ts'
+import { coverPath } from '#core/metadata/cover.ts'
+import { removeCovers, writeCover } from '#core/metadata/cover-store.ts'
+import { countTasks } from '#core/tasks/task-query.ts'
+import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { type House, openHouse, until } from '#test/support/house.ts'
+import { makePicture } from '#test/support/pictures.ts'
+import { findRules } from '#test/support/supervisor.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+
+t.setTimeout(240_000)
+
+const errorsOf = async (house: House, fileName: string) => {
+  const rows = await house
+    .database('book_errors')
+    .join('books', 'books.id', 'book_errors.book_id')
+    .where({ file_name: fileName })
+    .orderBy('error_type')
+    .select('error_type', 'message', 'fatal', 'details')
+  return rows as { error_type: string; message: string; fatal: boolean; details: unknown }[]
+}
+
+const problem = (type: Problem['type'], fatal = false): Problem => ({ type, message: `${type} went wrong`, fatal })
+
+t.test('everything that analysis found is written', async (t) => {
+  const house = await openHouse(t)
+  const page = await makePicture({ width: 600, height: 900 })
+  house.put(
+    'a/Book v02 c5.5.cbz',
+    buildZip([
+      { name: 'p10.jpg', data: page },
+      { name: 'p2.jpg', data: page },
+    ]),
+  )
+  house.put('keep.cbz')
+  await house.scan()
+  const book = (await house.books()).get('a/Book v02 c5.5.cbz')
+  t.match(book, {
+    state: 'analyzed',
+    page_count: 2,
+    page_source: 'zip',
+    file_format: 'cbz',
+    title: 'Book v02 c5.5',
+    number: 2,
+    volume: 2,
+    chapter: 5.5,
+    file_hash: /^[0-9a-f]{64}$/,
+    reader_hash: /^[0-9a-f]{32}$/,
+    cover_hash: /^[0-9a-f]{64}$/,
+  })
+  const { pages } = await house.database('book_pages').where('book_id', book?.id).first('pages')
+  t.match(pages, [
+    { name: 'p2.jpg', width: 600, height: 900, mediaType: 'image/jpeg', bytes: page.length, zip: { method: 0 } },
+    { name: 'p10.jpg' },
+  ])
+  const cover = coverPath(house.dataFolder, book?.id as string)
+  t.equal(readFileSync(cover).subarray(0, 2).toString('hex'), 'ffd8')
+  t.same(readdirSync(join(cover, '..')), [`${book?.id}.jpg`], 'nothing half-written lies beside it')
+
+  unlinkSync(join(house.root, 'a/Book v02 c5.5.cbz'))
+  await house.scan()
+  t.equal(await purgeDeleted(house, house.libraryId), 1)
+  t.notOk(existsSync(cover), 'its cover goes with the book')
+  t.equal(await purgeDeleted(house, house.libraryId), 0)
+})
+
+t.test('errors come and go with the steps they belong to', async (t) => {
+  let answer = madeUpAnalysis()
+  const house = await openHouse(t, { files: ['a.cbz'], analyse: async () => answer })
+  const again = async (next: Analysis) => {
+    answer = next
+    const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
+    await queueAnalyses(house.tasks, house.libraryId, [id], { deep: false, force: true })
+    await until(async () => {
+      const { pending, processing } = await countTasks(house.database)
+      return pending + processing === 0
+    })
+    return (await errorsOf(house, 'a.cbz')).map((row) => row.error_type)
+  }
+  await house.scan()
+  t.same(await errorsOf(house, 'a.cbz'), [])
+  t.same(
+    await again(madeUpAnalysis({ problems: [problem('metadata'), problem('thumbnail'), { ...problem('thumbnail'), message: 'twice' }] })),
+    ['metadata', 'thumbnail'],
+  )
+  t.equal((await house.books()).get('a.cbz')?.state, 'analyzed', 'readable all the same')
+  t.same(
+    await again(madeUpAnalysis({ problems: [problem('parser', true)] })),
+    ['metadata', 'parser', 'thumbnail'],
+    'steps that were not tried say nothing new',
+  )
+  t.equal((await house.books()).get('a.cbz')?.state, 'failed')
+  t.same(await again(madeUpAnalysis({ problems: [problem('thumbnail')] })), ['thumbnail'])
+  t.same(
+    await again(
+      madeUpAnalysis({ problems: [{ ...problem('other'), message: 'a\0b \ud800', details: { name: 'x\0y', deep: ['\udfff'] } }] }),
+    ),
+    ['other'],
+    'text that PostgreSQL would refuse',
+  )
+  t.match(await errorsOf(house, 'a.cbz'), [{ message: 'a\uFFFDb \uFFFD', details: { name: 'x\uFFFDy', deep: ['\uFFFD'] } }])
+  t.same(await again(madeUpAnalysis()), [])
+  t.equal(storable('plain 📚'), 'plain 📚')
+})
+
+t.test('a fault of the analysis is an error of the book, never of the queue', async (t) => {
+  const house = await openHouse(t, {
+    files: ['crash.cbz', 'fine.cbz'],
+    analyse: async ({ path }) => {
+      if (path.endsWith('crash.cbz')) throw new TypeError('undefined is not a function')
+      return madeUpAnalysis()
+    },
+  })
+  await house.scan()
+  t.match(await errorsOf(house, 'crash.cbz'), [
+    { error_type: 'other', fatal: true, message: /broke down/, details: { reason: /not a function/ } },
+  ])
+  t.equal((await house.books()).get('fine.cbz')?.state, 'analyzed')
+  t.match(await countTasks(house.database), { failed: 0, byType: { analyze_book: { completed: 2 } } })
+})
+
+t.test('a file that vanishes or changes under the analysis', async (t) => {
+  const house: House = await openHouse(t, {
+    files: ['vanishes.cbz', 'grows.cbz', 'never-ends.cbz', 'stays.cbz'],
+    analyse: async ({ path }) => {
+      const times = house.analysed.get(path.slice(house.root.length + 1)) ?? 0
+      if (path.endsWith('vanishes.cbz')) unlinkSync(path)
+      if (path.endsWith('never-ends.cbz') || (path.endsWith('grows.cbz') && times === 1))
+        writeFileSync(path, `longer ${'x'.repeat(times * 100)}`)
+      return madeUpAnalysis({ pageCount: times })
+    },
+  })
+  await house.scan()
+  const books = await house.books()
+  t.match(books.get('vanishes.cbz'), { state: 'pending', deleted_at: null }, 'whether it is gone is for a scan to say')
+  t.same(await errorsOf(house, 'vanishes.cbz'), [])
+  t.match(books.get('grows.cbz'), { state: 'analyzed', page_count: 2, deleted_at: null }, 'it was analysed again')
+  t.equal(house.analysed.get('never-ends.cbz'), 4, 'a bounded number of times')
+  t.match(await errorsOf(house, 'never-ends.cbz'), [{ error_type: 'other', message: /changed again and again/ }])
+  t.equal(books.get('stays.cbz')?.state, 'analyzed')
+  house.analysed.clear()
+  writeFileSync(join(house.root, 'never-ends.cbz'), 'the end')
+  t.match(await house.scan(), { status: 'completed', filesTotal: 3 })
+  t.ok(house.analysed.has('never-ends.cbz'), 'the next scan tries again')
+  t.ok((await house.books()).get('vanishes.cbz')?.deleted_at, 'and says that the other one is gone')
+})
+
+t.test('when the whole library goes away its books are not taken for deleted', async (t) => {
+  const house: House = await openHouse(t, {
+    files: ['a/1.cbz', 'a/2.cbz'],
+    analyse: async () => {
+      await sleep(50)
+      if (existsSync(house.root)) renameSync(house.root, `${house.root}-away`)
+      return madeUpAnalysis()
+    },
+  })
+  await house.scan()
+  t.same(
+    [...(await house.books()).values()].map((row) => [row.state, row.deleted_at]),
+    [
+      ['pending', null],
+      ['pending', null],
+    ],
+  )
+})
+
+t.test('what is analysed and unchanged is not opened again', async (t) => {
+  const house = await openHouse(t, { files: ['a.cbz'] })
+  await house.scan()
+  const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
+  const settle = async () =>
+    until(
+      async () =>
+        (await countTasks(house.database)).byType.analyze_book?.completed === (await countTasks(house.database)).byType.analyze_book?.total,
+    )
+  await queueAnalyses(house.tasks, house.libraryId, [id, '00000000-0000-4000-8000-000000000000'], { deep: false })
+  await settle()
+  t.equal(house.analysed.get('a.cbz'), 1)
+  utimesSync(join(house.root, 'a.cbz'), 5000, 5000)
+  await queueAnalyses(house.tasks, house.libraryId, [id], { deep: false })
+  await settle()
+  t.equal(house.analysed.get('a.cbz'), 2)
+})
+
+t.test('time spent waiting for a thread is no fault of a book, and a stop writes nothing', async (t) => {
+  const house = await openHouse(t, { files: ['slow.cbz'], manual: true })
+  const library = await findScannedLibrary(house.database, house.libraryId)
+  if (!library) throw new Error('no library')
+  const [bookId] = await recordFiles(house.database, { library, deep: false, rules: findRules() }, [
+    { path: 'slow.cbz', bytes: 1, mtimeNs: 1n },
+  ])
+  const hanging: Analyse = (_, { signal } = {}) =>
+    new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  // A deadline of the whole would be the caller's: settings once had one here.
+  const parts = { database: house.database, analyse: hanging, dataFolder: house.dataFolder, log: silentLog, deadlineMs: 5 }
+  const stop = new AbortController()
+  const run = {
+    id: 'x',
+    type: 'analyze_book' as const,
+    params: {},
+    attempt: 1,
+    bookId: bookId as string,
+    progress() {},
+    signal: stop.signal,
+  }
+  const stopped = analyzeBook(parts)(run)
+  stopped.catch(() => {})
+  await sleep(100)
+  t.same(await errorsOf(house, 'slow.cbz'), [])
+  stop.abort(new Error('the server stops'))
+  await t.rejects(stopped, { message: 'the server stops' })
+  t.equal((await house.books()).get('slow.cbz')?.state, 'pending')
+})
+
+/** What the thread and the pool say of a file that they could not read at all. */
+const unread = (details: Record<string, unknown>): Analysis => ({
+  ...madeUpAnalysis({ format: null, pageCount: 0, pageSource: 'none' }),
+  problems: [{ type: 'other', message: 'It could not be read.', details, fatal: true }],
+})
+
+t.test('a failure that passes costs no book, and is tried again', async (t) => {
+  let fault: Record<string, unknown> | null = null
+  const jpeg = await makePicture({ width: 60, height: 90 })
+  const house: House = await openHouse(t, {
+    files: ['a/good.cbz', 'a/other.cbz'],
+    analyse: async ({ path }) => {
+      if (fault !== null && !path.endsWith('other.cbz')) return unread(fault)
+      return madeUpAnalysis({ file: factsOfFile(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
+    },
+  })
+  const find = async (path: string) =>
+    (await house.books()).get(path) as unknown as { id: string; state: string; file_hash: string | null; cover_hash: string | null }
+  await house.scan()
+  const good = await find('a/good.cbz')
+  t.match(good, { state: 'analyzed', page_count: 7, title: 'Good', cover_hash: /./ })
+
+  fault = { code: 'EACCES', syscall: 'open' }
+  await house.scan('deep')
+  const kept = { ...good, updated_at: Date, file_mtime_ns: String }
+  t.match(await find('a/good.cbz'), kept, 'what is known of it stays')
+  t.ok(existsSync(coverPath(house.dataFolder, good.id)))
+  t.match(await errorsOf(house, 'good.cbz'), [{ error_type: 'other', fatal: false, message: 'It could not be read.' }])
+
+  house.put('a/new.cbz')
+  for (const round of ['first', 'second']) {
+    house.analysed.clear()
+    await house.scan()
+    t.ok(house.analysed.has('a/good.cbz'), `the ${round} scan after tries again`)
+    t.notOk(house.analysed.has('a/other.cbz'))
+    t.match(await find('a/good.cbz'), kept, 'and still it is the book it was')
+    t.match(await find('a/new.cbz'), { state: 'failed', file_hash: null })
+  }
+  unlinkSync(join(house.root, 'a/new.cbz'))
+  await house.scan()
+  house.put('a/new.cbz')
+
+  fault = null
+  house.analysed.clear()
+  await house.scan()
+  t.same([...house.analysed.keys()].sort(), ['a/good.cbz', 'a/new.cbz'])
+  t.same(await errorsOf(house, 'good.cbz'), [])
+  t.match(await find('a/good.cbz'), { state: 'analyzed', page_count: 7, file_hash: good.file_hash })
+  t.match(await find('a/new.cbz'), { state: 'analyzed' })
+  house.analysed.clear()
+  await house.scan()
+  t.equal(house.analysed.size, 0, 'and then there is peace')
+
+  // Time and memory: the same again would only cost the same again.
+  fault = { deadlineMs: 60_000 }
+  house.put('a/huge.cbz')
+  await house.scan()
+  t.match(await find('a/huge.cbz'), { state: 'failed' })
+  await house.scan('deep')
+  t.match(await find('a/good.cbz'), kept)
+  house.analysed.clear()
+  await house.scan()
+  t.equal(house.analysed.size, 0)
+
+  // Changed and unreadable: what is known belongs to another content.
+  fault = { code: 'EACCES', syscall: 'open' }
+  house.put('a/good.cbz', 'longer than before, and something else')
+  await house.scan()
+  t.match(await find('a/good.cbz'), { state: 'failed', page_count: 0, cover_hash: null })
+  house.analysed.clear()
+  await house.scan()
+  t.ok(house.analysed.has('a/good.cbz'))
+  t.match(await find('a/good.cbz'), { state: 'failed' })
+})
+
+t.test('a disk that fails for a moment is asked again within seconds', async (t) => {
+  const house: House = await openHouse(t, {
+    files: ['a.cbz'],
+    analyse: async ({ path }) =>
+      house.analysed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : madeUpAnalysis({ file: factsOfFile(path) }),
+  })
+  await house.scan()
+  t.match((await house.books()).get('a.cbz'), { state: 'analyzed' })
+  t.equal(house.analysed.get('a.cbz'), 2)
+  t.same(await errorsOf(house, 'a.cbz'), [])
+
+  const last = analyzeBook({
+    database: house.database,
+    analyse: async () => unread({ code: 'EIO', syscall: 'read' }),
+    dataFolder: house.dataFolder,
+    log: silentLog,
+  })
+  const bookId = (await house.books()).get('a.cbz')?.id as string
+  const run = {
+    id: 'x',
+    type: 'analyze_book' as const,
+    params: { force: true },
+    bookId,
+    progress() {},
+    signal: new AbortController().signal,
+  }
+  await t.rejects(last({ ...run, attempt: 3 }), { message: 'It could not be read.' })
+  t.same(await errorsOf(house, 'a.cbz'), [])
+  await last({ ...run, attempt: 4 })
+  t.match(await errorsOf(house, 'a.cbz'), [{ error_type: 'other', fatal: false }], 'the last try writes it down')
+})
+
+t.test('a moved book and its analysis are written together', async (t) => {
+  const house = await openHouse(t, { files: ['a/1.cbz', 'b/2.cbz'] })
+  await house.scan()
+  const { id } = (await house.books()).get('a/1.cbz') ?? { id: '' }
+  await house.database.raw(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON book_pages FOR EACH ROW EXECUTE FUNCTION refuse()`)
+  renameSync(join(house.root, 'a/1.cbz'), join(house.root, 'b/1.cbz'))
+  await house.scans.start(house.libraryId)
+  await until(async () => {
+    const { rows } = await house.database.raw(`SELECT 1 FROM pgboss.job WHERE name = 'analyze_book' AND state = 'retry'`)
+    return rows.length > 0
+  })
+  // The analysis may be quicker than the end of the scan, which finds what is gone.
+  await until(async () => (await house.books()).get('a/1.cbz')?.deleted_at != null)
+  const halfway = await house.books()
+  t.match(halfway.get('b/1.cbz'), { state: 'pending', file_hash: null }, 'the new row waits for the next try')
+  t.equal(halfway.get('a/1.cbz')?.id, id, 'the old one is where it was')
+  await house.database.raw('DROP TRIGGER refuse ON book_pages')
+  await until(async () => (await house.books()).get('b/1.cbz')?.state === 'analyzed')
+  t.equal((await house.books()).get('b/1.cbz')?.id, id)
+})
+
+t.test('covers', async (t) => {
+  const folder = t.testdir()
+  const id = '12345678-0000-4000-8000-000000000000'
+  const path = coverPath(folder, id)
+  await writeCover(folder, id, Buffer.from('first'))
+  writeFileSync(`${path}.tmp`, 'half of one, left by a server that was killed')
+  await writeCover(folder, id, Buffer.from('second'))
+  t.same(readdirSync(join(path, '..')), [`${id}.jpg`])
+  const pictures = ['a', 'b', 'c', 'd'].map((letter) => Buffer.alloc(3_000_000, letter))
+  await Promise.all(pictures.map((picture) => writeCover(folder, id, picture)))
+  const kept = readFileSync(path)
+  t.ok(
+    pictures.some((picture) => picture.equals(kept)),
+    'written at once, one of them is there in whole',
+  )
+  writeFileSync(`${path}.tmp`, 'half')
+  await removeCovers(folder, [id])
+  t.same(readdirSync(join(path, '..')), [])
+})
+
+t.test('titles by strategy', async (t) => {
+  const title = (strategy: string, embedded: string | undefined) => chooseTitle({ strategy, fileName: 'File name.cbz', embedded })
+  t.equal(title('metadata_first', 'Embedded\n title'), 'Embedded title')
+  t.equal(title('metadata_first', '  '), 'File name')
+  t.equal(title('metadata_first', undefined), 'File name')
+  t.equal(title('filename', 'Embedded'), 'File name')
+  t.equal(title('smart', 'Embedded'), 'Embedded')
+  for (const generic of ['Vol. 3', 'Volume 12', 'Chapter 4.5', '#7', '12', 'Issue #3'])
+    t.equal(title('smart', generic), 'File name', generic)
+  for (const generic of ['Vol-.Ch 3', 'vol vol 3', '  7  ', 'v1.5', 'No. - _7']) t.equal(title('smart', generic), 'File name', generic)
+  for (const own of ['Volx 3', '3 vol', 'Vol', '-', '7.']) t.equal(title('smart', own), own, own)
+  const begun = threadCpuMs()
+  for (const endless of ['-'.repeat(34), '-'.repeat(30_000), 'vol.'.repeat(10_000), '_#'.repeat(10_000), `${'9'.repeat(30_000)}x`])
+    t.ok(title('smart', endless).startsWith(endless.slice(0, 500)))
+  t.ok(threadCpuMs() - begun < 5_000, 'a title of dashes once took longer than the age of the universe')
+  t.equal([...title('metadata_first', '📚'.repeat(5000))].length, 500)
+})

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Knex } from 'knex'
+import t, { type Test } from 'tap'
+import { silentLog } from '#core/foundation/log.ts'
+import { analyzeBook } from '#core/ingest/record-analysis.ts'
+import { openThumbnails } from '#core/ingest/thumbnails.ts'
+import type { Analyse } from '#core/metadata/analysis.ts'
+import { coverPath } from '#core/metadata/cover.ts'
+import { coverHashOf } from '#core/metadata/cover-store.ts'
+import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
+import { openHouse, until } from '#test/support/house.ts'
+
+t.setTimeout(120_000)
+
+const coverOf = (text: string) => ({ jpeg: Buffer.from(`cover of ${text}`), width: 1, height: 1 })
+
+/** What a file says is its cover; `seen` has what was read, in order, and `during` is done in the middle of the reading. */
+function reading(seen: string[], during: () => Promise<void> = async () => {}) {
+  return async (path: string) => {
+    const text = readFileSync(path, 'utf8')
+    const file = factsOfFile(path)
+    seen.push(text)
+    await during()
+    return { file, cover: coverOf(text) }
+  }
+}
+
+async function openShelf(t: Test) {
+  const analyse: Analyse = async ({ path }) => madeUpAnalysis(await reading([])(path))
+  const house = await openHouse(t, { analyse })
+  house.put('a.cbz', 'the first')
+  await house.scan()
+  const { database, dataFolder } = house
+  const { id } = (await house.books()).get('a.cbz') as { id: string }
+  const run = (handler: TaskHandler, type: TaskRun['type'], params = {}) =>
+    handler({
+      ...{ id: randomUUID(), type, bookId: id, params, attempt: 1, progress: () => {} },
+      signal: new AbortController().signal,
+    })
+  const analyzes = (analyse: Analyse) => () => run(analyzeBook({ database, dataFolder, log: silentLog, analyse }), 'analyze_book')
+  const draws = (draw: ReturnType<typeof reading>) => {
+    const handlers = new Map<string, TaskHandler>()
+    const tasks = { handle: (type: string, _options: object, handler: TaskHandler) => handlers.set(type, handler) } as unknown as TaskQueue
+    const drawBookCover = async ({ path }: { path: string }) => ({ cover: (await draw(path)).cover, problem: null })
+    openThumbnails({ database, tasks, drawBookCover, settings: { dataFolder, workers: 1 } })
+    const order = { force: true, since: new Date(Date.now() + 60_000).toISOString() }
+    return () => run(handlers.get('generate_thumbnail') as TaskHandler, 'generate_thumbnail', order)
+  }
+  /** The cover that lies there is that of this text, and the one that the row names. */
+  const shows = async (text: string, said: string) => {
+    const bytes = readFileSync(coverPath(dataFolder, id))
+    const { cover_hash: hash } = await database('books').where({ id }).first('cover_hash')
+    t.same([bytes.toString(), hash], [`cover of ${text}`, coverHashOf(bytes)], said)
+  }
+  return { ...house, id, analyse, analyzes, draws, shows }
+}
+
+/** Holds the row of a book until somebody waits for it, does what is given meanwhile, and lets it go. */
+async function whileWaitedFor(database: Knex, bookId: string, work: () => Promise<unknown>, meanwhile: (trx: Knex) => Promise<void>) {
+  const working: { done?: Promise<unknown> } = {}
+  await database.transaction(async (trx) => {
+    await trx('books').where({ id: bookId }).forUpdate().first('id')
+    working.done = work()
+    await until(async () => {
+      const waits = await database.raw(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+      return waits.rows.length > 0
+    })
+    await meanwhile(trx)
+  })
+  return await working.done
+}
+
+t.test('a thumbnail that was drawn from an older file is not kept', async (t) => {
+  const { id, put, analyse, analyzes, draws, shows, database } = await openShelf(t)
+  await shows('the first', 'as the analysis drew it')
+  const seen: string[] = []
+  const whileReplaced = async () => {
+    put('a.cbz', 'the second file')
+    await analyzes(analyse)()
+  }
+  t.match(await draws(reading(seen, whileReplaced))(), { made: 0, failed: 1 })
+  t.same(seen, ['the first'])
+  await shows('the second file', 'a newer one was analyzed while it was drawn')
+
+  const draw = draws(reading(seen))
+  const outcome = await whileWaitedFor(database, id, draw, async () => {
+    put('a.cbz', 'the third file, longer')
+  })
+  t.match(outcome, { made: 0, failed: 1 })
+  t.same(seen, ['the first', 'the second file'])
+  await shows('the second file', 'a newer one came before it was kept: the scan will find it')
+  await analyzes(analyse)()
+  await shows('the third file, longer', 'found')
+  t.match(await draws(reading(seen))(), { made: 1, failed: 0 })
+  await shows('the third file, longer', 'drawn again')
+})
+
+t.test('an analysis of an older file writes neither its cover nor its row', async (t) => {
+  const { id, put, analyse, analyzes, shows, database } = await openShelf(t)
+  put('a.cbz', 'the second file')
+  const seen: string[] = []
+  const read = reading(seen)
+  const analyze = analyzes(async ({ path }) => madeUpAnalysis(await read(path)))
+  await whileWaitedFor(database, id, analyze, async () => {
+    put('a.cbz', 'the third file, longer')
+  })
+  t.same(seen, ['the second file', 'the third file, longer'], 'it was analyzed again')
+  await shows('the third file, longer', 'the cover of what lies there')
+
+  // Both of one file at once, and one of them late: what lies there last is what is shown.
+  put('a.cbz', 'the fourth')
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const slow = reading(seen, () => held)
+  const late = analyzes(async ({ path }) => madeUpAnalysis(await slow(path)))()
+  await until(() => seen.includes('the fourth'))
+  put('a.cbz', 'the fifth, which is the last')
+  await analyzes(analyse)()
+  await shows('the fifth, which is the last', 'the one in time')
+  release()
+  await late
+  await shows('the fifth, which is the last', 'and it stays')
+})

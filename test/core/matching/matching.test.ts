@@ -1,0 +1,289 @@
+import type { RequestListener } from 'node:http'
+import t, { type Test } from 'tap'
+import { silentLog } from '#core/foundation/log.ts'
+import { readFacts } from '#core/matching/fact-store.ts'
+import { openMatching } from '#core/matching/matching.ts'
+import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
+import { readHoldings } from '#core/metadata/holding-store.ts'
+import { openProviderClient } from '#plugins/host/provider-client.ts'
+import { openCoverDownload } from '#plugins/network/cover-download.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { openTemplates } from '#plugins/templates/templates.ts'
+import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { makePicture } from '#test/support/pictures.ts'
+import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
+import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { findRules, findSupervisor } from '#test/support/supervisor.ts'
+
+t.setTimeout(240_000)
+
+/** A provider with two works; what it answers can be bent by the identifier. */
+const PROVIDER = (change = '') => `
+const works = {
+  b1: { externalId: 'b1', externalUrl: 'https://api.example.org/b1', title: 'Berserk', summary: '<p>A <b>swordsman</b> &amp; a sword.</p>', status: 'ongoing', year: 1989,
+    publisher: 'Hakusensha', language: 'ja', genres: ['Dark Fantasy', 'Action'], tags: ['Swords'], authors: [{ name: 'Kentaro Miura', role: 'author' }],
+    alternateTitles: [{ title: 'ベルセルク', language: 'ja' }], rating: { score: 93, voteCount: 10 }, externalIds: { other: 'x9' },
+    externalLinks: [{ label: 'Wiki', url: 'https://wiki.example.org/b' }], totalVolumeCount: 42, coverUrl: 'https://covers.example.org/b1.png' },
+  n1: { externalId: 'n1', title: 'Nana', genres: ['Drama'] },
+}
+export default { metadata: { series: {
+  async search({ query }) {
+    if (query === 'slow') await new Promise(() => {})
+    if (query === 'limited') throw Object.assign(new Error('wait'), { code: 'rate_limited' })
+    if (query === 'rubbish') return { results: [{ nothing: 1 }] }
+    return { results: Object.values(works).map(({ externalId, title, year }) => ({ externalId, title, year: year ?? null, relevance: 1 })) }
+  },
+  get({ externalId }) {
+    if (externalId === 'bad') return { externalId, title: 5 }
+    const work = works[externalId]
+    if (!work) throw Object.assign(new Error('There is no ' + externalId), { code: 'not_found' })
+    ${change}
+    return work
+  } } } }`
+const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } }, limits: { wallMs: 1_000 } }
+
+async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answer?: RequestListener) {
+  const supervisor = findSupervisor('grouped')
+  const { database, host, run } = await openTestHost(t, fine, { supervisor })
+  const { id: pluginId } = await run(PROVIDER(), { ...MANIFEST, ...manifest })
+  const picture = await makePicture({ width: 60, height: 90 })
+  const slow = { cover: async () => {} }
+  const showPicture: RequestListener = async (_request, response) => {
+    await slow.cover()
+    response.setHeader('content-type', 'image/jpeg')
+    response.end(picture)
+  }
+  const covers = await openLoopback(t, answer ?? showPicture)
+  const folder = t.testdir()
+  const matching = openMatching({
+    ...{
+      database,
+      providers: openProviderClient({ database, plugins: host }),
+      render: openTemplates(supervisor).renderMany,
+      rules: findRules(),
+      downloadCover: openCoverDownload(openEgress(covers)),
+      log: silentLog,
+      settings: { dataFolder: folder },
+    },
+    drawCover: async (bytes) => {
+      const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
+      return { large: drawn, small: drawn }
+    },
+  })
+  const libraryId = await addLibrary(database)
+  const target = async (title: string) => {
+    const id = await addSeries(database, { library_id: libraryId, title })
+    await addBook(database, { library_id: libraryId, series_id: id, title: `${title} 1` })
+    return { kind: 'series' as const, id }
+  }
+  const values = async ({ id }: { id: string }) => (await readHoldings(database, 'series', [id])).get(id)?.values
+  return { database, host, pluginId, matching, libraryId, target, values, slow, caller: await addCaller(database, { role: 'admin' }) }
+}
+
+t.test('preview says what apply does, locks and hand edits stay, and undo puts back what was there', async (t) => {
+  const { database, matching, pluginId, target, values, caller } = await openMatcher(t)
+  const series = await target('Berserk')
+  await patchSeries(database, caller, { seriesIds: [series.id], patch: { publisher: 'By hand' } })
+  await database('series_metadata')
+    .where('series_id', series.id)
+    .update({ locks: ['publisher', 'genres'] })
+  const before = await values(series)
+  const { fields } = await matching.preview(series, { pluginId, externalId: 'b1' })
+  const statuses = Object.fromEntries(fields.map(({ field, status }) => [field, status]))
+  t.match(statuses, {
+    ...{ title: 'unchanged', summary: 'will_apply', publisher: 'locked', genres: 'locked', tags: 'will_apply', cover: 'will_apply' },
+    ...{ imprint: 'not_provided', externalIds: 'will_apply', externalRatings: 'will_apply', alternateTitles: 'will_apply' },
+  })
+  t.match(fields.find(({ field }) => field === 'summary')?.proposedValue, 'A swordsman & a sword.', 'free of markup')
+
+  const applied = await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
+  t.same(
+    applied.fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
+    fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
+    'as it was said',
+  )
+  t.match(await values(series), {
+    publisher: 'By hand',
+    year: 1989,
+    status: 'ongoing',
+    totalVolumeCount: 42,
+    authors: [{ name: 'Kentaro Miura' }],
+  })
+  const { facts, hasChosenCover } = await readFacts(database, 'series', series.id)
+  t.same(facts, {
+    genres: [],
+    tags: ['Swords'],
+    alternateTitles: [{ title: 'ベルセルク', label: 'ja' }],
+    externalIds: {
+      'plugin:berserkdb': { externalId: 'b1', externalUrl: 'https://api.example.org/b1' },
+      other: { externalId: 'x9', externalUrl: null },
+    },
+    externalLinks: { Wiki: 'https://wiki.example.org/b' },
+    externalRatings: { 'plugin:berserkdb': { rating: 93, voteCount: 10 } },
+  })
+  t.equal(hasChosenCover, true)
+  const again = await matching.preview(series, { pluginId, externalId: 'b1' })
+  t.same(
+    again.fields.filter(({ status }) => status === 'will_apply'),
+    [],
+    'applied twice changes nothing',
+  )
+
+  await patchSeries(database, caller, { seriesIds: [series.id], patch: { year: 1990 } })
+  const undone = await matching.undo(applied.applicationId as string)
+  t.same(undone.left, [{ field: 'year', reason: 'It was locked since.' }])
+  t.same(await values(series), { ...before, year: 1990 })
+  const left = await readFacts(database, 'series', series.id)
+  t.match(left.facts, { tags: [], alternateTitles: [], externalIds: {}, externalLinks: {}, externalRatings: {} })
+  t.equal(left.hasChosenCover, false, 'the cover goes too')
+  await t.rejects(matching.undo(applied.applicationId as string), { code: 'conflict' })
+})
+
+t.test('several titles that one application added go with it', async (t) => {
+  const { database, host, matching, pluginId, target, caller } = await openMatcher(t)
+  const many = Array.from({ length: 12 }, (_, index) => ({ title: `Berserk ${index}`, language: 'ja' }))
+  const titles = `if (externalId === 'n1') return { ...work, alternateTitles: ${JSON.stringify(many)} }`
+  const { plugin } = await host.install(pluginOf(PROVIDER(titles), { ...MANIFEST, version: '2.0.0' }), { userId: null })
+  t.equal(plugin.version, '2.0.0')
+  const series = await target('Nana')
+  const how = { pluginId, externalId: 'n1', fields: ['alternateTitles'], dryRun: false, userId: caller.userId }
+  const { applicationId } = await matching.apply(series, how)
+  t.equal((await readFacts(database, 'series', series.id)).facts.alternateTitles.length, 12)
+  t.match(await matching.undo(applicationId as string), { undone: ['alternateTitles'], left: [] })
+  t.same((await readFacts(database, 'series', series.id)).facts.alternateTitles, [])
+})
+
+t.test('a cover that comes after all was undone does not stay', async (t) => {
+  const { database, matching, pluginId, target, slow, caller } = await openMatcher(t)
+  const series = await target('Berserk')
+  slow.cover = async () => {
+    const [application] = await matching.applications(series)
+    await matching.undo(application?.id as string)
+  }
+  await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
+  t.equal((await readFacts(database, 'series', series.id)).hasChosenCover, false)
+  t.same(await database('covers'), [])
+})
+
+t.test('only what was chosen, only what the provider is used for, and nothing in a dry run', async (t) => {
+  const { host, matching, pluginId, target, values } = await openMatcher(t)
+  const series = await target('Berserk')
+  const from = { pluginId, externalId: 'b1', fields: ['summary', 'genres'], dryRun: true, userId: null }
+  const before = await values(series)
+  t.same(
+    (await matching.apply(series, from)).fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
+    ['summary', 'genres'],
+  )
+  t.same(await values(series), before)
+  await host.edit(pluginId, { matching: { metadataTargets: ['year'] } })
+  const { fields } = await matching.apply(series, { ...from, fields: null, dryRun: false })
+  t.same(
+    fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
+    ['year', 'externalIds', 'externalLinks', 'externalRatings'],
+    'and where it comes from',
+  )
+  await t.rejects(matching.apply(series, { ...from, fields: ['passwords'] }), { code: 'invalid_value', message: /no field/ })
+})
+
+t.test('a match is taken when it is certain, by its identifier first, and by nothing else', async (t) => {
+  const { database, host, matching, pluginId, target, values } = await openMatcher(t)
+  const how = { pluginId, userId: null }
+  const series = await target('Berserk')
+  t.match(await matching.autoMatch(series, how), { success: true, match: { externalId: 'b1' }, confidence: 1 })
+  t.match(await values(series), { year: 1989 })
+  t.match(await matching.autoMatch(await target('Something else'), how), { success: false, skipped: 'low_confidence', confidence: Number })
+  await patchSeries(database, await addCaller(database, { role: 'admin' }), {
+    seriesIds: [series.id],
+    patch: { title: 'Called otherwise' },
+  })
+  t.match(await matching.autoMatch(series, how), { success: true, match: null, confidence: 1 }, 'the identifier is known')
+  t.match(
+    await matching.autoMatch(await target('Nana Osaki'), { ...how, query: 'Nana' }),
+    { success: true, match: { externalId: 'n1' } },
+    'what somebody typed',
+  )
+  t.match(await matching.autoMatch(await target('Berserk'), { ...how, existingIdsOnly: true }), { skipped: 'no_match' })
+
+  await host.edit(pluginId, {
+    matching: { searchPreprocessingRules: [{ pattern: ' \\(Digital\\)', replacement: '' }], searchQueryTemplate: '{{metadata.title}}' },
+  })
+  const digital = await target('Nana (Digital)')
+  t.same(await matching.searchTitle(digital, pluginId), { originalTitle: 'Nana (Digital)', searchTitle: 'Nana', rulesApplied: 1 })
+  t.match(await matching.autoMatch(digital, how), { success: true, match: { externalId: 'n1' } })
+})
+
+t.test('conditions, libraries and states keep a provider away', async (t) => {
+  const { database, host, matching, pluginId, libraryId, target } = await openMatcher(t)
+  const series = await target('Berserk')
+  const how = { pluginId, userId: null }
+  const never = { mode: 'all', rules: [{ field: 'metadata.title', operator: 'equals', value: 'x' }] }
+  await host.edit(pluginId, { matching: { autoMatchConditions: never } })
+  t.match(await matching.autoMatch(series, how), { skipped: 'plugin_conditions_not_met' })
+  t.match(await matching.autoMatch(series, { ...how, query: 'Berserk' }), { success: true }, 'somebody asks by hand')
+  await host.edit(pluginId, { matching: { libraryIds: ['00000000-0000-4000-8000-000000000000'] } })
+  t.match(await matching.autoMatch(series, how), { skipped: 'no_matching_targets' })
+  await host.edit(pluginId, { matching: {} })
+  await database('libraries')
+    .where('id', libraryId)
+    .update({ auto_match_conditions: JSON.stringify(never) })
+  t.match(await matching.autoMatch(series, how), { skipped: 'library_conditions_not_met' })
+  t.match(await matching.autoMatch({ kind: 'book', id: series.id }, how), { skipped: 'no_matching_targets' })
+  await host.setEnabled(pluginId, false)
+  t.match(await matching.autoMatch(series, how), { skipped: 'plugin_disabled' })
+})
+
+t.test('a provider that is slow, limited or answers rubbish is told in words, never as an error', async (t) => {
+  const { matching, pluginId, target, values } = await openMatcher(t)
+  const series = await target('Berserk')
+  const before = await values(series)
+  const how = { pluginId, userId: null }
+  t.match(await matching.autoMatch(series, { ...how, query: 'rubbish' }), {
+    success: false,
+    skipped: 'provider_failed',
+    message: /invalid_result/,
+  })
+  t.match(await matching.autoMatch(series, { ...how, query: 'limited' }), {
+    success: false,
+    skipped: 'provider_failed',
+    retryAfterSeconds: 30,
+  })
+  t.match(await matching.autoMatch(series, { ...how, query: 'slow' }), { success: false, skipped: 'provider_failed', message: /timeout/ })
+  const { fields } = await matching.preview(series, { pluginId, externalId: 'bad' })
+  t.ok(fields.every(({ status, reason }) => status === 'not_provided' && /invalid_result/.test(reason ?? '')))
+  t.match(await matching.apply(series, { pluginId, externalId: 'gone', fields: null, dryRun: false, userId: null }), {
+    success: false,
+    message: /no gone/,
+  })
+  t.same(await values(series), before)
+})
+
+t.test('of two providers the second fills gaps only', async (t) => {
+  const { host, matching, pluginId, target, values } = await openMatcher(t)
+  const series = await target('Berserk')
+  const { pluginOf } = await import('#test/support/plugins.ts')
+  const other = `export default { metadata: { series: {
+    search: () => ({ results: [{ externalId: 'z', title: 'Berserk', relevance: 1 }] }),
+    get: () => ({ externalId: 'z', title: 'Other', year: 2000, ageRating: 18 }) } } }`
+  const { plugin, sha256 } = await host.install(pluginOf(other, { id: 'org.example.other', capabilities: MANIFEST.capabilities }), {
+    userId: null,
+  })
+  await host.consent(plugin.id, { sha256 })
+  await host.edit(plugin.id, { matching: { useExistingExternalId: false } })
+  await matching.autoMatch(series, { pluginId, userId: null })
+  t.match(await matching.autoMatch(series, { pluginId: plugin.id, userId: null, gapsOnly: true }), { success: true })
+  t.match(await values(series), { title: 'Berserk', year: 1989, ageRating: 18 })
+})
+
+t.test('a cover that cannot be had is told, and an application of nothing else is none', async (t) => {
+  const { database, matching, pluginId, target } = await openMatcher(t, {}, (_request, response) => response.writeHead(404).end())
+  const series = await target('Berserk')
+  const from = { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: null }
+  const first = await matching.apply(series, from)
+  t.match(
+    first.fields.find(({ field }) => field === 'cover'),
+    { status: 'not_provided' },
+  )
+  t.ok(first.applicationId, 'there was more to it')
+  t.match(await matching.apply(series, from), { success: true, applicationId: null })
+  t.equal((await database('metadata_applications')).length, 1)
+})

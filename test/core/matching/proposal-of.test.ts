@@ -1,0 +1,97 @@
+import t from 'tap'
+import { plainText, proposalOf } from '#core/matching/proposal-of.ts'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
+
+const PROVIDER = { idKey: 'plugin:anilist', pluginKey: 'org.example.anilist', idNames: new Set(['anilist', 'goodreads']) }
+
+t.test('texts as people read them', async (t) => {
+  const cases: [given: string, plain: string][] = [
+    ['a <b>bold</b> &amp; brave<br>new', 'a bold & brave\nnew'],
+    ['<p>one</p><p>two</p>', 'one\ntwo'],
+    ['<script>alert(1)</script>text<style>x{}</style>', 'text'],
+    ['1 < 2 and 3 > 2', '1 < 2 and 3 > 2'],
+    ['&lt;b&gt;not bold&lt;/b&gt;', '<b>not bold</b>'],
+    ['&#x41;&#66;&#0;&#xd800;&bogus;', 'AB&bogus;'],
+    ['a\u202eb\u0000c\u001b[31md', 'abc[31md'],
+    ['<!-- hidden -->shown', 'shown'],
+    ['a\n\n\n\n\nb', 'a\n\nb'],
+  ]
+  cases.push(
+    ['<SCRIPT type="x">1 < 2</Script >a<style>', 'a'],
+    ['a<script>b', 'ab'],
+    ['a<!-- b', 'a<!-- b'],
+    ['one  \ntwo\t\nthree', 'one\ntwo\nthree'],
+    ['a<br/>b<BR />c</li>d', 'a\nb\nc\nd'],
+    ['<strong>a</strong><brave>b', 'ab'],
+  )
+  for (const [given, plain] of cases) t.equal(plainText(given), plain, JSON.stringify(given))
+})
+
+t.test('a text takes no more time than it is long', async (t) => {
+  for (const unit of [
+    ' ',
+    ' \t',
+    '\n ',
+    '<script>',
+    '<script',
+    '<style>',
+    '<!--',
+    '</script ',
+    '<br ',
+    '&',
+    '&#',
+    '<a ',
+    '<br>\n',
+    '<!-->',
+  ]) {
+    for (const length of [40_000, 400_000]) {
+      const begun = threadCpuMs()
+      plainText(`a${unit.repeat(length / unit.length)}b`)
+      const took = threadCpuMs() - begun
+      t.ok(took < 2_000, `${length} of ${JSON.stringify(unit)}: ${took.toFixed(0)} ms`)
+    }
+  }
+})
+
+t.test('what fits no field is left out, the rest is taken', async (t) => {
+  const { values, facts } = proposalOf(
+    'series',
+    {
+      ...{
+        externalId: '1',
+        title: '<i>Nana</i>\n',
+        language: 'no language!',
+        year: 2000,
+        ageRating: 18,
+        totalVolumeCount: 21,
+        summary: '',
+      },
+      authors: [{ name: ' Ai Yazawa ' }, { name: '<b></b>' }],
+      genres: ['Drama', 'Drama', ''],
+      externalIds: { mal: '28', goodreads: '5', anilist: 'no', 'plugin:other': 'x', 'plugin:': 'x', Bad: 'y', __proto__x: 'z' },
+      alternateTitles: [{ title: 'ナナ', language: 'ja' }],
+      rating: { score: 80 },
+    },
+    PROVIDER,
+  )
+  t.same(values, { title: 'Nana', year: 2000, ageRating: 18, totalVolumeCount: 21, authors: [{ name: 'Ai Yazawa', role: 'author' }] })
+  t.same(facts.genres, ['Drama'])
+  const ids = Object.fromEntries(Object.entries(facts.externalIds ?? {}).map(([key, { externalId }]) => [key, externalId]))
+  t.same(
+    ids,
+    { mal: '28', 'plugin:goodreads': '5', 'plugin:other': 'x', 'plugin:anilist': '1' },
+    'by the names that installed plugins have, its own last',
+  )
+  t.same(facts.externalRatings, { 'plugin:anilist': { rating: 80, voteCount: null } })
+  t.same(facts.alternateTitles, [{ title: 'ナナ', label: 'ja' }])
+})
+
+t.test('books: ISBNs are checked, and the language has its own name', async (t) => {
+  const { values, facts } = proposalOf(
+    'book',
+    { externalId: '1', isbns: '978-0-441-17271-9, 123', language: 'en', subjects: ['Sand'], tags: [] },
+    PROVIDER,
+  )
+  t.same(values, { isbns: '9780441172719', languageIso: 'en', subjects: ['Sand'] })
+  t.equal(facts.tags, undefined)
+})

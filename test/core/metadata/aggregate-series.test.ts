@@ -1,0 +1,141 @@
+import { renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
+import type { Analyse } from '#core/metadata/analysis.ts'
+import { comic, type House, openHouse } from '#test/support/house.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+import { openPool } from '#workers/pool/pool.ts'
+
+t.setTimeout(240_000)
+
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+const described = (publisher: string, number: number) =>
+  buildZip([
+    { name: '1.gif', data: PIXEL },
+    { name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Publisher>${publisher}</Publisher><Number>${number}</Number></ComicInfo>`) },
+  ])
+
+t.test('a series knows what all its books say, whichever of them is analysed last', async (t) => {
+  const house = await openHouse(t)
+  for (let number = 1; number <= 12; number++) house.put(`Mixed/${number}.cbz`, described(number % 4 === 0 ? 'Guest' : 'House', number))
+  house.put('Mixed/13 plain.cbz', comic('plain'))
+  house.put('Mixed/14 broken.cbz', 'this is no archive')
+  await house.scan()
+  const seriesOf = async (path: string) => await house.database('series').where({ path }).first('id', 'seed_due')
+  const publisherOf = async (path: string) => {
+    const { id } = await seriesOf(path)
+    return (await house.database('series_metadata').where('series_id', id).first('publisher'))?.publisher ?? null
+  }
+  t.equal(await publisherOf('Mixed'), 'House', 'what most of them say')
+  t.equal((await seriesOf('Mixed')).seed_due, false, 'nothing is left to do')
+
+  // As a kill -9 between the last book and the series leaves it.
+  const { id } = await seriesOf('Mixed')
+  await house.database('series_metadata').where('series_id', id).update({ publisher: 'Guest' })
+  await house.database('series').where({ id }).update({ seed_due: true })
+  await house.scan()
+  t.equal(await publisherOf('Mixed'), 'House', 'the next scan does what was left over')
+  t.equal((await seriesOf('Mixed')).seed_due, false)
+
+  house.put('Mixed/1.cbz', described('Guest', 1))
+  await house.scan()
+  t.equal(await publisherOf('Mixed'), 'House', 'one changed book is heard at once and does not outvote the rest')
+
+  // Books that leave take their word with them.
+  for (const number of [2, 3, 5, 6, 7, 9, 10, 11]) {
+    house.put('Other/stays.cbz', comic('other'))
+    renameSync(join(house.root, `Mixed/${number}.cbz`), join(house.root, `Other/${number}.cbz`))
+  }
+  await house.scan()
+  t.equal(await publisherOf('Other'), 'House')
+  t.equal(await publisherOf('Mixed'), 'Guest', 'the series they left says what those say that stayed')
+})
+
+async function publisherOf(house: House, path: string): Promise<string | null> {
+  const row = await house
+    .database('series')
+    .join('series_metadata', 'series_metadata.series_id', 'series.id')
+    .where({ path, library_id: house.libraryId })
+    .first('publisher')
+  return row?.publisher ?? null
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await isSo()) return
+    await sleep(50)
+  }
+  throw new Error(`Waited in vain until ${isSo}`)
+}
+
+/** The real analysis, and a moment between it and what is written of it. */
+function withMoment(t: Test, moment: (path: string) => Promise<void>): Analyse {
+  const pool = openPool({ threads: 2, memoryMbMax: 256, deadlineMs: 20_000 })
+  t.teardown(() => pool.close())
+  return async (request, more) => {
+    const analysis = await pool.analyse(request, more)
+    await moment(request.path)
+    return analysis
+  }
+}
+
+t.test('two books that are finished at the same moment do not leave their series to each other', async (t) => {
+  const gates = new Map(['plain a.cbz', 'plain b.cbz'].map((name) => [name, Promise.withResolvers<void>()]))
+  const house = await openHouse(t, {
+    analyse: withMoment(t, async (path) => await gates.get(basename(path))?.promise),
+  })
+  const { database } = house
+  house.put('Run/1.cbz', described('Guest', 1))
+  for (const name of gates.keys()) house.put(`Run/${name}`, comic(name))
+  for (const number of [2, 3, 4, 5]) house.put(`Run/${number}.cbz`, described('House', number))
+  const scanned = house.scan()
+  const bookOf = async (name: string) => (await house.books()).get(`Run/${name}`)
+  await until(async () => (await database('books').where('state', 'analyzed')).length === 5)
+
+  // The one statement is stopped in its middle, where it has already seen the other book waiting.
+  const stop = await database.transaction()
+  await stop('book_pages').insert({ book_id: (await bookOf('plain a.cbz'))?.id, pages: '[]' })
+  gates.get('plain a.cbz')?.resolve()
+  await until(async () => {
+    const { rows } = await database.raw(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+    return rows.length > 0
+  })
+  gates.get('plain b.cbz')?.resolve()
+  await until(async () => (await bookOf('plain b.cbz'))?.state === 'analyzed')
+  await stop.rollback()
+  await scanned
+  t.equal(await publisherOf(house, 'Run'), 'House')
+  t.equal((await database('series').first('seed_due')).seed_due, false, 'it does not wait for another scan')
+})
+
+t.test('the last book that was waited for is gone when it is looked at', async (t) => {
+  const analyse = withMoment(t, async (path) => {
+    if (!path.endsWith('gone.cbz')) return
+    await until(async () => (await house.database('books').where('state', 'pending')).length === 1)
+    rmSync(path)
+  })
+  const house = await openHouse(t, { analyse })
+  house.put('Run/1.cbz', described('Guest', 1))
+  for (const number of [2, 3]) house.put(`Run/${number}.cbz`, described('House', number))
+  house.put('Run/gone.cbz', described('Guest', 9))
+  await house.scan()
+  // Only a scan says that a book is gone.
+  await house.scan()
+  t.equal(await publisherOf(house, 'Run'), 'House')
+  t.equal((await house.database('series').first('seed_due')).seed_due, false)
+})
+
+t.test('a task that comes back after the server was killed does what was left over', async (t) => {
+  const house = await openHouse(t)
+  for (const number of [1, 2]) house.put(`Run/${number}.cbz`, described('House', number))
+  await house.scan()
+  const [book] = (await house.books()).values()
+  // The book was written, its series not yet.
+  await house.database('series_metadata').update({ publisher: 'Guest' })
+  await house.database('series').update({ seed_due: true })
+  await queueAnalyses(house.tasks, house.libraryId, [book?.id as string], { deep: false })
+  await until(async () => (await publisherOf(house, 'Run')) === 'House')
+  t.equal((await house.database('series').first('seed_due')).seed_due, false, 'without another scan')
+})

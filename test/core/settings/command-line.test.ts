@@ -1,0 +1,91 @@
+import t from 'tap'
+import { type DescribedCommand, renderCommandPage, renderProgramPage, splitFlags } from '#core/settings/command-line.ts'
+
+const FLAGS = [
+  { name: 'name', isSwitch: false, repeatable: false },
+  { name: 'key', isSwitch: false, repeatable: true },
+  { name: 'yes', isSwitch: true, repeatable: false },
+  { name: 'rate-limit', isSwitch: true, repeatable: false, takesWord: true },
+  { name: 'inspect', isSwitch: true, repeatable: false, takesValue: true },
+]
+const split = (line: string) => splitFlags(line.split(' '), FLAGS)
+const found = (values: Record<string, string[]>, words: string[], mistakes: string[] = []) => ({
+  values: new Map(Object.entries(values)),
+  words,
+  mistakes,
+})
+
+t.test('values are found however they are put to their flags', async (t) => {
+  const cases: [line: string, expected: ReturnType<typeof found>][] = [
+    ['--name ada Manga', found({ name: ['ada'] }, ['Manga'])],
+    ['--name=a=b', found({ name: ['a=b'] }, [])],
+    ['--name=', found({ name: [''] }, [])],
+    ['--name -x --key - Manga', found({ name: ['-x'], key: ['-'] }, ['Manga'])],
+    ['--name -5', found({ name: ['-5'] }, [])],
+    ['--key a --key=--b', found({ key: ['a', '--b'] }, [])],
+    ['--yes Manga', found({ yes: ['true'] }, ['Manga'])],
+    ['--no-yes', found({ yes: ['false'] }, [])],
+    ['--yes=OFF', found({ yes: ['false'] }, [])],
+    ['--yes off', found({ yes: ['true'] }, ['off'])],
+    ['--rate-limit off Manga', found({ 'rate-limit': ['false'] }, ['Manga'])],
+    ['--rate-limit Manga', found({ 'rate-limit': ['true'] }, ['Manga'])],
+    ['--inspect=9300', found({ inspect: ['9300'] }, [])],
+    ['--inspect 9300', found({ inspect: ['true'] }, ['9300'])],
+    ['user - add', found({}, ['user', '-', 'add'])],
+    ['a --yes -- --name --nix', found({ yes: ['true'] }, ['a', '--name', '--nix'])],
+  ]
+  for (const [line, expected] of cases) t.same(split(line), expected, line)
+})
+
+t.test('all mistakes are told at once, with the nearest names', async (t) => {
+  t.same(split('a --naem ada b --yse --no-yes=1 --yes=maybe --key=1 --yes --name=a --name=b -x c -- --d').mistakes.sort(), [
+    '--name is given twice; give it once.',
+    '--no-yes takes no value.',
+    '--yes is given twice; give it once.',
+    '--yes must be on or off, not "maybe".',
+    'There is no flag --naem. Did you mean --name?',
+    'There is no flag --yse. Did you mean --yes?',
+    'There is no flag -x.',
+  ])
+  const { words, values } = split('a --naem ada b --key 1 c -- --d')
+  t.same(words, ['a', 'b', 'c', '--d'], 'the value of an unknown flag is no word')
+  t.same(values.get('key'), ['1'], 'and what is right beside it counts')
+  t.same(split('--name --yes').mistakes, ['--name needs a value.'])
+  t.same(split('--yes --name').mistakes, ['--name needs a value.'])
+  t.same(split('--no-name').mistakes, ['There is no flag --no-name. Did you mean --name?'])
+})
+
+t.test('pages of help tell how a command is typed, and wrap where the layout says so', async (t) => {
+  const command: DescribedCommand = {
+    name: 'user add',
+    usage: '<name>',
+    summary: 'makes a user',
+    about: 'Makes a user, who may read what there is.',
+    flags: [
+      { name: 'role', value: 'reader|admin', isSwitch: false, repeatable: false, about: 'What the user may do; reader unless given.' },
+      { name: 'yes', isSwitch: true, repeatable: false, about: 'Asks nothing.' },
+    ],
+  }
+  const layout = { typed: (words: string) => `carrel ${words}`, columns: 24 }
+  t.equal(
+    renderCommandPage(command, layout),
+    `Usage: carrel user add <name> [flags]
+
+Makes a user, who may
+read what there is.
+
+Flags:
+  --role <reader|admin>
+      What the user may
+      do; reader unless
+      given.
+  --yes
+      Asks nothing.`,
+  )
+  const list = { ...command, name: 'doctor', usage: '', summary: 'checks', flags: [] }
+  t.equal(
+    renderProgramPage('[command]', [command, list], layout),
+    'Usage: carrel [command]\n\nCommands:\n  user add <name>  makes a user\n  doctor           checks',
+  )
+  t.equal(renderCommandPage(list, { ...layout, columns: 80 }), `Usage: carrel doctor [flags]\n\n${list.about}`)
+})

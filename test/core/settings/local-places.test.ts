@@ -1,0 +1,67 @@
+import t from 'tap'
+import { isLocalHost, placeOf, readLocalPlace } from '#core/settings/local-places.ts'
+import { readSettings, SettingsRefused } from '#core/settings/read-settings.ts'
+
+t.test('a place is a host of this machine or its network, and a port', (t) => {
+  for (const [text, place] of [
+    ['localhost:8600', 'localhost:8600'],
+    ['LOCALHOST:80', 'localhost:80'],
+    ['127.0.0.1:8600', '127.0.0.1:8600'],
+    ['127.3.2.1:1', '127.3.2.1:1'],
+    ['[::1]:8600', '[::1]:8600'],
+    ['[0:0::1]:443', '[::1]:443'],
+    ['192.168.1.20:65535', '192.168.1.20:65535'],
+    ['[fd12::5]:8080', '[fd12::5]:8080'],
+  ] as const)
+    t.equal(readLocalPlace(text), place, text)
+  for (const text of [
+    ...[
+      '',
+      'localhost',
+      ':8600',
+      'localhost:',
+      'localhost:0',
+      'localhost:65536',
+      'localhost:8600/',
+      'http://localhost:8600',
+      'localhost:8600 ',
+    ],
+    ...[
+      'nas.lan:80',
+      'example.org:80',
+      'a.localhost:80',
+      'localhost.:80',
+      '8.8.8.8:80',
+      '0.0.0.0:80',
+      '169.254.169.254:80',
+      '[fe80::1]:80',
+    ],
+    ...['[::ffff:127.0.0.1]:80', '[::ffff:7f00:1]:80', '::1:80', '[::]:80', '*:80', 'localhost:*', 'user@localhost:80', 'localhost:8600,x'],
+  ])
+    t.equal(readLocalPlace(text), null, text)
+  t.equal(placeOf(new URL('http://localhost/x')), 'localhost:80')
+  t.equal(placeOf(new URL('https://localhost/x')), 'localhost:443')
+  for (const host of ['example.org', '', '[::ffff:127.0.0.1]', 'localhost.example.org']) t.notOk(isLocalHost(host), host)
+  t.end()
+})
+
+t.test('the setting is off unless somebody names places, and never names the server itself', (t) => {
+  const read = (argv: string[], env = {}) => readSettings({ argv, env, cwd: '/home/reader' })
+  const placesOf = (argv: string[], env = {}) => read(argv, env).plugins.allowLocal
+  t.same(placesOf([]), [])
+  t.same(placesOf(['--plugin-allow-local', 'LOCALHOST:8600', '--plugin-allow-local', '[::1]:9000']), ['localhost:8600', '[::1]:9000'])
+  t.same(placesOf([], { CARREL_PLUGIN_ALLOW_LOCAL: '127.0.0.1:8600, localhost:9000' }), ['127.0.0.1:8600', 'localhost:9000'])
+  for (const place of ['localhost', 'nas.lan:80', '8.8.8.8:80'])
+    t.throws(
+      () => read(['--plugin-allow-local', place]),
+      { message: /HOST:PORT, where HOST is localhost or an address of this machine/ },
+      place,
+    )
+  for (const place of ['localhost:8085', '127.0.0.1:8085', '127.0.0.9:8085', '[::1]:8085'])
+    t.throws(
+      () => read(['--plugin-allow-local', place]),
+      new SettingsRefused([`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`]),
+    )
+  t.throws(() => read(['--host', '192.168.1.5', '--plugin-allow-local', '192.168.1.5:8085']), SettingsRefused)
+  t.end()
+})

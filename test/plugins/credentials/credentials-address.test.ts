@@ -1,0 +1,214 @@
+import http, { type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { authOf } from '#plugins/credentials/plugin-auth.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
+import { readManifest } from '#plugins/packages/read-manifest.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { manifestOf } from '#test/support/plugins.ts'
+
+t.setTimeout(240_000)
+
+const TOKEN = 'tok-5f2a-very-secret-one'
+const bindOf = (place: object) => ({ type: 'apiKey', scope: 'server', bind: { hostFrom: 'baseUrl', ...place } })
+const fromConfig = (auth: object = bindOf({ query: 'api_key' })) => ({
+  auth,
+  permissions: { network: [{ host: 'other.example.org', reason: 'x' }], networkFromConfig: ['baseUrl'] },
+  config: { type: 'object', properties: { baseUrl: { type: 'string', maxLength: 200 } } },
+})
+/** Tells all that it can see, in its answer, its log and its storage, and fails with it where it is asked to. */
+const CURIOUS = `export default { metadata: { series: {
+  async search({ query }, ctx) {
+    const status = await ctx.auth.status()
+    const other = await ctx.fetch('https://other.example.org/other')
+    const mine = await ctx.fetch((ctx.config.baseUrl ?? 'https://other.example.org') + '/mine?q=1')
+    const seen = [status, mine.url, await mine.text(), [...mine.headers]]
+    ctx.log.info('seen ' + JSON.stringify(seen), { seen })
+    if (query === 'fail') throw new Error(JSON.stringify(seen))
+    return { results: [{ externalId: '1', title: JSON.stringify(seen) }] }
+  },
+  get: () => ({ externalId: '1' }) } } }`
+const echo: RequestListener = (request, response) => response.setHeader('x-asked', request.url ?? '').end(`asked ${request.url}`)
+
+t.test('credentials go to the address that was confirmed, and to no other that is entered later', async (t) => {
+  const { host, run, way, database } = await openTestHost(t, echo)
+  const { id, call } = await run(CURIOUS, fromConfig())
+  const search = async (query = '') =>
+    ((await call('metadata.series.search', { query, limit: 1 })) as { results: { title: string }[] }).results[0]?.title ?? ''
+  const sent = () => way.asked.filter(({ url, headers }) => JSON.stringify([url, headers]).includes(TOKEN))
+
+  await t.rejects(host.edit(id, { credentials: { token: TOKEN } }), { code: 'invalid_value', message: /First enter the address/ })
+  await host.edit(id, { config: { baseUrl: 'https://first.example.net/api' } })
+  t.match(await search(), /^\["missing"/)
+  await t.rejects(host.edit(id, { credentials: { token: TOKEN }, credentialsHost: 'https://second.example.net' }), { code: 'conflict' })
+  await host.edit(id, { credentials: { token: TOKEN }, credentialsHost: 'https://first.example.net' })
+  const seen = await search()
+  t.match(seen, /^\["connected".*\[credential\]/)
+  t.notMatch(seen, TOKEN)
+  t.same(
+    sent().map(({ host, url }) => [host.split(':')[0], url]),
+    [['first.example.net', `/api/mine?q=1&api_key=${TOKEN}`]],
+  )
+  await t.rejects(search('fail'), { message: /\[credential\]/ })
+  t.notMatch(
+    JSON.stringify([host.journal.calls(id), host.journal.logs(id, { limit: 100 }), await host.get(id), await database('plugin_failures')]),
+    TOKEN,
+    'neither in logs, calls and failures nor in what is shown of the plugin',
+  )
+  t.notOk(Buffer.concat((await database('plugin_credentials')).map(({ sealed }) => sealed)).includes(TOKEN))
+  t.same((await host.credentials.state({ pluginId: id, userId: null })).fields, ['token'])
+
+  way.asked.length = 0
+  await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
+  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'nobody has given them for this address')
+  await t.rejects(search(), { message: /given for another address than https:\/\/second\.example\.net: they have to be given again/ })
+  t.same(sent(), [])
+  await host.edit(id, { config: { baseUrl: 'https://first.example.net/other/path' } })
+  t.match(await search(), /^\["connected"/, 'the host is what counts')
+  way.asked.length = 0
+  await host.edit(id, { config: { baseUrl: 'https://second.example.net' }, credentials: { token: TOKEN } })
+  t.match(await search(), /^\["connected"/)
+  t.same(
+    sent().map(({ host }) => host.split(':')[0]),
+    ['second.example.net'],
+  )
+
+  const { sealed } = await database('plugin_credentials').where('field', 'boundTo').first('sealed')
+  await database('plugin_credentials').where('field', 'token').update({ sealed })
+  t.equal(
+    await host.credentials.bound({ pluginId: id, userId: null }, host.authOf(await host.get(id))),
+    undefined,
+    'rows are not exchanged',
+  )
+  await database('plugin_credentials').where('field', 'boundTo').delete()
+  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'without it they go nowhere')
+})
+
+t.test('scheme and port belong to the address of the house', async (t) => {
+  const { host, run } = await openTestHost(t, echo)
+  const { id } = await run(CURIOUS, fromConfig(bindOf({ header: 'X-Api-Key' })))
+  await host.edit(id, { config: { baseUrl: 'http://nas.lan:8080/x' }, privateHosts: true, credentials: { token: TOKEN } })
+  const owner = { pluginId: id, userId: null }
+  t.match(await host.credentials.bound(owner, host.authOf(await host.get(id))), {
+    ...{ host: 'nas.lan', origin: 'http://nas.lan:8080', place: 'header', name: 'X-Api-Key', value: TOKEN },
+  })
+  await host.edit(id, { config: { baseUrl: 'http://nas.lan:8081/x' } })
+  await t.rejects(host.credentials.bound(owner, host.authOf(await host.get(id))), { message: /given for another address/ })
+})
+
+t.test('and to a service of this machine, where the server lets that through for development', async (t) => {
+  const asked: { url: string; key: unknown }[] = []
+  const service = http.createServer((request, response) => {
+    asked.push({ url: request.url ?? '', key: request.headers['x-api-key'] })
+    response.end(`you sent ${request.headers['x-api-key']}`)
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => service.close())
+  const { port } = service.address() as AddressInfo
+  const origin = `http://localhost:${port}`
+  const { host, run } = await openTestHost(t, echo, { egress: openEgress(undefined, new Set([`localhost:${port}`])) })
+  const { id, call } = await run(
+    `export default { metadata: { series: {
+      async search(_, ctx) {
+        const said = await (await ctx.fetch(ctx.config.baseUrl + '/mine')).text()
+        return { results: [{ externalId: '1', title: (await ctx.auth.status()) + ': ' + said }] }
+      },
+      get: () => ({ externalId: '1' }) } } }`,
+    fromConfig(bindOf({ header: 'X-Api-Key' })),
+  )
+  await host.edit(id, { config: { baseUrl: `${origin}/api` }, credentials: { token: TOKEN }, credentialsHost: origin })
+  t.equal(await host.authStatus(await host.get(id), null), 'connected')
+  t.match(await call('metadata.series.search', { query: '', limit: 1 }), { results: [{ title: 'connected: you sent [credential]' }] })
+  t.same(asked, [{ url: '/api/mine', key: TOKEN }])
+})
+
+t.test('those of a reader do not follow an administrator to another address', async (t) => {
+  const { host, run, database } = await openTestHost(t, echo)
+  const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [] }) } }`, {
+    ...fromConfig({ ...bindOf({ body: 'key' }), scope: 'user' }),
+    capabilities: { recommendations: { methods: ['get'] } },
+  })
+  const { userId } = await addCaller(database)
+  const plugin = () => host.get(id)
+  await host.edit(id, { config: { baseUrl: 'https://first.example.net' } })
+  await host.credentials.set({ pluginId: id, userId }, host.authOf(await plugin()), { token: TOKEN })
+  t.equal(await host.authStatus(await plugin(), userId), 'connected')
+  await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
+  t.equal(await host.authStatus(await plugin(), userId), 'missing')
+  await t.rejects(host.credentials.bound({ pluginId: id, userId }, host.authOf(await plugin())), { message: /given for another address/ })
+})
+
+t.test('nor do they follow an update of the plugin to another host, or to where tokens come from', async (t) => {
+  const { host, run, database } = await openTestHost(t, echo)
+  const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [] }) } }`, {
+    ...fromConfig({ ...bindOf({ body: 'key' }), scope: 'user' }),
+    capabilities: { recommendations: { methods: ['get'] } },
+  })
+  const { userId } = await addCaller(database)
+  const owners = [userId, null].map((one) => ({ pluginId: id, userId: one }))
+  const named = (host: string) => ({ type: 'apiKey', scope: 'user', bind: { host, header: 'X-Key' } }) as const
+  const signed = (host: string, tokenHost: string) => {
+    const oauth2 = { authorizeUrl: 'https://first.example.net/', tokenUrl: `https://${tokenHost}/token` }
+    return { ...named(host), type: 'oauth2', oauth2 } as const
+  }
+  const entered = { type: 'apiKey', scope: 'user', bind: { hostFrom: 'baseUrl', header: 'X-Key' } } as const
+  for (const [before, after] of [
+    [named('first.example.net'), named('second.example.net')],
+    [{ ...entered, origin: 'https://first.example.net' }, named('second.example.net')],
+    [named('first.example.net'), { ...entered, origin: 'http://first.example.net' }],
+    [signed('first.example.net', 'first.example.net'), signed('second.example.net', 'first.example.net')],
+    [signed('first.example.net', 'first.example.net'), signed('first.example.net', 'second.example.net')],
+  ])
+    for (const owner of owners) {
+      await host.credentials.set(owner, before, before?.type === 'oauth2' ? { accessToken: TOKEN, refreshToken: TOKEN } : { token: TOKEN })
+      t.equal(await host.credentials.status(owner, before), 'connected')
+      t.match(await host.credentials.bound(owner, before), { value: TOKEN })
+      t.equal(await host.credentials.status(owner, after), 'missing')
+      await t.rejects(host.credentials.bound(owner, after), { own: 'auth', message: /given for another address/ })
+    }
+})
+
+t.test('what a manifest may say of credentials', (t) => {
+  const read = (auth: object) => readManifest(Buffer.from(JSON.stringify(manifestOf(fromConfig(auth)))))
+  const other = { host: 'other.example.org' }
+  t.ok(read(bindOf({ query: 'api_key' })))
+  t.ok(read(bindOf({ body: 'auth.token', format: 'key={token}' })))
+  const oauth2 = { authorizeUrl: 'https://other.example.org/', tokenUrl: 'https://other.example.org/' }
+  for (const [auth, at, why] of [
+    [{ ...bindOf({ query: 'a' }), bind: { query: 'a' } }, '/auth/bind', /either host or hostFrom/],
+    [bindOf({ ...other, query: 'a' }), '/auth/bind', /either host or hostFrom/],
+    [bindOf({ hostFrom: 'elsewhere', query: 'a' }), '/auth/bind/hostFrom', /networkFromConfig/],
+    [bindOf({}), '/auth/bind', /one of header, query and body/],
+    [bindOf({ header: 'X-Key', query: 'a' }), '/auth/bind', /one of header, query and body/],
+    [bindOf({ query: 'a&b' }), '/auth/bind/query', /letters, digits/],
+    [bindOf({ body: 'a"b' }), '/auth/bind/body', /letters, digits/],
+    [bindOf({ query: 'a', format: 'no token' }), '/auth/bind/format', /\{token\} once/],
+    [{ ...bindOf({ query: 'a' }), type: 'basic' }, '/auth/bind', /basic go into a header, or with usernameField/],
+    [bindOf({ body: 'a', usernameField: 'b' }), '/auth/bind/usernameField', /for the type basic alone/],
+    [{ ...bindOf({ header: 'A', usernameField: 'b' }), type: 'basic' }, '/auth/bind/usernameField', /beside query or body/],
+    [{ ...bindOf({ body: 'a', usernameField: 'a' }), type: 'basic' }, '/auth/bind/usernameField', /two fields/],
+    [{ ...bindOf({ query: 'a' }), type: 'oauth2', oauth2 }, '/auth/bind/hostFrom', /oauth2 go to a host that the manifest names/],
+  ] as const)
+    t.throws(() => read(auth), { code: 'invalid_value', message: new RegExp(`at ${at}: .*${why.source}`) }, `${at} ${why}`)
+  // Nothing of a manifest passes for what an administrator has entered.
+  const manifest = read({ ...bindOf({ query: 'a' }), origin: 'https://evil.example.com' })
+  t.equal(authOf({ manifest, config: {}, privateHosts: false }, undefined)?.origin, undefined)
+
+  const basic = read({ ...bindOf({ body: 'pass', usernameField: 'login' }), type: 'basic' })
+  t.match(permissionsOf(basic).auth, { into: 'body pass with login' })
+
+  const asked = permissionsOf(read(bindOf({ query: 'a' })))
+  t.match(asked.auth, { host: null, hostFromConfig: 'baseUrl', into: 'query a' })
+  for (const place of [{ query: 'redirect' }, { body: 'a' }, { query: 'a', format: 'https://evil.example.com/{token}' }, { header: 'A' }])
+    t.same(permissionGrowth(asked, permissionsOf(read(bindOf(place)))), ['uses credentials in another way'], JSON.stringify(place))
+  const stored = JSON.parse(
+    '{"into":"query a","hostFromConfig":"baseUrl","tokenHost":null,"loginHost":null,"host":null,"type":"apiKey","scope":"server"}',
+  )
+  t.same(permissionGrowth({ ...asked, auth: stored }, asked), [], 'in whatever order the database gives it back')
+  t.same(permissionGrowth(permissionsOf(read({ ...bindOf({}), bind: { ...other, header: 'A' } })), asked), [
+    'uses credentials in another way',
+  ])
+  t.end()
+})

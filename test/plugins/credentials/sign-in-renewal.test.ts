@@ -1,0 +1,51 @@
+import t from 'tap'
+import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDS, sendJson } from '#test/support/reader-plugins.ts'
+
+t.setTimeout(240_000)
+
+const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
+
+/** A reader who is signed in at a service whose tokens are good for so many seconds. */
+async function openSignedIn(t: Parameters<typeof openTestHost>[0], seconds: number) {
+  let renewals = 0
+  const { host, run, way, database } = await openTestHost(t, async (request, response) => {
+    if (!request.url?.startsWith('/token')) return sendJson(response, { recommendations: [] })
+    await bodyOf(request)
+    renewals += 1
+    sendJson(response, { access_token: `token-${renewals}`, expires_in: seconds })
+  })
+  const { id: pluginId } = await run(RECOMMENDS, { ...RECOMMENDER, auth: OAUTH })
+  const { userId } = await addCaller(database)
+  await enableUserPlugin(database, { pluginId, userId })
+  const owner = { pluginId, userId }
+  const { auth } = (await host.get(pluginId)).manifest
+  const give = (left: number) =>
+    host.credentials.set(owner, auth, { accessToken: 'first', refreshToken: 'renews' }, new Date(Date.now() + left * 1000))
+  const call = () => host.call({ ...owner, method: 'recommendations.refresh', input: { limit: 1 } })
+  return { host, way, database, pluginId, owner, give, call, renewals: () => renewals }
+}
+
+t.test('a token that is never good for long is renewed in the second half of its time, not before each use', async (t) => {
+  const { host, database, pluginId, give, call, renewals } = await openSignedIn(t, 500)
+  await host.edit(pluginId, { credentials: CLIENT })
+  await give(-1)
+  for (let times = 0; times < 3; times++) await call()
+  t.equal(renewals(), 1)
+  const back = (column: string) => database.raw(`${column} - interval '260 seconds'`)
+  await database('plugin_credentials').update({ expires_at: back('expires_at'), renewing_until: back('renewing_until') })
+  await call()
+  t.equal(renewals(), 2)
+})
+
+t.test('who cannot renew makes nobody wait', async (t) => {
+  const { give, call, renewals, way } = await openSignedIn(t, 3_600)
+  // An administrator has taken the client id away.
+  await give(-1)
+  const begun = performance.now()
+  for (let times = 0; times < 2; times++) await t.rejects(call(), { code: 'unavailable', details: { code: 'auth' } })
+  t.ok(performance.now() - begun < 10_000, 'as for one who is at it')
+  t.same([renewals(), way.asked.length], [0, 0])
+})

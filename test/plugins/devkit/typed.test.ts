@@ -1,0 +1,34 @@
+import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import t from 'tap'
+import { typed, typedCreate } from '#plugins/devkit/typed.ts'
+import { ROOT } from '#test/support/plugin-kit.ts'
+
+const program = path.join(ROOT, 'plugins', 'tool', 'carrel-plugin.mjs')
+
+t.test('a hint names the tool by its file in a checkout, and by its name only where that is on the PATH', async (t) => {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-typed-')))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const bin = path.join(folder, 'bin')
+  const ofNpm = path.join(folder, 'node_modules', '.bin')
+  const other = path.join(folder, 'other')
+  for (const one of [bin, ofNpm, other]) await mkdir(one, { recursive: true })
+  for (const one of [bin, ofNpm]) await symlink(program, path.join(one, 'carrel-plugin'))
+  await writeFile(path.join(other, 'carrel-plugin'), '#!/bin/sh\n')
+  await chmod(path.join(other, 'carrel-plugin'), 0o755)
+
+  t.equal(typed('pack', { env: { PATH: `/usr/bin:${bin}` }, cwd: folder }), 'carrel-plugin pack')
+  const byFile = `node ${program} pack`
+  t.equal(
+    typed('pack', { env: { PATH: ofNpm }, cwd: path.join(ROOT, '..', 'x') }),
+    `node ../${path.basename(ROOT)}/plugins/devkit/carrel-plugin.mjs pack`,
+  )
+  t.equal(
+    typed('pack', { env: { PATH: `${ofNpm}:${other}` }, cwd: '/a/b/c/d/e/f/g/h/i/j' }),
+    byFile,
+    'npm adds its folder for scripts alone',
+  )
+  t.equal(typed('pack', { env: {}, cwd: ROOT }), 'node plugins/devkit/carrel-plugin.mjs pack')
+  t.equal(typedCreate(ROOT), 'node plugin-sdk/create/create-plugin.mjs my-plugin')
+})

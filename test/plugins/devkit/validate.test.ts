@@ -1,0 +1,233 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { silentLog } from '#core/foundation/log.ts'
+import { type Finding, summarize, validateProject, validateWith } from '#plugins/devkit/validate.ts'
+import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
+
+t.setTimeout(240_000)
+
+const look = (folder: string) => validateWith(findSupervisor(), folder)
+
+const HOSTS = { permissions: { network: [{ host: 'api.example.org', methods: ['GET'], reason: 'The service' }], storage: { quotaKB: 16 } } }
+/** A plugin whose `get` is this. */
+const withGet = (body: string, head = '') => `${head}${ECHO.replace('return { externalId, title: externalId }', body)}`
+
+t.test('a plugin that is as it should be has no findings', async (t) => {
+  const { findings, bundle, project } = await validateProject(await openPluginFolder(t, { manifest: HOSTS }), silentLog)
+  t.same(findings, [])
+  t.match(bundle?.code, 'export {')
+  t.match(project?.manifest, { id: 'org.example.echo' })
+})
+
+t.test('everything that can be known beforehand is found', async (t) => {
+  type Case = [name: string, change: Parameters<typeof openPluginFolder>[1], expected: Partial<Record<keyof Finding, unknown>>[]]
+  const error = (check: Finding['check'], message: RegExp) => ({ level: 'error', check, message })
+  const warning = (check: Finding['check'], message: RegExp) => ({ level: 'warning', check, message })
+  const code = (text: string) => ({ manifest: HOSTS, files: { 'src/main.ts': text } })
+  const cases: Case[] = [
+    ['schema', { manifest: { id: 'nodot' } }, [error('manifest', /at \/id: must be lower-case/)]],
+    ['semver', { manifest: { version: '1.0' } }, [error('manifest', /semantic version/)]],
+    ['range', { manifest: { engine: { pluginApi: '^1.9' } } }, [error('manifest', /needs a newer one/)]],
+    ['unknown member', { manifest: { ...HOSTS, licence: 'MIT' } }, [warning('manifest', /"licence"\. Did you mean license\?/)]],
+    [
+      'unknown members inside',
+      {
+        manifest: {
+          permissions: { ...HOSTS.permissions, network: HOSTS.permissions.network.map((one) => ({ ...one, method: ['GET'] })) },
+          http: { rateLimits: {}, cacheTTL: {}, rateLimit: { 'api.example.org': { perMinute: 5, 'per\u0007second': 1, perMinutes: 2 } } },
+          rateLimit: {},
+          heapMB: 5,
+        },
+      },
+      [
+        warning('manifest', /^manifest\.json at \/permissions\/network\/0: nobody reads the member "method"\. Did you mean methods\?$/),
+        warning('manifest', /^manifest\.json at \/http: nobody reads the member "rateLimits"\. Did you mean rateLimit\?$/),
+        warning('manifest', /at \/http\/rateLimit\/api\.example\.org: .*"perMinutes"\. Did you mean perMinute\?$/),
+        warning('manifest', /"per\?second"/),
+        warning('manifest', /^manifest\.json: nobody reads the member "rateLimit"\..* There is one at \/http\/rateLimit\.$/),
+        warning('manifest', /"heapMB"\..* There is one at \/limits\/heapMB\.$/),
+      ],
+    ],
+    [
+      'no default export',
+      code(ECHO.replace('export default', 'export const plugin =')),
+      [error('code', /^src\/main\.ts has no default export.*exports plugin;/)],
+    ],
+    ['no code', code('this is none'), [error('code', /src\/main\.ts:1:\d+: Expected/)]],
+    ['missing import', code(`import 'left-pad'\n${ECHO}`), [error('code', /Could not resolve "left-pad"[\s\S]*have no Node/)]],
+    ['a Node module', code(`import fs from 'node:fs'\n${withGet('return { externalId, title: String(fs) }')}`), [error('code', /node:fs/)]],
+    [
+      'global',
+      code(withGet('return { externalId, title: String(process.pid) }')),
+      [error('globals', /^src\/main\.ts:\d+: It uses process, which/)],
+    ],
+    ['global by another way', code(withGet('globalThis.localStorage.clear(); return { externalId }')), [error('globals', /ctx\.storage/)]],
+    [
+      'guarded global',
+      code(withGet(`return { externalId, title: typeof Buffer === 'undefined' ? '' : String(Buffer) }`)),
+      [warning('globals', /uses Buffer where/)],
+    ],
+    [
+      'code from text',
+      code(withGet(`return { externalId, title: String(new Function('return 1')()) }`)),
+      [warning('globals', /code out of text/)],
+    ],
+    [
+      'strange host',
+      code(withGet(`return { externalId, coverUrl: 'https://covers.example.com/1' }`)),
+      [warning('hosts', /covers\.example\.com, which is not/)],
+    ],
+    [
+      'unused host',
+      {
+        manifest: {
+          permissions: { ...HOSTS.permissions, network: [...HOSTS.permissions.network, { host: '*.example.net', reason: 'None' }] },
+        },
+      },
+      [warning('hosts', /asks for \*\.example\.net/)],
+    ],
+    [
+      'no storage',
+      { manifest: { permissions: { network: HOSTS.permissions.network } } },
+      [warning('permissions', /ctx\.storage, and the manifest does not/)],
+    ],
+    [
+      'unused scope',
+      { manifest: { permissions: { ...HOSTS.permissions, library: ['ratings'] } } },
+      [warning('permissions', /permissions\.library, which the code/)],
+    ],
+    [
+      'missing function',
+      { manifest: { ...HOSTS, capabilities: { 'metadata.series': { methods: ['search', 'get', 'match'] } } } },
+      [error('functions', /metadata\.series\.match, which the code/)],
+    ],
+    [
+      'extra function',
+      { manifest: { ...HOSTS, capabilities: { 'metadata.series': { methods: ['search'] } } } },
+      [warning('functions', /metadata\.series\.get, which the manifest/)],
+    ],
+    ['does not start', code(`${ECHO}\nthrow new Error('not today')`), [error('functions', /does not start: .*not today/)]],
+    ['secret', code(withGet(`return { externalId, title: 'ghp_${'a1B2'.repeat(9)}' }`)), [error('secrets', /a token of GitHub: ghp_a1…/)]],
+    [
+      'random text',
+      code(withGet(`return { externalId, title: 'q8Zr3TxVq8LmN5bYc7HdK2sJf9GpA4uE6iq8' }`)),
+      [warning('secrets', /something random/)],
+    ],
+    [
+      'large',
+      code(`const big = '${'many words '.repeat(60_000)}'\n${withGet('return { externalId, title: big }')}`),
+      [warning('size', /has 6\d\d KB/)],
+    ],
+    [
+      'too large',
+      code(`const big = '${'many words '.repeat(200_000)}'\n${withGet('return { externalId, title: big }')}`),
+      [warning('size', /MB/), error('package', /main\.js/)],
+    ],
+    [
+      'files',
+      { manifest: HOSTS, files: { 'README.md': null, LICENSE: null } },
+      [warning('files', /README\.md/), warning('files', /LICENSE/)],
+    ],
+    ['locale', { manifest: HOSTS, files: { 'locales/de.json': '{' } }, [error('files', /locales\/de\.json is no JSON/)]],
+  ]
+  for (const [name, change, expected] of cases) {
+    const { findings } = await look(await openPluginFolder(t, { manifest: HOSTS, ...change }))
+    for (const wanted of expected)
+      t.ok(
+        findings.some(
+          (found) => found.level === wanted.level && found.check === wanted.check && (wanted.message as RegExp).test(found.message),
+        ),
+        `${name}: ${JSON.stringify(findings)}`,
+      )
+    const allowed = new Set(expected.map(({ level }) => level))
+    if (!allowed.has('error'))
+      t.notOk(
+        findings.some(({ level }) => level === 'error'),
+        `${name} is no error`,
+      )
+  }
+})
+
+t.test('what packages hold is named by their file and line, and refused only where it does not start', async (t) => {
+  const folder = await openPluginFolder(t, {
+    manifest: HOSTS,
+    files: {
+      'src/main.ts': withGet(
+        'return { externalId, title: String(words(externalId)) + dates() + (await client(ctx.fetch)) }',
+        "import { words, dates, client } from 'pack'\n",
+      ),
+      'node_modules/pack/package.json': JSON.stringify({
+        name: 'pack',
+        version: '1.0.0',
+        main: 'index.js',
+        type: 'module',
+        sideEffects: false,
+      }),
+      'node_modules/pack/index.js': "export * from './words.js'\nexport * from './dates.js'\nexport * from './client.js'\n",
+      // As lodash-es looks for the global object.
+      'node_modules/pack/words.js': `var freeGlobal = typeof global == 'object' && global && global.Object === Object && global
+var freeSelf = typeof self == 'object' && self && self.Object === Object && self
+var root = freeGlobal || freeSelf || Function('return this')()
+export const words = (text) => root.String(text)
+`,
+      // As date-fns warns of tokens.
+      'node_modules/pack/dates.js': `export const dates = (odd) => {
+  if (odd) console.warn('https://docs.example.com/tokens')
+  return ''
+}
+`,
+      // As clients take a fetch, or that of the platform.
+      'node_modules/pack/client.js': `/** Made for
+ * many platforms. */
+export const client = async (given) => {
+  const ask = given ?? globalThis.fetch
+  const { status } = await ask('https://api.example.org/titles')
+  return status
+}
+`,
+    },
+  })
+  const { findings } = await look(folder)
+  t.same(findings.map(({ level, check, message }) => `${level} ${check} ${message.split(/: | which/, 2).join(': ')}`).sort(), [
+    'warning globals node_modules/pack/client.js:4: pack uses fetch,',
+    'warning globals node_modules/pack/dates.js:2: pack uses console,',
+    'warning globals node_modules/pack/words.js:3: It makes code out of text (Function)',
+    'warning hosts node_modules/pack/dates.js:2: The code holds an address at docs.example.com,',
+  ])
+})
+
+t.test('a bundle that was made elsewhere is looked at as it is', async (t) => {
+  const folder = await openPluginFolder(t, {
+    manifest: { capabilities: { recommendations: { methods: ['get'] } }, permissions: {} },
+    files: {
+      'src/main.ts': null,
+      'main.js': `import x from 'node:fs'\nexport default { recommendations: { get: () => ({ recommendations: [] }) } }`,
+      'main.js.map': JSON.stringify({ version: 3, sources: ['/home/ada/plugin/src/main.ts'], mappings: '' }),
+    },
+  })
+  const { findings } = await look(folder)
+  t.match(findings.map(({ check, message }) => `${check} ${message}`).sort(), [
+    /^functions The code does not start: .*cannot import/,
+    /^imports The bundle imports "node:fs"/,
+    /^source-map The source map names a path of your machine, \/home\/ada/,
+  ])
+  await writeFile(path.join(folder, 'main.js'), `export default { recommendations: { get: () => ({ recommendations: ['${folder}/x'] }) } }`)
+  await writeFile(path.join(folder, 'main.js.map'), 'no map')
+  const leaks = (await look(folder)).findings
+  t.match(
+    leaks.map(({ message }) => message),
+    [/holds the path of your folder/, /is no JSON/],
+  )
+  t.equal(summarize(leaks), '2 errors')
+  t.equal(summarize([{ level: 'warning', check: 'files', message: '' }]), '1 warning')
+})
+
+t.test('a folder without a plugin is told apart from one with a bad one', async (t) => {
+  const folder = await openPluginFolder(t, { files: { 'manifest.json': null } })
+  await t.rejects(validateProject(folder, silentLog), { name: 'ToolProblem', message: /There is no manifest\.json in/ })
+  const bare = await openPluginFolder(t, { files: { 'src/main.ts': null } })
+  await mkdir(path.join(bare, 'main.js'))
+  await t.rejects(validateProject(bare, silentLog), { message: /neither src\/main\.ts nor src\/main\.js nor main\.js/ })
+})

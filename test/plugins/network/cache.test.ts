@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { EgressResponse } from '#plugins/network/answer.ts'
+import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/network/cache.ts'
+import type { EgressPolicy } from '#plugins/network/egress.ts'
+import type { Hop } from '#plugins/network/request.ts'
+import { openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+
+t.setTimeout(240_000)
+
+const hopOf = (change: Partial<Hop> = {}): Hop => ({
+  url: new URL('https://api.example.org/books?q=1'),
+  method: 'GET',
+  headers: {},
+  body: undefined,
+  strayed: false,
+  ...change,
+})
+const answerOf = (change: Partial<EgressResponse> = {}): EgressResponse => ({
+  ...{ status: 200, url: 'https://api.example.org/', headers: [['content-type', 'text/plain']], body: 'an answer' },
+  ...change,
+})
+
+t.test('what services say of how long their answers are good for', (t) => {
+  const later = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString()
+  for (const [headers, seconds] of [
+    [{}, Number.POSITIVE_INFINITY],
+    [{ 'cache-control': 'public' }, Number.POSITIVE_INFINITY],
+    [{ 'cache-control': 'max-age=60' }, 60],
+    [{ 'cache-control': 'Public, MAX-AGE="60"' }, 60],
+    [{ 'cache-control': 'max-age=10, s-maxage=60' }, 60],
+    [{ 'cache-control': 'max-age=60', age: '50' }, 10],
+    [{ 'cache-control': 'max-age=60', age: '70' }, 0],
+    [{ 'cache-control': 'max-age=60', expires: '0' }, 60],
+    [{ 'cache-control': 'max-age=0' }, 0],
+    [{ 'cache-control': 'max-age=-1' }, 0],
+    [{ 'cache-control': 'max-age=soon' }, 0],
+    [{ 'cache-control': 'max-age' }, 0],
+    [{ 'cache-control': 'no-store' }, 0],
+    [{ 'cache-control': 'no-cache' }, 0],
+    [{ 'cache-control': 'max-age=60, private' }, 0],
+    [{ 'cache-control': 'Private="x-key"' }, 0],
+    [{ 'cache-control': 'must-revalidate , No-Store' }, 0],
+    [{ pragma: 'no-cache' }, 0],
+    [{ expires: '0' }, 0],
+    [{ expires: later(-5) }, 0],
+    [{ expires: later(3_600), date: later(0) }, 3_600],
+    [{ vary: 'accept' }, Number.POSITIVE_INFINITY],
+    [{ vary: '*' }, 0],
+    [{ 'set-cookie': ['a=b'], 'cache-control': 'max-age=60' }, 0],
+  ] as const)
+    t.equal(keepableSeconds(headers as Parameters<typeof keepableSeconds>[0]), seconds, JSON.stringify(headers))
+  t.end()
+})
+
+t.test('two requests are the same only where everything is', (t) => {
+  const whole = { scope: 'plugin', hop: hopOf(), credential: undefined, rules: POLICY.rules, userAgent: 'Carrel' }
+  const key = cacheKeyOf(whole)
+  t.equal(cacheKeyOf({ ...whole, hop: hopOf() }), key)
+  t.equal(
+    cacheKeyOf({ ...whole, hop: hopOf({ headers: { a: '1', b: '2' } }) }),
+    cacheKeyOf({ ...whole, hop: hopOf({ headers: { b: '2', a: '1' } }) }),
+    'in whichever order headers stand',
+  )
+  const credential = { host: 'api.example.org', place: 'header', name: 'Authorization', value: 'Bearer secret-of-a-reader' } as const
+  const others = [
+    { scope: 'plugin/reader' },
+    { scope: '' },
+    { hop: hopOf({ url: new URL('https://api.example.org/books?q=2') }) },
+    { hop: hopOf({ url: new URL('http://api.example.org/books?q=1') }) },
+    { hop: hopOf({ headers: { accept: 'text/html' } }) },
+    { hop: hopOf({ headers: { 'x-token': 'secret' } }) },
+    { hop: hopOf({ headers: { 'x-token': 'other' } }) },
+    { hop: hopOf({ headers: { a: 'b","c":"d' } }) },
+    { hop: hopOf({ headers: { a: 'b', c: 'd' } }) },
+    { credential },
+    { credential: { ...credential, value: 'Bearer secret-of-another' } },
+    { rules: POLICY.rules.slice(1) },
+    { userAgent: 'Carrel of the next version' },
+  ].map((change) => cacheKeyOf({ ...whole, ...change }))
+  t.equal(new Set([key, ...others]).size, others.length + 1)
+  t.notMatch(others.join(' '), /secret|example|Bearer/, 'nothing of it can be read')
+
+  t.ok(isCacheable(hopOf()))
+  for (const method of ['HEAD', 'POST', 'PUT', 'DELETE']) t.notOk(isCacheable(hopOf({ method })), method)
+  for (const header of ['cache-control', 'pragma', 'range', 'if-none-match', 'if-modified-since'])
+    t.notOk(isCacheable(hopOf({ headers: { [header]: 'x' } })), header)
+  t.end()
+})
+
+t.test('what is kept: answers that are one, for the shorter time, and not more than there is room for', (t) => {
+  let time = 0
+  const cache = openResponseCache(() => time)
+  const fits = (key: string, response: EgressResponse, seconds = 60, secondsMax = 60) => {
+    cache.keep(key, response, seconds)
+    return cache.find(key, secondsMax)
+  }
+  t.match(fits('a', answerOf()), { body: 'an answer', cached: true })
+  t.equal(cache.find('b', 60), undefined)
+  for (const status of [201, 204, 206, 301, 304, 400, 401, 403, 410, 429, 500, 503])
+    t.equal(fits(`status ${status}`, answerOf({ status })), undefined, String(status))
+  t.match(fits('absent', answerOf({ status: 404 })), { status: 404 })
+  for (const seconds of [0, -1]) t.equal(fits(`for ${seconds}`, answerOf(), seconds), undefined)
+  t.equal(fits('old', answerOf(), 60, 0), undefined)
+
+  const given = cache.find('a', 60) as EgressResponse
+  given.headers[0] = ['x', 'changed']
+  given.body = 'changed'
+  t.match(cache.find('a', 60), { body: 'an answer', headers: [['content-type', 'text/plain']] }, 'whoever gets it has a copy')
+
+  for (const status of [200, 404]) cache.keep(`kept ${status}`, answerOf({ status }), 86_400)
+  cache.keep('brief', answerOf(), 5)
+  time = 5_000
+  t.equal(cache.find('brief', 60), undefined, 'as long as the service lets it')
+  t.equal(cache.find('kept 200', 5), undefined, 'and as the function that asks wants it')
+  t.ok(cache.find('kept 200', 6))
+  time = 3_600_000
+  t.equal(cache.find('kept 404', 86_400), undefined, 'what is not there may be there soon')
+  t.ok(cache.find('kept 200', 86_400))
+
+  const half = 'x'.repeat(500 * 1024)
+  t.ok(fits('large', answerOf({ body: half })))
+  t.equal(fits('too large', answerOf({ body: half + half })), undefined)
+  t.equal(fits('too many headers', answerOf({ headers: Array.from({ length: 100 }, () => ['x', 'y'.repeat(8_000)]) })), undefined)
+  for (let n = 0; n < 40; n++) cache.keep(`large ${n}`, answerOf({ body: half }), 60)
+  t.equal(cache.find('large', 60), undefined, 'the oldest makes room')
+  t.equal(Array.from({ length: 40 }, (_, n) => cache.find(`large ${n}`, 60)).filter(Boolean).length, 32)
+  for (let n = 0; n < 6_000; n++) cache.keep(`small ${n}`, answerOf({ body: '' }), 60)
+  t.equal(Array.from({ length: 6_000 }, (_, n) => cache.find(`small ${n}`, 60)).filter(Boolean).length, 5_000)
+  t.end()
+})
+
+t.test('answers are given again to whom they were given, and to nobody else', async (t) => {
+  let count = 0
+  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+    const [path = '', query = ''] = (request.url ?? '').split('?')
+    count += 1
+    if (path === '/cookie') response.setHeader('set-cookie', 'session=1')
+    if (path === '/store') response.setHeader('cache-control', decodeURIComponent(query))
+    if (path === '/moved') response.writeHead(302, { location: '/there' })
+    if (path === '/moved-for-you') response.writeHead(302, { location: '/there', 'set-cookie': 'session=1' })
+    if (path === '/absent') response.statusCode = 404
+    if (path === '/error') response.statusCode = 500
+    // As a service does that has been told by a header what to answer others.
+    response.end(`${count} ${request.headers['x-poison'] ?? ''}`)
+  })
+  const base = { cacheSeconds: 60, cacheScope: 'plugin-one' }
+  const get = (path: string, policy: Partial<EgressPolicy> = {}, more: Record<string, unknown> = {}) =>
+    fetch({ url: `https://api.example.org${path}`, ...more }, { ...base, ...policy })
+  /** Whether the second answer is the first. */
+  const again = async (path: string, policy?: Partial<EgressPolicy>, more?: Record<string, unknown>) => {
+    const [first, second] = [await get(path), await get(path, policy, more)]
+    const isSame = first.body === second.body
+    t.equal(second.cached, isSame ? true : undefined)
+    return isSame
+  }
+  t.ok(await again('/a'))
+  t.match(way.asked, [{ url: '/a' }])
+  t.equal(way.asked.length, 1)
+  t.ok(await again('/absent'))
+  t.ok(await again('/moved'))
+  t.equal((await get('/moved')).url, 'https://api.example.org/there')
+  t.notOk(await again('/a', { cacheScope: 'plugin-two' }), 'another plugin')
+  t.notOk(await again('/a', { cacheScope: 'plugin-one/reader' }), 'a reader of it')
+  await sleep(1_500)
+  for (const [path, policy, more] of [
+    ['/a', { cacheScope: undefined }],
+    ['/a', { cacheSeconds: 0 }],
+    ['/a', { cacheSeconds: undefined }],
+    ['/a', { credential: { host: 'api.example.org', place: 'header' as const, name: 'X-Key', value: 'secret-of-a-reader' } }],
+    ['/a', {}, { headers: { 'x-poison': 'poisoned' } }],
+    ['/a', {}, { headers: { 'cache-control': 'no-cache' } }],
+    ['/a?', {}],
+  ] as const)
+    t.not((await get(path, policy, more)).body, (await get('/a')).body, JSON.stringify([policy, more]))
+  t.match(await get('/a'), { cached: true, body: /^1 $/ }, 'and nobody has changed it meanwhile')
+  await sleep(1_500)
+  t.notOk(await again('/cookie'))
+  t.notOk(await again('/moved-for-you'), 'nor what lies behind what was for somebody')
+  t.notOk(await again('/error'))
+  await sleep(1_500)
+  t.notOk(await again('/store?private'))
+  t.notOk(await again('/store?no-store'))
+  t.ok(await again('/store?max-age%3D60'))
+
+  const post = { method: 'POST', body: 'x' }
+  t.not((await get('/post', {}, post)).body, (await get('/post', {}, post)).body)
+  const asked = way.asked.length
+  t.equal((await refusal(get('/a', { rules: [] }))).own, 'permission', 'what is not allowed any more is not answered either')
+  const ended = AbortSignal.abort()
+  t.equal((await refusal(fetch('https://api.example.org/a', base, ended))).own, 'closed')
+  t.equal(way.asked.length, asked)
+  t.ok(await closed())
+})

@@ -1,0 +1,180 @@
+import { execFile, execFileSync } from 'node:child_process'
+import https from 'node:https'
+import net, { type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { type EgressWay, openEgress } from '#plugins/network/egress.ts'
+import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+
+t.setTimeout(240_000)
+
+t.test('names that lead into the house, to no place, or are never found', async (t) => {
+  const { way, fetch, closed } = await openWayOut(t)
+  const answering = (addresses: string[]) =>
+    openEgress({ ...way, resolve: async () => addresses }).fetch({ url: 'https://api.example.org/' }, POLICY, forever())
+  for (const addresses of [['10.0.0.1'], ['::1'], ['127.0.0.1', '10.0.0.1'], ['10.0.0.1', '127.0.0.1'], ['127.0.0.1', 'rubbish'], ['']])
+    t.match(await refusal(answering(addresses)), { own: 'permission', message: /not on the public internet/ }, JSON.stringify(addresses))
+  for (const addresses of [[], Array.from({ length: 51 }, () => '127.0.0.1')])
+    t.match(await refusal(answering(addresses)), { own: 'upstream', message: 'There is no host api.example.org.' })
+  const failing = openEgress({ ...way, resolve: () => Promise.reject(new Error('queryA ESERVFAIL 10.0.0.53')) })
+  t.match(await refusal(failing.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'upstream' })
+  t.same(way.asked, [])
+
+  const never = openEgress({ ...way, resolve: () => new Promise(() => {}) })
+  const before = performance.now()
+  t.match(await refusal(never.fetch({ url: 'https://api.example.org/', timeoutMs: 100 }, POLICY, forever())), { own: 'timeout' })
+  t.ok(performance.now() - before < 20_000)
+  const call = new AbortController()
+  const waiting = refusal(never.fetch({ url: 'https://api.example.org/' }, POLICY, call.signal))
+  call.abort()
+  t.match(await waiting, { own: 'closed' })
+
+  let told: AbortSignal | undefined
+  const watched = openEgress({
+    ...way,
+    resolve: async (_host, signal) => {
+      told = signal
+      return ['127.0.0.1']
+    },
+  })
+  await watched.fetch({ url: 'https://api.example.org/' }, POLICY, forever())
+  t.equal(told?.aborted, true, 'whoever still looks is told that it is over')
+  await fetch('https://api.example.org/')
+  t.ok(await closed())
+})
+
+t.test('a name is looked up once for each request, and the address that was looked at is the one that is talked to', async (t) => {
+  const { way } = await openWayOut(t)
+  let times = 0
+  const looked: string[] = []
+  const rebound = openEgress({
+    ...way,
+    resolve: async () => (times++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
+    permits: (address) => {
+      looked.push(address)
+      return address === '127.0.0.1'
+    },
+  })
+  t.match(await rebound.fetch({ url: 'https://api.example.org/' }, POLICY, forever()), { status: 200, body: 'fine' })
+  t.equal(times, 1)
+  t.same(looked, ['127.0.0.1'])
+  t.match(await refusal(rebound.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'permission' })
+  t.equal(way.asked.length, 1)
+
+  const redirecting = await openLoopback(t, (_request, response) => response.writeHead(302, { location: '/again' }).end())
+  times = 0
+  const between = openEgress({ ...redirecting, resolve: async () => (times++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']) })
+  t.match(await refusal(between.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'permission' }, 'nor between hops')
+  t.equal(redirecting.asked.length, 1)
+
+  const second = openEgress({ ...way, resolve: async () => ['127.0.0.2', '127.0.0.1'], permits: () => true })
+  t.match(
+    await second.fetch({ url: 'https://api.example.org/' }, POLICY, forever()),
+    { status: 200 },
+    'one address that is down is not the end',
+  )
+})
+
+t.test('certificates are for the name that was asked for, and signed by somebody', async (t) => {
+  let pem: string
+  try {
+    pem = execFileSync(
+      'openssl',
+      [
+        ...'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=x -keyout - -out -'.split(' '),
+        '-addext',
+        'subjectAltName=DNS:api.example.org',
+      ],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    )
+  } catch {
+    t.pass('skipped: openssl is not here to make a certificate')
+    return
+  }
+  const names: (string | false | null)[] = []
+  const server = https.createServer({ key: pem, cert: pem }, (request, response) => response.end(request.headers.host))
+  server.on('secureConnection', ({ servername }) => names.push(servername))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const way = {
+    resolve: async () => ['127.0.0.1'],
+    permits: () => true,
+    port: (server.address() as AddressInfo).port,
+    request: https.request,
+  }
+  const trusting = {
+    ...way,
+    request: ((options: https.RequestOptions, done: never) => https.request({ ...options, ca: pem }, done)) as EgressWay['request'],
+  }
+  const get = (through: EgressWay, url: string) => openEgress(through).fetch({ url }, POLICY, forever())
+  t.match(await get(trusting, 'https://api.example.org/'), { status: 200, body: `api.example.org:${way.port}` })
+  t.same(names, ['api.example.org'])
+  t.match(await refusal(get(trusting, 'https://other.example.org/')), { own: 'upstream' }, 'for another name')
+  t.match(await refusal(get(way, 'https://api.example.org/')), { own: 'upstream' }, 'signed by nobody')
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+  t.teardown(() => {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+  })
+  t.match(await refusal(get(way, 'https://api.example.org/')), { own: 'upstream' }, 'whatever the environment says')
+})
+
+t.test('when the call ends, so does everything that it has asked for', async (t) => {
+  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+    if (request.url === '/drip') response.write('x')
+    else if (request.url === '/later') response.writeHead(429, { 'retry-after': '5' }).end()
+  })
+  const call = new AbortController()
+  const rules = ['a', 'b', 'c'].map((name) => ({ host: `${name}.example.org`, methods: ['GET'] }))
+  const asked = ['a', 'b', 'c'].flatMap((name) =>
+    ['drip', 'silent', 'later', 'drip'].map((path) => refusal(fetch(`https://${name}.example.org/${path}`, { rules }, call.signal))),
+  )
+  for (let times = 0; way.asked.length < 6 && times < 200; times++) await sleep(5)
+  t.equal(way.asked.length, 6, 'as many as one plugin may have under way')
+  call.abort()
+  for (const one of await Promise.all(asked)) t.equal(one.own, 'closed')
+  t.ok(await closed())
+  const before = way.asked.length
+  t.match(await refusal(fetch('https://a.example.org/', { rules }, call.signal)), { own: 'closed' }, 'nor does anything begin')
+  t.equal(way.asked.length, before)
+  const listeners = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  t.ok(listeners < 10, 'no timers are left')
+})
+
+t.test('proxies that the environment names are neither asked nor told', async (t) => {
+  const proxied: string[] = []
+  const proxy = net.createServer((socket) => socket.on('data', (data) => proxied.push(data.toString('latin1'))).on('error', () => {}))
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => proxy.close())
+  const { way, closed } = await openWayOut(t)
+  const address = `http://user:proxy-secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  // A process of its own, for the environment is read when one starts; the plain request shows that it would be believed there.
+  const program = `
+    import http from 'node:http'
+    import https from 'node:https'
+    import { openEgress } from '#plugins/network/egress.ts'
+    const POLICY = ${JSON.stringify(POLICY)}
+    const way = (request) => ({ resolve: async () => ['127.0.0.1'], permits: () => true, request, port: ${way.port} })
+    const get = (request) => openEgress(way(request)).fetch({ url: 'https://api.example.org/', timeoutMs: 3000 }, POLICY, new AbortController().signal)
+    const { body } = await get(http.request)
+    const own = await get(https.request).catch((error) => error.own)
+    const believed = await new Promise((resolve) => {
+      const request = http.get('http://api.example.org/', () => resolve('answered')).on('error', resolve)
+      setTimeout(() => request.destroy(new Error('sent')), 500)
+    })
+    console.log(JSON.stringify([body, own, believed.message]))
+  `
+  const names = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()])
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...Object.fromEntries(names.map((name) => [name, address])), NODE_USE_ENV_PROXY: '1' },
+    timeout: 20_000,
+  })
+  t.same(JSON.parse(stdout), ['fine', 'upstream', 'sent'])
+  t.match(way.asked, [{ url: '/', headers: { 'user-agent': POLICY.userAgent } }])
+  t.notMatch(JSON.stringify(way.asked), /proxy/i)
+  t.equal(proxied.length, 1, 'what everybody else sends goes there')
+  t.match(proxied[0], /^GET http:\/\/api\.example\.org\//)
+  t.notMatch(proxied.join(), /plugin/)
+  t.ok(await closed())
+})

@@ -1,0 +1,144 @@
+import os from 'node:os'
+import t from 'tap'
+import { openEgress } from '#plugins/network/egress.ts'
+import { checkAddress, covers, type EgressRule } from '#plugins/network/request.ts'
+import { ruleOfAddress } from '#plugins/network/rules.ts'
+import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+
+t.setTimeout(240_000)
+
+t.test('hosts below a name are covered by it, and it is not below itself', (t) => {
+  t.ok(covers('a.example.org', 'a.example.org'))
+  t.ok(covers('*.example.org', 'a.b.example.org'))
+  for (const host of ['example.org', 'xexample.org', 'example.org.evil.com', 'b.a.example.org.', ''])
+    t.notOk(covers('*.example.org', host), host)
+  t.notOk(covers('a.example.org', 'b.a.example.org'))
+  t.end()
+})
+
+t.test('addresses of a configuration make a rule, or say what is wrong with them', (t) => {
+  const of = (address: unknown, isPrivate: boolean) => ruleOfAddress(address, { isPrivate })
+  t.same(of('https://API.example.org/base?x#y', false), {
+    rule: { host: 'api.example.org', methods: ['GET', 'POST'], origin: 'https://api.example.org' },
+  })
+  t.match(of('https://api.example.org:443/', false), { rule: { origin: 'https://api.example.org' } })
+  for (const [address, rule] of [
+    ['http://nas.lan:8080/books', { host: 'nas.lan', origin: 'http://nas.lan:8080' }],
+    ['https://nas.lan', { host: 'nas.lan', origin: 'https://nas.lan' }],
+    ['http://kavita:5000', { host: 'kavita', origin: 'http://kavita:5000' }],
+    ['http://192.168.1.10:5000', { host: '192.168.1.10', origin: 'http://192.168.1.10:5000' }],
+    ['http://0xc0a8010a/', { host: '192.168.1.10', origin: 'http://192.168.1.10' }],
+    ['http://[fd00::10]:80/', { host: 'fd00::10', origin: 'http://[fd00::10]' }],
+    ['https://api.example.org:8443', { host: 'api.example.org', origin: 'https://api.example.org:8443' }],
+  ] as const) {
+    t.same(of(address, true), { rule: { ...rule, methods: ['GET', 'POST'], private: true } }, address)
+    const isPublic = address === 'https://nas.lan'
+    t.match(of(address, false), isPublic ? { rule: { host: 'nas.lan' } } : { mistake: /only where a host is granted by itself/ }, address)
+  }
+  for (const isPrivate of [false, true])
+    for (const address of [
+      ...[undefined, null, 7, {}, '', 'nas.lan', 'nas.lan:8080', '//nas.lan', 'ftp://nas.lan', 'file:///etc/passwd', 'javascript:alert(1)'],
+      ...['https://user:pass@nas.lan/', 'https://user@nas.lan/', 'http+unix://x/', `https://nas.lan/${'x'.repeat(4_000)}`],
+      ...[
+        'http://localhost:8080',
+        'http://LOCALHOST',
+        'http://a.localhost/',
+        'http://localhost./',
+        'http://127.0.0.1:5432',
+        'http://127.1/',
+      ],
+      ...['http://2130706433/', 'http://0/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://169.254.169.254/', 'http://[fe80::1]/'],
+      ...['http://100.100.100.200/', 'http://168.63.129.16/', 'http://[fd00:ec2::254]/', 'http://224.0.0.1/', 'http://255.255.255.255/'],
+    ])
+      t.match(of(address, isPrivate), { mistake: /^.{20,200}$/ }, String(address).slice(0, 60))
+  t.end()
+})
+
+t.test('a host of the house is asked at exactly the address that was granted', async (t) => {
+  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+    if (request.url === '/away') response.writeHead(302, { location: 'https://api.example.org/there' }).end()
+    else if (request.url === '/on') response.writeHead(302, { location: '/there' }).end()
+    else if (request.url === '/other-port') response.writeHead(302, { location: 'http://nas.lan:1/' }).end()
+    else if (request.url === '/in') response.writeHead(302, { location: `http://nas.lan:${way.port}/there` }).end()
+    else response.end(request.headers.host)
+  })
+  const origin = `http://nas.lan:${way.port}`
+  const nas: EgressRule = { host: 'nas.lan', methods: ['GET'], origin, private: true }
+  const rules = [...POLICY.rules, nas]
+  const get = (url: string, more: Partial<EgressRule> = {}, method = 'GET') =>
+    fetch({ url, method }, { rules: [...POLICY.rules, { ...nas, ...more }] })
+  t.match(await get(`${origin}/books`), { status: 200, body: `nas.lan:${way.port}`, url: `${origin}/books` })
+  t.match(await get(`${origin}/on`), { url: `${origin}/there` })
+  t.match(await get(`${origin}/away`), { url: 'https://api.example.org/there' }, 'it may send on to what is public')
+  const literal = `http://127.0.0.1:${way.port}`
+  t.match(await get(`${literal}/`, { host: '127.0.0.1', origin: literal }), { body: `127.0.0.1:${way.port}` }, 'a number that was granted')
+  t.match(await get(`http://nas.lan:${way.port}/?@x`, { origin: `HTTP://NAS.LAN:${way.port}/path` }), { status: 200 }, 'as URLs compare')
+  const asked = way.asked.length
+  for (const url of [
+    ...['http://nas.lan/', 'https://nas.lan/', `https://nas.lan:${way.port}/`, 'http://nas.lan:1/', `http://nas.lan.:${way.port}/`],
+    ...[`http://user@nas.lan:${way.port}/`, `http://sub.nas.lan:${way.port}/`, `${literal}/`, `ftp://nas.lan:${way.port}/`],
+    ...[
+      `ws://nas.lan:${way.port}/`,
+      `http://api.example.org:${way.port}/`,
+      'http://api.example.org/',
+      `https://api.example.org:${way.port}/`,
+    ],
+  ])
+    t.equal((await refusal(get(url))).own, 'permission', url)
+  t.equal((await refusal(get(`${origin}/`, {}, 'POST'))).own, 'permission', 'nor by another method')
+  for (const without of [{ private: undefined }, { private: false }, { origin: undefined }, { origin: 'no address' }, { origin: 'null' }])
+    t.equal((await refusal(get(`${origin}/`, without))).own, 'permission', JSON.stringify(without))
+  t.equal(
+    (await refusal(get('https://nas.lan/', { origin: 'https://nas.lan:444' }))).own,
+    'permission',
+    'a grant of one port is none of another',
+  )
+  t.equal(way.asked.length, asked)
+  t.equal((await refusal(get(`${origin}/other-port`))).own, 'permission')
+
+  t.match(await refusal(get('https://api.example.org/in')), { own: 'permission', message: /redirects of others do not lead/ })
+  t.equal(way.asked.at(-1)?.url, '/in')
+  // However the way there was, and back again.
+  const strayed = { url: new URL(`${origin}/`), method: 'GET', headers: {}, body: undefined, strayed: true }
+  t.throws(() => checkAddress(strayed, rules), { message: /redirects of others do not lead/ })
+  t.same(checkAddress({ ...strayed, strayed: false }, rules), { host: 'nas.lan', group: undefined, isPrivate: true, isLocal: false })
+  t.throws(() => checkAddress({ ...strayed, strayed: false }, 'public'), { message: /is not https/ })
+  t.ok(await closed())
+})
+
+t.test('addresses of the house are for the host that was granted, and this server for none', async (t) => {
+  const way = await openLoopback(t, (_request, response) => response.end('fine'))
+  const origin = `http://nas.lan:${way.port}`
+  const rules: EgressRule[] = [...POLICY.rules, { host: 'nas.lan', methods: ['GET'], origin, private: true }]
+  const looked: [string, boolean][] = []
+  const egress = openEgress({
+    ...way,
+    resolve: async (host) => (host === 'mixed.wide.example.org' ? ['127.0.0.1', '10.0.0.5'] : ['127.0.0.1']),
+    permits: (address, isPrivate) => looked.push([address, isPrivate]) > 0 && isPrivate,
+  })
+  const get = (url: string) => egress.fetch({ url }, { ...POLICY, rules }, forever())
+  t.match(await get(`${origin}/`), { body: 'fine' })
+  for (const url of ['https://api.example.org/', 'https://mixed.wide.example.org/'])
+    t.match(await refusal(get(url)), { own: 'permission', message: /not on the public internet/ })
+  t.same(looked, [
+    ['127.0.0.1', true],
+    ['127.0.0.1', false],
+    ['127.0.0.1', false],
+  ])
+  t.equal(way.asked.length, 1)
+
+  // As it leaves the house in earnest: what is looked at here is never connected to.
+  const real = openEgress()
+  const own = Object.values(os.networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
+  t.ok(own.includes('127.0.0.1'))
+  for (const host of [...own, '127.0.0.2', '169.254.169.254', '[::1]', '[fe80::1]', '100.100.100.200', '0.0.0.0']) {
+    const address = `http://${host}:${way.port}`
+    const rule = { host, methods: ['GET'], origin: address, private: true }
+    const refused = real.fetch({ url: address }, { ...POLICY, rules: [rule] }, forever())
+    await t.rejects(refused, { own: 'permission', message: /leads to this server, or to no network that can be granted/ }, host)
+  }
+  t.equal(way.asked.length, 1)
+})

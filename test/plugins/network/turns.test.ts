@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { openEgress } from '#plugins/network/egress.ts'
+import { openCallerSlots, openHostTurns } from '#plugins/network/turns.ts'
+import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+
+t.setTimeout(240_000)
+
+t.test('the rate of a host is one for all, however its name is spelled, and shared evenly', async (t) => {
+  const { way, fetch, closed } = await openWayOut(t)
+  const done: string[] = []
+  const ask = async (url: string, caller: string, timeoutMs = 15_000) => {
+    await fetch({ url, timeoutMs }, { caller })
+    done.push(caller)
+  }
+  // Tokens come back, five a second, while a busy machine answers.
+  const began = performance.now()
+  const back = () => Math.min(10, Math.floor((performance.now() - began) / 200))
+  const ten = ['api.example.org', 'API.example.org', 'api.example.org:443'].flatMap((host) =>
+    [1, 2, 3].map(() => ask(`https://${host}/`, host)),
+  )
+  ten.push(ask('https://api.example.org/', 'ten'))
+  const late = refusal(fetch({ url: 'https://API.EXAMPLE.org/', timeoutMs: 50 }))
+  await Promise.all(ten)
+  const { own } = await late
+  const spare = back()
+  t.ok(own === 'rate_limited' || spare > 0, 'it could not come in time')
+  t.ok(way.asked.length >= 10 && way.asked.length <= 10 + spare, 'so many at once')
+
+  done.length = 0
+  const at = performance.now()
+  const greedy = Array.from({ length: 12 }, () => ask('https://api.example.org/', 'greedy'))
+  await sleep(20)
+  const modest = Promise.all([ask('https://api.example.org/', 'modest'), ask('https://api.example.org/', 'modest')])
+  await modest
+  t.ok(done.filter((caller) => caller === 'greedy').length <= 4 + spare, `who asks much does not go first: ${done}`)
+  await Promise.all(greedy)
+  t.ok(performance.now() - at > ((14 - spare) / 5) * 1_000 - 400, 'five a second')
+
+  const wide = openEgress(way)
+  const names = Array.from({ length: 12 }, (_, n) =>
+    wide.fetch({ url: `https://n${n}.wide.example.org/`, timeoutMs: 300 }, { ...POLICY, caller: `c${n}` }, forever()),
+  )
+  const results = await Promise.allSettled(names)
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 11, 'many names below one are one')
+  t.ok(await closed())
+})
+
+t.test('lines for turns and slots: bounded, in order, left when the request ends', async (t) => {
+  const turns = openHostTurns()
+  const take = (caller: string, deadlineMs: number, signal = forever(), host = 'h') =>
+    turns.take({ host, caller, deadline: performance.now() + deadlineMs, signal })
+  for (let n = 0; n < 10; n++) await take('a', 0)
+  const order: string[] = []
+  const leaving = new AbortController()
+  const left = refusal(take('a', 5_000, leaving.signal))
+  const lines = ['a1', 'a2', 'b1', 'a3', 'b2'].map(async (name) => {
+    await take(name.slice(0, 1), 5_000)
+    order.push(name)
+  })
+  leaving.abort()
+  t.match(await left, { own: 'rate_limited' })
+  t.match(await refusal(take('a', 500)), { own: 'rate_limited' }, 'three wait before it')
+  await Promise.all(lines)
+  t.same(order, ['a1', 'b1', 'a2', 'b2', 'a3'], 'turn and turn about, and nobody waits behind one who left')
+  await t.rejects(take('a', 5_000, AbortSignal.abort()))
+  for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `many${n}`)
+  await sleep(2_100)
+  const began = performance.now()
+  for (let n = 0; n < 10; n++) await take('a', 0)
+  for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `others${n}`)
+  let more = 0
+  const isLetIn = () =>
+    take('a', 0).then(
+      () => true,
+      () => false,
+    )
+  while (more < 10 && (await isLetIn())) more++
+  // Five a second come back meanwhile; a host that was forgotten has ten at once.
+  t.ok(more < 10 && more <= 1 + (performance.now() - began) / 200, `others in numbers do not make a host forget: ${more} more`)
+
+  const slots = openCallerSlots()
+  const inside = await Promise.all(Array.from({ length: 6 }, () => slots.enter('a', forever())))
+  const gone = new AbortController()
+  const first = refusal(slots.enter('a', gone.signal))
+  const entered: number[] = []
+  const waiting = Array.from({ length: 63 }, async (_, n) => {
+    const leave = await slots.enter('a', forever())
+    entered.push(n)
+    leave()
+  })
+  t.match(await refusal(slots.enter('a', forever())), { own: 'rate_limited' }, 'so many wait and no more')
+  ;(await slots.enter('b', forever()))()
+  gone.abort()
+  t.match(await first, { own: 'rate_limited' })
+  t.same(entered, [])
+  inside[0]?.()
+  await Promise.all(waiting)
+  t.same(
+    entered,
+    Array.from({ length: 63 }, (_, n) => n),
+  )
+  for (const leave of inside.slice(1)) leave()
+  const again = await Promise.all(Array.from({ length: 6 }, () => slots.enter('a', forever())))
+  t.equal(again.length, 6, 'none was lost')
+})
+
+t.test('the lowest rate that any plugin states binds all of them, and none is raised', async (t) => {
+  // Held where it is counted what may be sent at once.
+  let held: number | null = performance.now()
+  const now = () => held ?? performance.now()
+  const turns = openHostTurns(now)
+  const take = (caller: string, host: string, deadlineMs = 0, signal = forever()) =>
+    turns.take({ host, caller, deadline: now() + deadlineMs, signal })
+  const atOnce = async (caller: string, host: string): Promise<number> => {
+    for (let times = 0; ; times++) if ((await take(caller, host).catch(() => null)) === null || times > 50) return times
+  }
+  turns.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 }, '*.wide.example.org': { perMinute: 6 } })
+  turns.state('b', { 'slow.example.org': { perMinute: 60 }, 'fast.example.org': { perMinute: 300, burst: 10 } })
+  t.equal(await atOnce('b', 'slow.example.org'), 2, 'the burst that another states')
+  t.match(await refusal(take('b', 'slow.example.org', 1_500)), { own: 'rate_limited', message: /may be sent in 2 s/ })
+  t.equal(await atOnce('c', 'x.wide.example.org'), 1, 'of ten seconds, where no burst is stated')
+  t.equal(await atOnce('c', '*.wide.example.org'), 1)
+  t.equal(await atOnce('c', 'wide.example.org'), 10, 'which is not below itself')
+  t.equal(await atOnce('c', 'xwide.example.org'), 10)
+  t.equal(await atOnce('b', 'fast.example.org'), 10, 'no more than of any host')
+
+  const at = performance.now()
+  held = null
+  await take('b', 'slow.example.org', 5_000)
+  t.ok(performance.now() - at > 1_500, 'one in two seconds')
+  turns.state('a', {})
+  t.match(await refusal(take('a', 'slow.example.org', 500)), { own: 'rate_limited', message: /in 1 s/ }, 'b still states one a second')
+  turns.state('b', {})
+  await take('c', 'slow.example.org', 500)
+  t.ok(performance.now() - at < 4_000, 'who takes back what it stated, or states nothing, binds nobody')
+
+  turns.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 } })
+  held = performance.now() + 3_500_000
+  t.equal(await atOnce('b', 'slow.example.org'), 2)
+  held += 200_000
+  t.equal(await atOnce('b', 'slow.example.org'), 2, 'what was earned until then was earned at that rate')
+  held += 2_000
+  t.equal(await atOnce('b', 'slow.example.org'), 10, 'nor does one of which nothing is heard for an hour')
+})
+
+t.test('as many under way as somebody states: others wait in turn, and places are handed on', async (t) => {
+  const turns = openHostTurns()
+  turns.state('a', { h: { perMinute: 300, burst: 10, maxParallel: 2 } })
+  const take = (caller: string, deadlineMs = 5_000, signal = forever()) =>
+    turns.take({ host: 'h', caller, deadline: performance.now() + deadlineMs, signal })
+  const [first, second] = [await take('a'), await take('b')]
+  const order: string[] = []
+  const gone = new AbortController()
+  const left = refusal(take('b', 5_000, gone.signal))
+  const waiting = ['b1', 'b2', 'a1'].map(async (name) => {
+    const leave = await take(name.slice(0, 1))
+    order.push(name)
+    return leave
+  })
+  await sleep(300)
+  t.same(order, [], 'though the rate would let them')
+  gone.abort()
+  t.match(await left, { own: 'rate_limited' })
+  first()
+  first()
+  first()
+  await sleep(20)
+  t.same(order, ['b1'], 'who leaves does so once')
+  second()
+  await sleep(20)
+  t.same(order, ['b1', 'a1'], 'turn and turn about')
+  for (const leave of [await waiting[0], await waiting[2]]) leave?.()
+  ;(await waiting[1])?.()
+  t.same(order, ['b1', 'a1', 'b2'])
+  for (const leave of await Promise.all([take('a', 0), take('b', 0)])) leave()
+  t.equal((await Promise.all([take('a', 0), take('b', 0)])).length, 2, 'none was lost')
+})
+
+t.test('rates of one plugin slow another, and what fails, waits or is redirected gives its place back', async (t) => {
+  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+    if (request.url === '/broken') response.socket?.destroy()
+    else if (request.url === '/away') response.writeHead(302, { location: '/' }).end()
+    else if (request.url === '/busy') response.writeHead(429, { 'retry-after': '0' }).end()
+    else if (request.url === '/slow') setTimeout(() => response.end('slow'), 200)
+    else if (request.url !== '/silent') response.end('fine')
+  })
+  const rates = {
+    'api.example.org': { perMinute: 300, burst: 10, maxParallel: 1 },
+    '*.wide.example.org': { perMinute: 60, maxParallel: 1 },
+  }
+  const get = (path: string, timeoutMs = 5_000) => fetch({ url: `https://api.example.org${path}`, timeoutMs }, { rates })
+  t.equal((await refusal(get('/broken'))).own, 'upstream')
+  t.equal((await refusal(get('/silent', 100))).own, 'timeout')
+  t.equal((await get('/away')).url, 'https://api.example.org/')
+  t.equal((await get('/busy')).status, 429)
+  const at = performance.now()
+  const both = await Promise.all([get('/slow'), fetch({ url: 'https://api.example.org/slow' }, { caller: 'org.example.two' })])
+  t.same(
+    both.map(({ body }) => body),
+    ['slow', 'slow'],
+  )
+  t.ok(performance.now() - at >= 395, 'one after the other, though the second plugin stated nothing')
+  const wide = (name: string) => fetch({ url: `https://${name}.wide.example.org/slow`, timeoutMs: 5_000 }, { rates })
+  const since = performance.now()
+  await Promise.all([wide('a'), wide('b')])
+  t.ok(performance.now() - since >= 395, 'names below one are one host of that rate')
+  t.equal(way.asked.length, 10)
+  t.ok(await closed())
+})

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { Manifest } from '#plugins/packages/manifest.ts'
+import { ConfigSchema, checked } from '#plugins/packages/plugin-config.ts'
+import { RepositoryIndex } from '#plugins/repositories/index-file.ts'
+import { unboundedIn } from '#test/support/schema-limits.ts'
+
+t.test('every text, list and map of a manifest, of the description of a configuration and of an index has a limit', async (t) => {
+  t.same(unboundedIn(Manifest, 'manifest'), [])
+  t.same(unboundedIn(ConfigSchema, 'config'), [])
+  t.same(unboundedIn(RepositoryIndex, 'index'), [])
+})
+
+t.test('so has every value of a configuration, where its description sets none', async (t) => {
+  const values = [
+    { type: 'string' },
+    { type: 'string', format: 'uri' },
+    { type: 'number' },
+    { type: 'integer' },
+    { type: 'boolean' },
+  ] as const
+  for (const value of values) {
+    t.same(unboundedIn(checked(value), value.type), [])
+    t.same(unboundedIn(checked({ type: 'array', items: value }), `${value.type}[]`), [])
+  }
+  t.not(unboundedIn({ type: 'string' }, 'it').length, 0, 'the walk bites')
+})

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { readPackageBeside } from '#plugins/packages/package-reader.ts'
+import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
+import { readZip, unpackedBytes } from '#plugins/packages/zip.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+
+const small = pluginOf('export default {}')
+/** The files of a package, and a map beside them. */
+function withMap(map: Buffer): Buffer {
+  const files = readZip(small, () => 1_000_000).filter(({ name }) => !name.startsWith('META/'))
+  return packPlugin(new Map([...files.map(({ name, data }) => [name, data] as const), ['main.js.map', map]]))
+}
+
+const cpuMs = () => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
+t.test('the largest package costs the main thread a small part of its reading', async (t) => {
+  const large = withMap(Buffer.from(randomBytes(6_000_000).toString('base64')))
+  const begun = cpuMs()
+  const direct = readPackage(large)
+  const directMs = cpuMs() - begun
+  const started = cpuMs()
+  const read = await readPackageBeside(large)
+  const besideMs = cpuMs() - started
+  t.comment(`${Math.round(besideMs)} ms instead of ${Math.round(directMs)}`)
+  t.ok(besideMs < directMs / 2, 'of computing')
+  t.same(read, direct)
+})
+
+t.test('a small package that unpacks to a large one is read beside too; small ones are read at once', async (t) => {
+  t.ok(unpackedBytes(small) < 100_000)
+  const bomb = withMap(Buffer.alloc(8_000_000))
+  t.ok(bomb.length < 100_000)
+  t.ok(unpackedBytes(bomb) > 8_000_000)
+  t.same(await readPackageBeside(bomb), readPackage(bomb))
+  t.same(await readPackageBeside(small), readPackage(small))
+})
+
+t.test('what is refused is refused in the same words, read here or in a thread', async (t) => {
+  const damaged = withMap(randomBytes(2_000_000))
+  damaged[100_000] = (damaged[100_000] as number) ^ 1
+  const torn = small.subarray(0, small.length - 40)
+  for (const bytes of [damaged, torn, Buffer.alloc(30), Buffer.alloc(0)]) {
+    let expected: unknown
+    try {
+      readPackage(bytes)
+    } catch (error) {
+      expected = error
+    }
+    const { code, message, details } = expected as { code: string; message: string; details: unknown }
+    await t.rejects(readPackageBeside(bytes), { code, message, details })
+  }
+})

@@ -1,0 +1,70 @@
+import t from 'tap'
+import { configSchemaFault, readConfig } from '#plugins/packages/plugin-config.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+
+t.setTimeout(240_000)
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    baseUrl: { type: 'string', format: 'uri', title: 'Address' },
+    count: { type: 'integer', minimum: 1, maximum: 10, default: 5 },
+    mode: { type: 'string', enum: ['fast', 'slow'], default: 'fast' },
+    words: { type: 'array', items: { type: 'string', maxLength: 5 }, maxItems: 3 },
+    loud: { type: 'boolean' },
+  },
+  required: ['baseUrl'],
+}
+
+t.test('schemas: a part of JSON Schema that a value is checked against in time', async (t) => {
+  t.equal(configSchemaFault(SCHEMA), null)
+  const wrong: [name: string, schema: unknown][] = [
+    ['no object', { type: 'array' }],
+    ['a pattern', { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+$' } } }],
+    ['a reference', { type: 'object', properties: { a: { $ref: '#' } } }],
+    ['alternatives', { type: 'object', properties: {}, anyOf: [] }],
+    ['depth', { type: 'object', properties: { a: { type: 'object', properties: {} } } }],
+    ['a list of lists', { type: 'object', properties: { a: { type: 'array', items: { type: 'array', items: { type: 'string' } } } } }],
+    ['a strange name', { type: 'object', properties: { 'a b': { type: 'string' } } }],
+    ['a required stranger', { type: 'object', properties: {}, required: ['a'] }],
+    ['a default of another type', { type: 'object', properties: { a: { type: 'integer', default: 'x' } } }],
+    ['too many', { type: 'object', properties: Object.fromEntries(Array.from({ length: 61 }, (_, i) => [`a${i}`, { type: 'string' }])) }],
+    ['nothing', null],
+  ]
+  for (const [name, schema] of wrong) t.type(configSchemaFault(schema)?.message, 'string', name)
+})
+
+t.test('configurations: defaults filled in, what is wrong named', async (t) => {
+  t.same(readConfig(SCHEMA, { baseUrl: 'https://a.example.org' }), { baseUrl: 'https://a.example.org', count: 5, mode: 'fast' })
+  t.same(readConfig(undefined, {}), {})
+  const wrong: [given: Record<string, unknown>, path: string][] = [
+    [{}, '/config/baseUrl'],
+    [{ baseUrl: 5 }, '/config/baseUrl'],
+    [{ baseUrl: 'https://a.example.org', count: 11 }, '/config/count'],
+    [{ baseUrl: 'https://a.example.org', count: 1.5 }, '/config/count'],
+    [{ baseUrl: 'https://a.example.org', mode: 'x' }, '/config/mode'],
+    [{ baseUrl: 'https://a.example.org', words: ['short', 'too long'] }, '/config/words/1'],
+    [{ baseUrl: 'https://a.example.org', words: 'x' }, '/config/words'],
+    [{ baseUrl: 'https://a.example.org', more: 1 }, '/config/more'],
+    [{ baseUrl: 'x'.repeat(10_001) }, '/config/baseUrl'],
+    [JSON.parse('{"baseUrl":"https://a.example.org","__proto__":{"x":1}}'), '/config/__proto__'],
+    [{ baseUrl: 'https://a.example.org', constructor: 1 }, '/config/constructor'],
+  ]
+  for (const [given, path] of wrong)
+    t.throws(() => readConfig(SCHEMA, given), { code: 'invalid_value', details: [{ path }] }, JSON.stringify(given).slice(0, 80))
+  t.throws(() => readConfig(undefined, { a: 1 }), { code: 'invalid_value', message: /there are: none/ })
+})
+
+t.test('a plugin is given its configuration as its manifest says, and none that is not', async (t) => {
+  const { host, run } = await openTestHost(t)
+  const main = `export default { metadata: { series: { search: (q, ctx) => ({ results: [{ externalId: '1', title: JSON.stringify(ctx.config) }] }), get: () => ({ externalId: '1' }) } } }`
+  const { id, call } = await run(main, { config: SCHEMA })
+  const title = async () =>
+    ((await call('metadata.series.search', { query: '', limit: 1 })) as { results: { title: string }[] }).results[0]?.title
+  await t.rejects(title(), { code: 'unavailable', message: /\(config\).*baseUrl: it is required/ })
+  await t.rejects(host.edit(id, { config: { baseUrl: 7 } }), { code: 'invalid_value' })
+  await host.edit(id, { config: { baseUrl: 'https://a.example.org' } })
+  t.same(JSON.parse((await title()) as string), { baseUrl: 'https://a.example.org', count: 5, mode: 'fast' })
+  await t.rejects(host.edit(id, { privateHosts: true }), { code: 'invalid_value', message: /no host of its configuration/ })
+  t.same(await host.journal.metrics(id).length, 1)
+})

@@ -1,0 +1,399 @@
+import { execFile } from 'node:child_process'
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
+import { readZip, writeZip } from '#plugins/packages/zip.ts'
+import { manifestOf } from '#test/support/plugins.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
+
+t.setTimeout(240_000)
+
+const MB = 1024 * 1024
+const INTEGRITY = 'META/integrity.json'
+const SIGNATURE = 'META/signature.json'
+
+type Files = Map<string, Buffer>
+
+/** A key that is the same in every run. */
+const keyOf = (number: number): KeyObject =>
+  createPrivateKey({
+    key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, number)]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+const AUTHOR = keyOf(1)
+const STRANGER = keyOf(2)
+
+const filesOf = (more: Record<string, string | Buffer> = {}): Files =>
+  new Map(
+    Object.entries({
+      'manifest.json': JSON.stringify(manifestOf()),
+      'main.js': 'export default 1',
+      'README.md': '# Echo',
+      'icon.svg': '<svg/>',
+      'locales/en.json': '{}',
+      ...more,
+    }).map(([name, data]) => [name, Buffer.from(data as string)]),
+  )
+
+const unpacked = (bytes: Buffer): Files => new Map(readZip(bytes, () => 20 * MB).map(({ name, data }) => [name, data]))
+const packed = (files: Files): Buffer => writeZip([...files].map(([name, data]) => ({ name, data })))
+
+const SIGNED = unpacked(packPlugin(filesOf(), [AUTHOR]))
+const UNSIGNED = unpacked(packPlugin(filesOf()))
+
+/** A package that was changed after it was packed. */
+function changed(change: (files: Files) => void, whole = SIGNED): Buffer {
+  const files = new Map(whole)
+  change(files)
+  return packed(files)
+}
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+const refused = (message: RegExp) => ({ name: 'CarrelError', code: 'invalid_value', message })
+
+interface Listed {
+  name: unknown
+  size: unknown
+  sha256: unknown
+}
+/** A package whose list is another one, signed rightly. */
+const listing = (change: (list: { files: Listed[] } & Record<string, unknown>) => unknown) =>
+  changed((files) => {
+    const list = JSON.parse(String(files.get(INTEGRITY)))
+    signedOver(files, Buffer.from(JSON.stringify(change(list) ?? list)))
+  })
+
+function signedOver(files: Files, listed: Buffer, key = AUTHOR): void {
+  files.set(INTEGRITY, listed)
+  files.set(
+    SIGNATURE,
+    Buffer.from(JSON.stringify([{ publicKey: publicKeyText(key), signature: sign(null, listed, key).toString('base64') }])),
+  )
+}
+
+t.test('the largest package there may be costs no more memory than it holds', async (t) => {
+  const locales = Object.fromEntries(
+    Array.from({ length: 50 }, (_, index) => [
+      `locales/${'abcdefghij'[index % 10]}${'abcde'[Math.floor(index / 10)]}.json`,
+      Buffer.alloc(128 * 1024, 32),
+    ]),
+  )
+  const code = Buffer.alloc(2 * MB, 32)
+  code.write('// \u65e5')
+  const files = filesOf({ 'main.js': code, 'main.js.map': Buffer.alloc(8 * MB, 32), 'README.md': Buffer.alloc(256 * 1024, 32), ...locales })
+  const bytes = packPlugin(files)
+  t.ok(bytes.length < MB, `${bytes.length} bytes`)
+  // In a process of its own, which has not packed them before. While it is read the source map is 8 MB of text once more.
+  const source = `
+    import { readPackage } from '#plugins/packages/plugin-package.ts'
+    const bytes = Buffer.from(process.env.PACKAGE, 'base64')
+    try { readPackage(bytes.subarray(1)) } catch {}
+    const before = process.memoryUsage.rss()
+    const { length } = readPackage(bytes).code
+    console.log(JSON.stringify({ length, grown: process.resourceUsage().maxRSS * 1024 - before }))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], {
+    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+    env: { PACKAGE: bytes.toString('base64') },
+    timeout: 30_000,
+  })
+  const { length, grown } = JSON.parse(stdout) as { length: number; grown: number }
+  t.equal(length, 2 * MB - 2)
+  t.ok(grown > 10 * MB && grown < 35 * MB, `${(grown / MB).toFixed(1)} MB`)
+  for (const name of ['manifest.json', INTEGRITY, SIGNATURE, 'README.md', 'icon.svg', 'main.js', 'locales/en.json'])
+    t.throws(
+      () => readPackage(changed((files) => files.set(name, Buffer.alloc(10 * MB, '[')))),
+      refused(/has 10485760 bytes; \d+ are allowed/),
+      name,
+    )
+  t.throws(() => readPackage(Buffer.alloc(11 * MB)), refused(/are allowed/))
+})
+
+t.test('what is packed is read, by whoever signed it', async (t) => {
+  const bytes = packPlugin(filesOf(), [AUTHOR, STRANGER])
+  const read = readPackage(bytes)
+  t.match(read, { manifest: { id: 'org.example.echo' }, code: 'export default 1', readme: '# Echo', sha256: sha256(bytes) })
+  t.same(read.signedBy, [publicKeyText(AUTHOR), publicKeyText(STRANGER)])
+  t.same(readPackage(packPlugin(filesOf())).signedBy, [])
+  t.equal(publicKeyText(createPublicKey(AUTHOR)), publicKeyText(AUTHOR), 'of either half')
+  const without = filesOf()
+  without.delete('README.md')
+  t.equal(readPackage(packPlugin(without)).readme, null)
+})
+
+t.test('the same files and keys make the same bytes in any order, and read the same', async () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 500 }).filter((text) => !text.includes('\0') && text.isWellFormed())
+  const some = fc.record(
+    { 'main.js': text, 'README.md': text, LICENSE: text, 'CHANGELOG.md': text, 'locales/de.json': text },
+    { requiredKeys: ['main.js'] },
+  )
+  const keys = fc.uniqueArray(fc.integer({ min: 0, max: 255 }), { maxLength: 4 })
+  assertInTime(
+    fc.property(some, keys, fc.boolean(), (some, keys, signed) => {
+      const files = filesOf(some as Record<string, string>)
+      const by = signed ? keys.map(keyOf) : []
+      const bytes = packPlugin(files, by)
+      const read = readPackage(bytes)
+      if (!bytes.equals(packPlugin(new Map([...files].reverse()), by))) return false
+      const back = unpacked(bytes)
+      back.delete(INTEGRITY)
+      back.delete(SIGNATURE)
+      const same = back.size === files.size && [...files].every(([name, data]) => back.get(name)?.equals(data))
+      return same && read.code === some['main.js'] && JSON.stringify(read.signedBy) === JSON.stringify(by.map(publicKeyText))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+t.test('what cannot be installed is not packed', async (t) => {
+  const pack = (more: Record<string, string | Buffer>, keys: KeyObject[] = []) => packPlugin(filesOf(more), keys)
+  t.throws(() => packPlugin(new Map()), refused(/no manifest\.json/))
+  t.throws(() => packPlugin(new Map([['manifest.json', Buffer.from(JSON.stringify(manifestOf()))]])), refused(/no main\.js/))
+  for (const name of [
+    '../main.js',
+    'Main.js',
+    'package.json',
+    'main.mjs',
+    'snapshot.bin',
+    'icon.jpg',
+    'locales/../a.json',
+    'locales/en.json\n',
+    'META/other.json',
+    'META',
+    '',
+  ])
+    t.throws(() => pack({ [name]: 'x' }), refused(/no name that|no place|twice/), encodeURI(name))
+  for (const name of [INTEGRITY, SIGNATURE]) t.throws(() => pack({ [name]: '[]' }, [AUTHOR]), refused(/twice|reserved/), name)
+  t.throws(() => pack({ 'manifest.json': '{}' }), refused(/manifest\.json/))
+  t.throws(() => pack({ 'main.js': Buffer.from([0xff]) }), refused(/main\.js is no UTF-8/))
+  t.throws(() => pack({ 'main.js': 'a\0b' }), refused(/main\.js holds NUL/))
+  t.throws(() => pack({ 'README.md': 'a\0b' }), refused(/README\.md holds NUL/))
+  t.throws(() => pack({}, [AUTHOR, AUTHOR]), refused(/twice by the same key/))
+  t.throws(() => pack({}, [1, 2, 3, 4, 5].map(keyOf)), refused(/1 to 4 signatures/))
+  for (const { privateKey } of [generateKeyPairSync('ec', { namedCurve: 'P-256' }), generateKeyPairSync('ed448')])
+    t.throws(() => pack({}, [privateKey]), refused(/Ed25519/))
+})
+
+t.test('one byte changed in any file, a file added or taken away', async (t) => {
+  t.equal(SIGNED.size, 7)
+  for (const [name, { length }] of SIGNED) {
+    for (let at = 0; at < length; at++) {
+      const bytes = changed((files) => {
+        const data = Buffer.from(files.get(name) as Buffer)
+        data[at] = (data[at] as number) ^ 1
+        files.set(name, data)
+      })
+      t.throws(() => readPackage(bytes), { code: 'invalid_value' }, `${name} at ${at}`)
+    }
+    if (name !== SIGNATURE)
+      t.throws(() => readPackage(changed((files) => files.delete(name))), refused(/has no|is not in the package/), `without ${name}`)
+  }
+  for (const name of ['LICENSE', 'icon.png', 'locales/de.json', 'main.js.map'])
+    t.throws(() => readPackage(changed((files) => files.set(name, Buffer.from('x')))), refused(/does not list it/), name)
+  t.same(readPackage(changed((files) => files.delete(SIGNATURE))).signedBy, [], 'nobody signed what has no signature')
+})
+
+t.test('whatever byte of the archive is changed, it is refused or says the same', async (t) => {
+  const bytes = packed(SIGNED)
+  const { sha256: _, ...whole } = readPackage(bytes)
+  for (let at = 0; at < bytes.length; at++)
+    for (const change of [1, 0x80, 0xff]) {
+      const other = Buffer.from(bytes)
+      other[at] = (other[at] as number) ^ change
+      try {
+        const { sha256, ...read } = readPackage(other)
+        t.strictSame(read, whole, `at ${at}`)
+      } catch (error) {
+        if (!(error instanceof CarrelError) || error.code !== 'invalid_value') t.fail(`at ${at}: ${error}`)
+      }
+    }
+  for (let length = 0; length < bytes.length; length++)
+    try {
+      readPackage(bytes.subarray(0, length))
+      t.fail(`read the first ${length} bytes`)
+    } catch (error) {
+      if (!(error instanceof CarrelError) || error.code !== 'invalid_value') t.fail(`cut to ${length}: ${error}`)
+    }
+})
+
+t.test('lists that leave out, repeat or invent, and lists that are none', async (t) => {
+  t.ok(readPackage(listing((list) => list)), 'the list as it was')
+  t.ok(readPackage(listing((list) => ({ ...list, files: [...list.files].reverse() }))), 'in another order')
+  const twice = listing((list) => {
+    const main = list.files.find(({ name }) => name === 'main.js')
+    return { ...list, files: list.files.map((file) => (file.name === 'README.md' ? main : file)) }
+  })
+  t.throws(() => readPackage(twice), refused(/"main\.js" twice/), 'one twice in the place of another')
+  const changes: [string, (list: { files: Listed[] } & Record<string, unknown>) => unknown, RegExp][] = [
+    ['a file left out', (list) => void list.files.pop(), /does not list it/],
+    ['nothing', (list) => void list.files.splice(0), /does not list it/],
+    [
+      'a file that is not there',
+      (list) => void list.files.push({ name: 'LICENSE', size: 0, sha256: sha256(Buffer.alloc(0)) }),
+      /not in the package/,
+    ],
+    ['itself', (list) => void list.files.push({ name: INTEGRITY, size: 0, sha256: '' }), /not in the package/],
+    ['the signatures', (list) => void list.files.push({ name: SIGNATURE, size: 0, sha256: '' }), /not in the package/],
+    ['what every object has', (list) => void list.files.push({ name: 'constructor', size: 0, sha256: '' }), /not in the package/],
+    ['another size', (list) => void Object.assign(list.files[0] as Listed, { size: 0 }), /is not the file/],
+    ['another hash', (list) => void Object.assign(list.files[0] as Listed, { sha256: sha256(Buffer.alloc(0)) }), /is not the file/],
+    [
+      'a hash in capitals',
+      (list) => void Object.assign(list.files[0] as Listed, { sha256: String(list.files[0]?.sha256).toUpperCase() }),
+      /is not the file/,
+    ],
+    ['another format', (list) => ({ ...list, format: 2 }), /format 1/],
+    ['another plugin', (list) => ({ ...list, id: 'org.example.other' }), /another plugin/],
+    ['another version', (list) => ({ ...list, version: '1.0.1' }), /another plugin or version/],
+    ['more than a list', (list) => ({ ...list, more: 1 }), /no list/],
+    ['null', () => [null], /no list/],
+    ['a text', () => 'x', /no list/],
+    ['no files', (list) => ({ ...list, files: {} }), /no list/],
+    ['null among the files', (list) => ({ ...list, files: [null] }), /no list/],
+    ['files without name', (list) => ({ ...list, files: list.files.map(() => ({})) }), /no list/],
+    [
+      'names that cannot be said',
+      (list) => ({ ...list, files: list.files.map((file) => ({ ...file, name: { toString: 1 } })) }),
+      /no list/,
+    ],
+    ['sizes as texts', (list) => ({ ...list, files: list.files.map((file) => ({ ...file, size: String(file.size) })) }), /no list/],
+    ['names that a terminal obeys', (list) => void list.files.push({ name: `\x1b[2J${'\u202e'}`, size: 0, sha256: '' }), /^[ -~]+$/],
+  ]
+  for (const [name, change, message] of changes) t.throws(() => readPackage(listing(change)), refused(message), name)
+  const texts: [string, (text: string) => string, RegExp][] = [
+    ['a member twice', (text) => text.replace('{', '{"id":"org.example.other",'), /"id" twice/],
+    ['a mark in front', (text) => `\ufeff${text}`, /byte order mark/],
+    ['no JSON', (text) => text.slice(1), /no JSON/],
+    ['deep', () => '['.repeat(15_000) + ']'.repeat(15_000), /nested deeper/],
+    ['nothing', () => '', /no JSON/],
+  ]
+  for (const [name, change, message] of texts)
+    t.throws(
+      () => readPackage(changed((files) => signedOver(files, Buffer.from(change(String(files.get(INTEGRITY))))))),
+      refused(message),
+      name,
+    )
+})
+
+t.test('signatures that do not hold, are none, or that anybody can make', async (t) => {
+  const listed = unpacked(packPlugin(filesOf())).get(INTEGRITY) as Buffer
+  const publicKey = publicKeyText(AUTHOR)
+  const signature = sign(null, listed, AUTHOR).toString('base64')
+  const withSignatures = (value: unknown) =>
+    changed((files) => files.set(SIGNATURE, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))), UNSIGNED)
+  t.same(readPackage(withSignatures([{ publicKey, signature }])).signedBy, [publicKey])
+  const other = (bytes: Buffer | string, key = AUTHOR) => sign(null, Buffer.from(bytes as string), key).toString('base64')
+  const raw = Buffer.from(signature, 'base64')
+  /** The same signature to a verifier that does not look whether its second half is less than the order of the group. */
+  const order = 2n ** 252n + 27742317777372353535851937790883648493n
+  const s = BigInt(`0x${Buffer.from(raw.subarray(32)).reverse().toString('hex')}`) + order
+  const malleable = Buffer.concat([raw.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()]).toString('base64')
+  const cases: [string, unknown, RegExp][] = [
+    ['over something else', [{ publicKey, signature: other('x') }], /does not hold/],
+    ['over nothing', [{ publicKey, signature: other('') }], /does not hold/],
+    ['over the hash of the list', [{ publicKey, signature: other(createHash('sha512').update(listed).digest()) }], /does not hold/],
+    ['over the list with a line behind', [{ publicKey, signature: other(`${listed}\n`) }], /does not hold/],
+    ['by another key', [{ publicKey, signature: other(listed, STRANGER) }], /does not hold/],
+    ['said to be another’s', [{ publicKey: publicKeyText(STRANGER), signature }], /does not hold/],
+    [
+      'one that holds and one that does not',
+      [
+        { publicKey, signature },
+        { publicKey: publicKeyText(STRANGER), signature },
+      ],
+      /does not hold/,
+    ],
+    ['empty', [{ publicKey, signature: '' }], /does not hold/],
+    ['zeros', [{ publicKey, signature: Buffer.alloc(64).toString('base64') }], /does not hold/],
+    ['too short', [{ publicKey, signature: raw.subarray(0, 63).toString('base64') }], /does not hold/],
+    ['too long', [{ publicKey, signature: Buffer.concat([raw, Buffer.alloc(1)]).toString('base64') }], /does not hold/],
+    ['in another spelling', [{ publicKey, signature: `${signature}\n` }], /does not hold/],
+    ['for the web', [{ publicKey, signature: raw.toString('base64url') }], /does not hold/],
+    ['in its other form', [{ publicKey, signature: malleable }], /does not hold/],
+    [
+      'twice',
+      [
+        { publicKey, signature },
+        { publicKey, signature },
+      ],
+      /twice/,
+    ],
+    ['none', [], /1 to 4/],
+    ['too many', Array.from({ length: 5 }, () => ({ publicKey, signature })), /1 to 4/],
+    ['an object', { publicKey, signature }, /1 to 4/],
+    ['null', 'null', /1 to 4/],
+    ['null among them', [null], /1 to 4/],
+    ['numbers', [{ publicKey: 1, signature: 2 }], /1 to 4/],
+    ['texts that are objects', [{ publicKey: { toString: 1 }, signature: {} }], /1 to 4/],
+    ['no JSON', '[', /no JSON/],
+    ['a member twice', `[{"publicKey":"x","publicKey":"${publicKey}","signature":"${signature}"}]`, /twice/],
+    ['a key in another spelling', [{ publicKey: publicKey.replace('=', ''), signature }], /no Ed25519 key/],
+    ['a key with a line behind', [{ publicKey: `${publicKey}\n`, signature }], /no Ed25519 key/],
+    ['a short key', [{ publicKey: Buffer.from(publicKey, 'base64').subarray(0, 31).toString('base64'), signature }], /no Ed25519 key/],
+    [
+      'a long key',
+      [{ publicKey: Buffer.concat([Buffer.from(publicKey, 'base64'), Buffer.alloc(1)]).toString('base64'), signature }],
+      /no Ed25519 key/,
+    ],
+    ['no key', [{ publicKey: '', signature }], /no Ed25519 key/],
+    ['a point that is none', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|does not hold/],
+  ]
+  for (const [name, value, message] of cases) t.throws(() => readPackage(withSignatures(value)), refused(message), name)
+})
+
+/** A coordinate as keys spell it. */
+const spelled = (y: bigint, sign: 0 | 1): Buffer =>
+  Buffer.from((y | (BigInt(sign) << 255n)).toString(16).padStart(64, '0'), 'hex').reverse()
+
+t.test('keys of low order, for which there are signatures without a secret', async (t) => {
+  const prime = 2n ** 255n - 19n
+  const mod = (value: bigint) => ((value % prime) + prime) % prime
+  const power = (value: bigint, exponent: bigint): bigint => {
+    let result = 1n
+    for (let [square, rest] = [mod(value), exponent]; rest > 0n; rest >>= 1n, square = mod(square * square))
+      if (rest & 1n) result = mod(result * square)
+    return result
+  }
+  const inverse = (value: bigint) => power(value, prime - 2n)
+  const d = mod(-121665n * inverse(121666n))
+  const root = power(2n, (prime - 1n) / 4n)
+  const roots = (square: bigint): bigint[] => {
+    const first = power(square, (prime + 3n) / 8n)
+    return [first, mod(first * root)].filter((one) => mod(one * one) === mod(square)).flatMap((one) => [one, mod(-one)])
+  }
+  // Points of order eight are those whose double, of order four, has y = 0. Doubling gives y' = (y² + x²) / (1 - d x² y²), which is 0 where
+  // x² = -y²; on the curve -x² + y² = 1 + d x² y² that makes d y⁴ + 2 y² - 1 = 0.
+  const eighths = roots(1n + d).flatMap((one) => roots(mod((one - 1n) * inverse(d))))
+  const low = [...new Set([0n, 1n, prime - 1n, ...eighths])]
+  t.equal(low.length, 5, 'one, minus one, zero, and two of order eight')
+  const spellings = [...low, ...low.filter((y) => y < 19n).map((y) => y + prime)].flatMap((y) => [spelled(y, 0), spelled(y, 1)])
+  // R neutral and S zero: by the equation this holds for every text if the key is neutral itself, and for one in two to eight if it is another. The
+  // OpenSSL of today refuses some of that by itself; what is trusted must not hang on it.
+  const forged = Buffer.concat([spelled(1n, 0), Buffer.alloc(32)])
+  for (const raw of spellings) {
+    const publicKey = raw.toString('base64')
+    const bytes = changed(
+      (files) => files.set(SIGNATURE, Buffer.from(JSON.stringify([{ publicKey, signature: forged.toString('base64') }]))),
+      UNSIGNED,
+    )
+    t.throws(() => readPackage(bytes), refused(/one that anybody can sign for/), raw.toString('hex'))
+  }
+  t.throws(
+    () =>
+      readPackage(
+        changed(
+          (files) =>
+            files.set(
+              SIGNATURE,
+              Buffer.from(JSON.stringify([{ publicKey: Buffer.alloc(32, 255).toString('base64'), signature: forged.toString('base64') }])),
+            ),
+          UNSIGNED,
+        ),
+      ),
+    refused(/anybody/),
+  )
+})

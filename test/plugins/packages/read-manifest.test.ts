@@ -1,0 +1,48 @@
+import t from 'tap'
+import type { CarrelError } from '#core/foundation/errors.ts'
+import { readManifest } from '#plugins/packages/read-manifest.ts'
+import { manifestOf } from '#test/support/plugins.ts'
+
+function faultsOf(change: Record<string, unknown>) {
+  try {
+    readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
+  } catch (error) {
+    const { message, details } = error as CarrelError
+    return {
+      message,
+      details: details as { path: string; message: string }[],
+      paths: (details as { path: string }[]).map(({ path }) => path),
+    }
+  }
+  throw new Error('It was taken')
+}
+
+t.test('a manifest is refused with all its faults at once', async (t) => {
+  const form = faultsOf({ version: '1', name: 7, permissions: { network: [{ host: 'localhost', methods: ['GET'], reason: '' }] } })
+  t.same(form.paths.toSorted(), [
+    '/manifest/name',
+    '/manifest/permissions/network/0/host',
+    '/manifest/permissions/network/0/reason',
+    '/manifest/version',
+  ])
+  t.equal(form.message.match(/manifest\.json at /g)?.length, 4, form.message)
+
+  const rules = faultsOf({
+    capabilities: { sync: {}, releases: {}, kitchen: {} },
+    permissions: { camera: {}, networkFromConfig: ['address', 'other'] },
+    config: { type: 'object', properties: { port: { type: 'strin' } } },
+  })
+  t.same(rules.paths, [
+    ...['/manifest/capabilities/sync', '/manifest/capabilities/releases', '/manifest/capabilities/kitchen', '/manifest/permissions/camera'],
+    '/manifest/config/properties/port/type',
+    ...['/manifest/permissions/networkFromConfig/0', '/manifest/permissions/networkFromConfig/1'],
+  ])
+})
+
+t.test('a value that fits none of several forms is one fault, and many faults are counted', async (t) => {
+  t.equal(faultsOf({ author: [1] }).paths.length, 1)
+  const permissions = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p${index}`, {}]))
+  const { details, message } = faultsOf({ permissions })
+  t.equal(details.length, 20)
+  t.match(message, /It has 5 more faults\.$/)
+})

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { publicKeyText } from '#plugins/packages/plugin-package.ts'
+import { fingerprintOf } from '#plugins/repositories/index-file.ts'
+import { renderIndexPage } from '#plugins/repositories/index-page.ts'
+import { entryOf, indexOf, newKey, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+import { assertInTime } from '#test/support/timed-property.ts'
+
+const publicKey = publicKeyText(newKey())
+const entry = entryOf([pluginOf('export default 2', { version: '1.1.0' }), pluginOf('export default 1')])
+
+t.test('people read what is there, and by which address and key to add it', async (t) => {
+  const page = renderIndexPage({ ...indexOf({ plugins: [entry] }), keys: [publicKey] })
+  for (const text of [
+    '<h1>Plugins of example.org</h1>',
+    `href="${REPOSITORY_URL}"`,
+    fingerprintOf(publicKey),
+    '<h2>Echo</h2>',
+    'org.example.echo',
+  ])
+    t.ok(page.includes(text), text)
+  t.match(page, /<strong>1\.1\.0<\/strong>[\s\S]*<strong>1\.0\.0<\/strong>/, 'the newest first')
+  t.match(page, /Talks to api\.example\.org/)
+  const noted = { ...entry, versions: entry.versions.map((one) => ({ ...one, yanked: 'It broke', advisory: 'Update' })) }
+  t.match(renderIndexPage({ ...indexOf({ plugins: [noted] }), keys: [publicKey] }), /Taken back: It broke\. Update\./)
+  t.equal(
+    page,
+    renderIndexPage({ ...indexOf({ plugins: [entry] }), keys: [publicKey], ...timesOf(page) }),
+    'the same page for the same index',
+  )
+})
+
+/** Only the time of issue differs between two indexes of these tests. */
+function timesOf(page: string): { issuedAt: string; expires: string } {
+  const [issuedAt = '', expires = ''] = [...page.matchAll(/<time datetime="([^"]+)"/g)].map(([, time]) => time as string)
+  return { issuedAt, expires }
+}
+
+t.test('nothing that a publisher writes becomes markup', async (t) => {
+  const nasty = '<script>alert(1)</script>"\' onload=x <img src=https://evil.example.org/x> &amp; javascript:alert(1)'
+  const page = renderIndexPage({
+    ...indexOf({
+      name: nasty,
+      url: `https://example.org/"><script>/`,
+      plugins: [
+        {
+          ...entry,
+          ...{ id: nasty, name: nasty, summary: nasty, author: { name: nasty } },
+          versions: entry.versions.map((one) => ({
+            ...one,
+            version: nasty,
+            pluginApi: nasty,
+            yanked: nasty,
+            advisory: nasty,
+            sha256: nasty,
+            releasedAt: nasty,
+          })),
+        },
+      ],
+    }),
+    keys: [publicKey],
+  })
+  t.notMatch(page, /<script|<img|<[a-z]+[^>]*\son/i)
+  t.match(page, /default-src &#39;none&#39;/, 'and nothing would run if it did')
+  t.notMatch(page, /unsafe-eval|script-src/)
+})
+
+t.test('whatever stands in an index, the tags of the page are its own', async () => {
+  const tags = (page: string) => page.match(/<\/?[a-z0-9]+/gi)?.length
+  const text = fc.oneof(fc.string(), fc.constantFrom('<', '>', '"', "'", '&', '</h1>', '<!--', ']]>', '</style>'))
+  const of = (word: string) =>
+    renderIndexPage({
+      ...indexOf({ name: word, plugins: [{ ...entry, name: word, summary: word, author: { name: word } }] }),
+      keys: [publicKey],
+    })
+  const plain = tags(of('plain'))
+  assertInTime(fc.property(text, (word) => tags(of(word)) === plain && !of(word).includes('<!--')))
+})

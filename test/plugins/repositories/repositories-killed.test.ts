@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Knex } from 'knex'
+import t, { type Test } from 'tap'
+import { silentLog } from '#core/foundation/log.ts'
+import { publicKeyText } from '#plugins/packages/plugin-package.ts'
+import { addRevocations } from '#plugins/repositories/plugin-repository-store.ts'
+import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { findRevocation } from '#plugins/repositories/revocations.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { add, openTestRepositories } from '#test/support/plugin-repositories.ts'
+import { entryOf, type Files, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+
+const key = newKey()
+const first = indexOf({ plugins: [entryOf([pluginOf('export default 1')])] })
+const second = { ...first, sequence: 2, plugins: [], revoked: [{ id: 'org.example.echo', reason: 'It leaks' }] }
+const echo = { key: 'org.example.echo', version: '1.0.0', sha256: 'a'.repeat(64) }
+const PATIENCE_MS = 60_000
+
+async function open(t: Test) {
+  const { database, url } = await openTestDatabase(t)
+  const server = await openRepositoryServer(t, filesOf(first, key) as Files)
+  const repositories = openRepositories({
+    ...{ database, log: silentLog, download: server.download, serverVersion: '1.2.3', onRevoked: () => {} },
+    install: () => Promise.reject(new Error('Nothing is installed here.')),
+  })
+  t.teardown(() => repositories.close())
+  const added = await repositories.add({ url: REPOSITORY_URL, publicKey: publicKeyText(key) })
+  const script = fileURLToPath(new URL('../../support/repository-child.ts', import.meta.url))
+  /** Refreshes in a process of its own and kills that when it has come so far. */
+  const killAt = async (point: () => Promise<boolean>) => {
+    const child = spawn(process.execPath, [script, url, String(server.way.port), added.id], { stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    t.teardown(() => child.kill('SIGKILL'))
+    const until = Date.now() + PATIENCE_MS
+    while (!(await point())) {
+      if (Date.now() > until || child.exitCode !== null) throw new Error('It did not come so far.')
+      await sleep(20)
+    }
+    child.kill('SIGKILL')
+    t.equal((await ended)[1], 'SIGKILL')
+  }
+  /** Nothing of it was kept, and the next attempt succeeds. */
+  const intact = async () => {
+    t.same(await repositories.list(), [added])
+    t.equal((await repositories.listAvailable()).total, 1)
+    t.equal(await findRevocation(database, echo), null)
+  }
+  return { database, server, repositories, added, killAt, intact }
+}
+
+/** Until the database has noticed that the other process is gone, and undone its transaction. */
+async function undone(database: Knex): Promise<void> {
+  const until = Date.now() + PATIENCE_MS
+  for (;;) {
+    const { rows } = await database.raw(
+      `SELECT 1 FROM pg_locks WHERE relation IN ('plugin_revocations'::regclass, 'plugin_repositories'::regclass) AND pid <> pg_backend_pid()`,
+    )
+    if (rows.length === 0) return
+    if (Date.now() > until) throw new Error('The killed process still holds its locks.')
+    await sleep(20)
+  }
+}
+
+t.test('killed between the index and its signature', async (t) => {
+  const { server, repositories, added, killAt, intact } = await open(t)
+  const files = filesOf(second, key) as Files
+  let isAsked = false
+  const signature = files['/carrel/index.json.sig'] as Buffer
+  files['/carrel/index.json.sig'] = (_, response) => {
+    isAsked = true
+    response.writeHead(200).write(signature.subarray(0, 40))
+  }
+  server.files = files
+  await killAt(async () => isAsked)
+  await intact()
+  files['/carrel/index.json.sig'] = signature
+  t.match(await repositories.refresh(added.id), { sequence: 2, plugins: 0, error: null })
+})
+
+t.test('killed between what is revoked and the end of what runs of it', async (t) => {
+  const { database, repositories, revoked } = await openTestRepositories(t, { timing: { firstMs: 60_000, everyMs: 60_000 } })
+  const { id } = await add(repositories)
+  const { plugin } = await repositories.install({ repositoryId: id, pluginId: echo.key, userId: null })
+  const version_id = (await database('plugin_versions').where('plugin_id', plugin.id).first('id')).id
+  await database('plugins').update({ version_id })
+  // As the index has left it that was the last thing a server kept.
+  await addRevocations(database, id, [{ sha256: null, pluginKey: echo.key, versionRange: null, reason: 'It leaks' }])
+  t.match(await repositories.refresh(id), { error: null })
+  t.same(revoked, [], 'the index brings nothing new')
+  repositories.start()
+  for (let times = 0; times < 100 && revoked.length === 0; times++) await sleep(20)
+  t.match(revoked, [[{ key: echo.key, running: true, reason: 'It leaks' }]], 'a server that starts looks at what runs')
+})
+
+t.test('killed between the index and what it revokes', async (t) => {
+  const { database, server, repositories, added, killAt, intact } = await open(t)
+  server.files = filesOf(second, key) as Files
+  const holder = await database.transaction()
+  await holder.raw('LOCK TABLE plugin_revocations IN ACCESS EXCLUSIVE MODE')
+  await killAt(async () => {
+    const { rows } = await database.raw(`SELECT 1 FROM pg_locks WHERE relation = 'plugin_revocations'::regclass AND NOT granted`)
+    return rows.length > 0
+  })
+  await holder.rollback()
+  // The statement that waited finds nobody to answer.
+  await undone(database)
+  await intact()
+  t.match(await repositories.refresh(added.id), { sequence: 2, error: null })
+  t.match(await findRevocation(database, echo), { reason: 'It leaks' })
+})

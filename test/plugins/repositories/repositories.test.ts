@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { publicKeyText } from '#plugins/packages/plugin-package.ts'
+import { fingerprintOf } from '#plugins/repositories/index-file.ts'
+import { addRepository } from '#plugins/repositories/plugin-repository-store.ts'
+import { findRevocation } from '#plugins/repositories/revocations.ts'
+import { add, both, conflict, INDEX, key, one, openTestRepositories, publicKey, refusal, two } from '#test/support/plugin-repositories.ts'
+import { type Files, filesOf, newKey, REPOSITORY_URL, sha256Of } from '#test/support/plugin-repository.ts'
+
+t.test('a repository is looked at, added, refreshed, switched off and taken away', async (t) => {
+  const { repositories, publish, asked } = await openTestRepositories(t)
+  const offer = await repositories.look('https://plugins.example.org/carrel')
+  t.same(offer, {
+    url: REPOSITORY_URL,
+    name: 'Plugins of example.org',
+    publicKey,
+    fingerprint: fingerprintOf(publicKey),
+    plugins: 1,
+  })
+  t.same(await repositories.list(), [], 'looking keeps nothing')
+  const added = await repositories.add({ url: `${REPOSITORY_URL}index.json`, publicKey: offer.publicKey })
+  t.match(added, { url: REPOSITORY_URL, name: offer.name, publicKey, enabled: true, sequence: 1, plugins: 1, error: null })
+  t.ok(added.fetchedAt instanceof Date && added.expiresAt instanceof Date)
+  t.match(await refusal(add(repositories)), conflict(/is here already/))
+  t.ok(asked.every(({ host }) => host.startsWith('plugins.example.org')))
+
+  publish({ ...both, sequence: 2, name: 'Renamed', plugins: [] })
+  t.match(await repositories.refresh(added.id), { sequence: 2, name: 'Renamed', plugins: 0, error: null })
+  t.match(await repositories.setEnabled(added.id, false), { enabled: false })
+  t.match(await refusal(repositories.refresh(added.id)), conflict(/is disabled; enable it first/))
+  t.match(await repositories.setEnabled(added.id, true), { enabled: true })
+  await repositories.remove(added.id)
+  t.same(await repositories.list(), [])
+  const { get, remove, setEnabled, refresh } = repositories
+  for (const work of [get, remove, refresh, (id: string) => setEnabled(id, true)])
+    t.match(await refusal(work(added.id)), { code: 'not_found' })
+})
+
+t.test('revocations', async (t) => {
+  const { repositories, publish, revoked, database } = await openTestRepositories(t)
+  const { id } = await add(repositories)
+  const echo = { repositoryId: id, pluginId: 'org.example.echo', userId: null }
+  await repositories.install({ ...echo, version: '1.0.0' })
+  await repositories.install(echo)
+  await database.raw(`UPDATE plugins SET version_id = (SELECT id FROM plugin_versions WHERE version = '1.1.0')`)
+  const names = {
+    one: { key: 'org.example.echo', version: '1.0.0', sha256: sha256Of(one) },
+    two: { key: 'org.example.echo', version: '1.1.0', sha256: sha256Of(two) },
+  }
+  t.equal(await findRevocation(database, names.two), null)
+
+  const others = [
+    { id: 'org.example.other', reason: 'Not here' },
+    { id: 'org.example.echo', range: '>=3', reason: 'Not this one' },
+    { sha256: 'a'.repeat(64), reason: 'Nobody' },
+  ]
+  publish({ ...both, sequence: 2, revoked: others })
+  await repositories.refresh(id)
+  t.same(revoked, [], 'others are none of its business')
+  publish({ ...both, sequence: 3, revoked: [...others, { sha256: names.two.sha256, reason: 'It sends what people read' }] })
+  await repositories.refresh(id)
+  t.same(revoked, [[{ ...names.two, running: true, reason: 'It sends what people read' }]])
+  t.match(await findRevocation(database, names.two), { reason: 'It sends what people read' })
+  t.match(
+    await findRevocation(database, { ...names.two, key: 'org.example.renamed', version: '9.9.9' }),
+    { reason: /sends/ },
+    'by any name',
+  )
+  t.equal(await findRevocation(database, { ...names.two, sha256: 'b'.repeat(64) }), null)
+  await repositories.refresh(id)
+  t.equal(revoked.length, 1, 'it is told once')
+
+  publish({ ...both, sequence: 4, revoked: [{ id: 'org.example.echo', range: '<1.1.0', reason: 'Old' }] })
+  await repositories.refresh(id)
+  t.same(
+    revoked[1]?.map(({ version, running, reason }) => [version, running, reason]).sort(),
+    [
+      ['1.0.0', false, 'Old'],
+      ['1.1.0', true, 'It sends what people read'],
+    ],
+    'the first stays, though the newest index does not name it any more',
+  )
+  t.match(
+    await findRevocation(database, { ...names.one, version: '1.1.0-rc.1', sha256: 'c'.repeat(64) }),
+    { reason: 'Old' },
+    'pre-releases too',
+  )
+  t.match(await refusal(repositories.install({ ...echo, version: '1.0.0' })), conflict(/It was revoked: Old/))
+
+  await repositories.remove(id)
+  t.match(await findRevocation(database, names.one), { reason: 'Old' }, 'and all of them when the repository is gone')
+  t.match(await findRevocation(database, names.two), { reason: /sends/ })
+})
+
+t.test('a repository is added with what it revokes, and only once by many at once', async (t) => {
+  const index = { ...both, revoked: [{ id: 'org.example.echo', reason: 'All of it' }] }
+  const { repositories, database } = await openTestRepositories(t, { files: filesOf(index, key) as Files })
+  const added = await Promise.allSettled([add(repositories), add(repositories), add(repositories)])
+  t.same(added.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected'])
+  t.equal((await repositories.list()).length, 1)
+  t.match(await findRevocation(database, { key: 'org.example.echo', version: '5.0.0-x', sha256: '' }), { reason: 'All of it' })
+  t.match(await refusal(repositories.add({ url: REPOSITORY_URL, publicKey: publicKeyText(newKey()) })), { code: 'invalid_value' })
+})
+
+t.test('indexes are fetched by themselves until it is closed', async (t) => {
+  const { repositories, publish, asked } = await openTestRepositories(t, { timing: { firstMs: 20, everyMs: 20 } })
+  const { id } = await add(repositories)
+  publish({ ...both, sequence: 2 })
+  await sleep(100)
+  t.equal((await repositories.get(id)).sequence, 1, 'not before it is started')
+  repositories.start()
+  repositories.start()
+  for (let times = 0; times < 3_000 && (await repositories.get(id)).sequence < 2; times++) await sleep(20)
+  t.equal((await repositories.get(id)).sequence, 2)
+  await repositories.setEnabled(id, false)
+  await sleep(100)
+  const before = asked.length
+  await sleep(150)
+  t.equal(asked.length, before, 'what is disabled is not fetched')
+  await repositories.setEnabled(id, true)
+  await repositories.close()
+  const closed = asked.length
+  await sleep(150)
+  t.equal(asked.length, closed, 'nothing is fetched after the end')
+})
+
+t.test('closing ends what is being fetched', async (t) => {
+  const { repositories, files } = await openTestRepositories(t)
+  const { id } = await add(repositories)
+  files[INDEX] = () => {}
+  const refreshing = repositories.refresh(id)
+  await sleep(50)
+  const started = performance.now()
+  await repositories.close()
+  t.ok(performance.now() - started < 10_000, 'long before its deadline')
+  t.match(await refreshing, { sequence: 1, error: null }, 'which is no mistake of the repository')
+})
+
+t.test('as many repositories and revocations as there may be', async (t) => {
+  const { repositories, publish, database } = await openTestRepositories(t)
+  const { id } = await add(repositories)
+  await database.raw(
+    `INSERT INTO plugin_revocations (repository_id, sha256, reason) SELECT ?, lpad(to_hex(n), 64, '0'), 'x' FROM generate_series(1, 49999) n`,
+    [id],
+  )
+  const revoked = ['a', 'b'].map((letter) => ({ sha256: letter.repeat(64), reason: 'New' }))
+  publish({ ...both, sequence: 2, revoked: revoked.slice(0, 1) })
+  t.match(await repositories.refresh(id), { sequence: 2, error: null })
+  publish({ ...both, sequence: 3, revoked })
+  t.match(await repositories.refresh(id), { sequence: 2, error: /has revoked more than 50000 versions/ })
+  t.equal(
+    await findRevocation(database, { key: 'org.example.echo', version: '1.0.0', sha256: 'b'.repeat(64) }),
+    null,
+    'all of it is undone',
+  )
+  publish({ ...both, sequence: 4, revoked: revoked.slice(0, 1) })
+  t.match(await repositories.refresh(id), { sequence: 4, error: null }, 'those that are known cost nothing')
+
+  for (let number = 1; number < 20; number++)
+    t.type(await addRepository(database, { url: `https://${number}.example.org/`, name: 'x', publicKey, repositoriesMax: 20 }), 'string')
+  await repositories.remove((await repositories.list()).at(-1)?.id as string)
+  t.type(await addRepository(database, { url: 'https://last.example.org/', name: 'x', publicKey, repositoriesMax: 20 }), 'string')
+  await repositories.remove(id)
+  await addRepository(database, { url: 'https://other.example.org/', name: 'x', publicKey, repositoriesMax: 20 })
+  t.match(await refusal(add(repositories)), conflict(/there are 20, the most there can be/))
+})

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { folderOf } from '#plugins/repositories/repository-url.ts'
+
+t.test('an address means a folder', async (t) => {
+  const folder = 'https://plugins.example.org/carrel/'
+  for (const given of ['', 'index.json', '../carrel', './', '../carrel/index.json']) t.equal(folderOf(folder + given), folder, given)
+  t.equal(folderOf('https://PLUGINS.example.org/carrel'), folder)
+  t.equal(folderOf('https://plugins.example.org:443/carrel'), folder, 'the port that it has anyway')
+  t.equal(folderOf('https://plugins.example.org'), 'https://plugins.example.org/')
+  t.equal(folderOf('https://bücher.example/a'), 'https://xn--bcher-kva.example/a/')
+  t.equal(folderOf('https://example.org/my-index.json'), 'https://example.org/my-index.json/', 'only a file of this name')
+})
+
+t.test('or it is refused, with the place in the request', async (t) => {
+  const bad = [
+    '',
+    'example.org',
+    'http://example.org/',
+    'https://127.0.0.1/',
+    'https://0x7f.1/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://example.org:8080/',
+  ]
+  for (const text of [...bad, 'https://a@example.org/', 'https://example.org/?a', 'https://example.org/#a', 'data:text/plain,a'])
+    t.throws(() => folderOf(text), { code: 'invalid_value', details: [{ path: '/url' }] }, text)
+})

@@ -1,0 +1,124 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { makeDataFolder } from '#core/database/data-folder.ts'
+import { openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
+import { readPostmasterFile } from '#core/database/postmaster.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { type Confinement, findConfinement } from '#plugins/runtime/confinement.ts'
+import { awaitGone } from '#test/support/carrel-process.ts'
+import { eventually } from '#test/support/guests.ts'
+
+// Making a cluster takes a second on a quiet machine, and several on a busy one.
+t.setTimeout(240_000)
+
+/** What native code could do that has taken over a runner: no permissions of Node hold it. */
+const STAND_IN = `
+const fs = require('node:fs'), net = require('node:net')
+const [socket, folder, server, pg] = process.argv.slice(1)
+const tryTo = async (work) => {
+  try { return String(await work()) } catch (error) { return error.code ?? error.message }
+}
+const login = (user, password) => async () => {
+  const client = new (require(pg).Client)({ host: require('node:path').dirname(socket), user, database: 'carrel', password })
+  await client.connect()
+  return await client.end()
+}
+const main = async () => ({
+  connect: await tryTo(() => new Promise((resolve, reject) => net.connect(socket, () => resolve('connected')).on('error', reject))),
+  superuser: await tryTo(login('postgres')),
+  guessed: await tryTo(login('carrel', 'carrel')),
+  password: await tryTo(() => fs.readFileSync(folder + '/postgres.password', 'utf8').length),
+  list: await tryTo(() => fs.readdirSync(folder).length),
+  signal: await tryTo(() => process.kill(Number(server), 0)),
+  environment: await tryTo(() => fs.readFileSync('/proc/' + server + '/environ').length),
+  memory: await tryTo(() => fs.openSync('/proc/' + server + '/mem', 'r')),
+  descriptor: await tryTo(() => fs.readdirSync('/proc/' + server + '/fd').length),
+  passwd: await tryTo(() => fs.readFileSync('/etc/passwd').length),
+  write: await tryTo(() => fs.writeFileSync(process.execPath + '.new', 'x')),
+})
+main().then((found) => { fs.writeSync(1, JSON.stringify(found)); process.exit() })`
+
+async function openCluster(t: import('tap').Test) {
+  const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-confinement-test-'))
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  const folder = await makeDataFolder(path.join(room, 'data'))
+  const postgres = await openEmbeddedPostgres({ folder, log: silentLog, onExit() {}, settings: { fsync: 'off' } })
+  t.teardown(() => postgres.close())
+  const { socketFolder } = (await readPostmasterFile(path.join(folder, 'postgres')))!
+  return { room, folder, socket: path.join(socketFolder, '.s.PGSQL.5432') }
+}
+
+const pg = createRequire(import.meta.url).resolve('pg')
+const modules = path.resolve(path.dirname(pg), '..', '..')
+
+function standIn({ words, stdin }: Confinement, { socket, folder }: { socket: string; folder: string }): Record<string, string> {
+  const ran = spawnSync(words[0]!, [...words.slice(1), process.execPath, '-e', STAND_IN, socket, folder, String(process.pid), pg], {
+    stdio: [stdin, 'pipe', 'pipe'],
+    cwd: '/',
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  if (ran.status !== 0) throw new Error(`The stand-in failed: ${ran.stderr}`)
+  return JSON.parse(ran.stdout)
+}
+
+t.test('a runner that was overcome reaches neither the database nor the data folder nor the server', async (t) => {
+  const cluster = await openCluster(t)
+  const needs = { folders: [path.dirname(process.execPath), modules], trial: [process.execPath, '-e', '0'] }
+  const confinement = findConfinement(silentLog, needs)
+  if (confinement.forks) {
+    const found = standIn(confinement, cluster)
+    for (const act of ['connect', 'superuser', 'guessed', 'password', 'list', 'environment', 'memory', 'descriptor', 'passwd'])
+      t.equal(found[act], 'ENOENT', `${act}: there is no such thing in its world`)
+    t.equal(found['signal'], 'ESRCH')
+    t.match(found['write'], /EROFS|EACCES/)
+  } else t.comment('this system has no namespaces for us')
+
+  const bare = { words: ['/usr/bin/env', '-i'], stdin: 'ignore', forks: false } as const
+  const found = standIn(bare, cluster)
+  t.equal(found['connect'], 'connected', 'as the same user without any wall it reaches the socket')
+  t.equal(found['superuser'], '28000')
+  t.equal(found['guessed'], '28P01', 'and gets nowhere without the password')
+})
+
+t.test('a runner that does not listen ends with the server, by kill -9 too', async (t) => {
+  const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-confinement-test-'))
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  // As the code of the product is: readable, for the runner may be of another user.
+  await chmod(room, 0o755)
+  const deaf = path.join(room, 'deaf-runner.mjs')
+  await writeFile(
+    deaf,
+    `import { writeSync } from 'node:fs'
+    const header = Buffer.from('{"kind":"ready"}')
+    const frame = Buffer.alloc(8)
+    frame.writeUInt32LE(header.length, 0)
+    writeSync(3, Buffer.concat([frame, header]))
+    setInterval(() => {}, 1000)`,
+  )
+  const script = `
+    setInterval(() => {}, 1000)
+    const { startRunner } = await import('#plugins/runtime/runner-process.ts')
+    const { silentLog } = await import('#core/foundation/log.ts')
+    const runner = startRunner(silentLog, { isWanted: () => true, onFrame() {}, onDeath() {} }, { path: process.argv[1] })
+    await runner.ready
+    console.log(JSON.stringify([process.pid, runner.pid]))
+`
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const server = spawn(process.execPath, ['--input-type=module', '-e', script, deaf], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  server.stdout!.on('data', (chunk) => {
+    said += chunk
+  })
+  await eventually(() => said.includes('\n'), 'the runner to start', 60_000)
+  const [, runner] = JSON.parse(said) as [number, number]
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  t.ok(await awaitGone(runner))
+})

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { createPlacement, pauseMs, SHARED_PLACE } from '#plugins/runtime/placement.ts'
+import { pluginProgram } from '#test/support/guests.ts'
+
+const [one, other] = [pluginProgram('', { place: 'one' }), pluginProgram('', { place: 'other' })]
+const { plugin: _, ...server } = pluginProgram('', { place: 'templates' })
+
+t.test('strict: everybody at his own place', async (t) => {
+  const placement = createPlacement('strict')
+  t.equal(placement.placeOf(one, 0), 'one')
+  t.equal(placement.placeOf(server, 0), 'templates')
+  placement.blame({ culprit: 'one' }, 0)
+  t.equal(placement.placeOf(one, 1), 'one')
+  t.notOk(placement.isShared('one'))
+})
+
+t.test(
+  'grouped: plugins together, but not the programs of the server, those that want to be alone, and those under suspicion',
+  async (t) => {
+    const placement = createPlacement('grouped')
+    t.equal(placement.placeOf(one, 0), SHARED_PLACE)
+    t.equal(placement.placeOf(server, 0), 'templates')
+    t.equal(placement.placeOf({ ...one, alone: true }, 0), 'one')
+    placement.blame({ suspects: ['one', 'other'] }, 0)
+    t.equal(placement.placeOf(one, 1), 'one')
+    t.equal(placement.placeOf(other, 1), 'other')
+    t.equal(placement.clear(other), true, 'it was another')
+    t.equal(placement.clear(other), false)
+    t.equal(placement.placeOf(other, 1), SHARED_PLACE)
+    placement.blame({ culprit: 'one' }, 2)
+    t.equal(placement.clear(one), false, 'who is known to have done it stays alone whatever it answers')
+    t.equal(placement.placeOf(one, 60_000), 'one')
+    placement.tidy(601_000)
+    t.equal(placement.placeOf(one, 601_000), SHARED_PLACE, 'for ten minutes')
+  },
+)
+
+t.test('who kills his runner again and again waits longer and longer, until something comes to an end there', async (t) => {
+  const placement = createPlacement('strict')
+  const waits: number[] = []
+  for (let times = 0; times < 12; times++) {
+    placement.blame({ culprit: 'one' }, 1_000)
+    waits.push(placement.waitsUntil(one) - 1_000)
+  }
+  t.same(waits.slice(0, 5), [0, 100, 200, 400, 800])
+  t.equal(waits.at(-1), 10_000)
+  t.equal(placement.waitsUntil(other), 0, 'nobody else does')
+  placement.clear(one)
+  placement.blame({ culprit: 'one' }, 1_000)
+  t.equal(placement.waitsUntil(one), 1_000)
+  t.equal(pauseMs(1_000), 10_000)
+})

@@ -1,0 +1,244 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import http from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { type Log, silentLog } from '#core/foundation/log.ts'
+import { watchTurns } from '#test/support/cpu-time.ts'
+import { BUDGET, eventually, openGuests, runnersOf } from '#test/support/guests.ts'
+
+t.setTimeout(240_000)
+
+const runnerPath = fileURLToPath(new URL('../../support/hostile-runner.mjs', import.meta.url))
+const LONG = { cpuMs: 1_000, wallMs: 60_000 }
+
+t.test('a runner that was overcome costs its calls and no more, whatever it says', async (t) => {
+  const { open } = openGuests(t, { runnerPath })
+  const { call, fails } = open('act: 0', { concurrency: 1 })
+  const other = open('', { place: 'other' })
+  await other.call('echo', 1)
+  t.equal(await call('echo', 'x'), 'x')
+  const before = process.memoryUsage().rss
+  for (const act of ['strays', 'others', 'lines', 'requests', 'garbage', 'giant', 'header', 'hangsUp', 'exits']) {
+    const begun = performance.now()
+    const error = await fails('act', { act }, LONG, { onRequest: async () => await sleep(60_000, null, { ref: false }) })
+    const tookMs = performance.now() - begun
+    t.equal(error.code, 'crash', `${act}: ${error.message}`)
+    t.ok(tookMs < 30_000, `${act} was ended after ${Math.round(tookMs)} ms, long before its time was up`)
+    t.equal(await other.call('echo', act, LONG), act)
+    t.equal(await call('echo', act, LONG), act)
+  }
+  t.equal(await call('act', { act: 'forges' }), 'first', 'answers to what was not asked, or asked of others, are nobody’s')
+  t.equal(await call('echo', 'x'), 'x')
+  t.equal(await other.call('echo', 'x'), 'x')
+  const grownMb = (process.memoryUsage().rss - before) / 1e6
+  t.ok(grownMb < 100, `this process has grown by ${Math.round(grownMb)} MB at most meanwhile`)
+})
+
+t.test(
+  'nothing that a runner sends holds up this process: its header says what it is and how long, and is judged before the rest is read',
+  async (t) => {
+    const { open } = openGuests(t, { runnerPath })
+    const { call, fails } = open('act: 0', { concurrency: 1 })
+    const asked: string[] = []
+    const onRequest = async (kind: string) => void asked.push(kind)
+    const readLarge = async (_kind: string, body: string) => body.length
+    await call('echo', 'x')
+    const before = process.memoryUsage().rss
+    const turns = watchTurns()
+    for (const act of ['costlyAnswer', 'costlyFailure', 'costlyLine', 'costlyFetch', 'costlySleep', 'costlyHeader', 'unwanted']) {
+      t.match(await fails('act', { act }, LONG, { onRequest, readLarge }), { code: 'crash' }, act)
+      t.equal(await call('echo', act, LONG), act)
+    }
+    for (const act of ['deepFetch', 'wideLines']) t.equal(await call('act', { act }, LONG, { onRequest, readLarge }), 'sent', act)
+    turns.close()
+    t.ok(turns.longestMs() < 1_500, `the longest that it stood still is ${Math.round(turns.longestMs())} ms`)
+    const grownMb = (process.memoryUsage().rss - before) / 1e6
+    t.ok(grownMb < 200, `it has grown by ${Math.round(grownMb)} MB at most meanwhile`)
+  },
+)
+
+t.test('headers without end end their runner, and what it writes on its standard error is not read without end', async (t) => {
+  const { open } = openGuests(t, { runnerPath })
+  const { call, fails } = open('act: 0', { concurrency: 1 })
+  await call('echo', 'x')
+  for (const act of ['readies', 'pongs', 'fatLine']) {
+    const before = process.threadCpuUsage()
+    const begun = performance.now()
+    t.match(await fails('act', { act }, LONG), { code: 'crash' }, act)
+    const { user, system } = process.threadCpuUsage(before)
+    const tookMs = performance.now() - begun
+    t.ok(tookMs < 5_000, `${act} was ended after ${Math.round(tookMs)} ms`)
+    t.ok((user + system) / 1_000 < 1_000, `for ${Math.round((user + system) / 1_000)} ms of this thread`)
+    t.equal(await call('echo', act, LONG), act)
+  }
+  const before = process.threadCpuUsage()
+  t.match(await fails('act', { act: 'shouts' }, { cpuMs: 10_000, wallMs: 3_000 }), { code: /crash|timeout/ })
+  const { user, system } = process.threadCpuUsage(before)
+  t.ok((user + system) / 1_000 < 500, `${Math.round((user + system) / 1_000)} ms of this thread for what it wrote`)
+})
+
+t.test('a runner that stops reading, or is stopped, is ended, and what was meant for it is let go', async (t) => {
+  const { open } = openGuests(t, { runnerPath })
+  const { call, fails } = open('act: 0', { concurrency: 16 })
+  await call('echo', 1)
+  const deaf = fails('act', { act: 'deaf' }, LONG)
+  await sleep(50)
+  const large = 'x'.repeat(9_000_000)
+  const begun = performance.now()
+  const lost = Array.from({ length: 10 }, () => fails('echo', large, LONG))
+  for (const { code } of await Promise.all([deaf, ...lost])) t.match(code, /crash|timeout/)
+  t.ok(performance.now() - begun < 30_000, 'in seconds, not when its time is up')
+  t.equal(await call('echo', 2, LONG), 2)
+
+  // The one that serves and the spare: the one is missed by its call, the other when nobody has heard of it for long.
+  const stopped = fails('act', { act: 'none' }, { cpuMs: 1_000, wallMs: 30_000 })
+  for (const pid of runnersOf('hostile-runner.mjs').slice(0, 1)) process.kill(pid, 'SIGSTOP')
+  t.match(await stopped, { code: /crash|timeout/ })
+  t.equal(await call('echo', 3, LONG), 3)
+})
+
+t.test('all runners stuck at once: each is ended, and whoever waits is served', async (t) => {
+  const { open, supervisor } = openGuests(t)
+  const stuck = Array.from({ length: 6 }, (_, n) =>
+    open('indexOf: () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)', { place: `stuck ${n}` }),
+  )
+  const waiting = open('', { place: 'waiting' })
+  const failures = stuck.map(({ fails }) => fails('indexOf', null, { cpuMs: 100, wallMs: 1_000 }))
+  await eventually(() => supervisor.state().runners >= 6, 'all to be there')
+  t.equal(await waiting.call('echo', 'served', { cpuMs: 1_000, wallMs: 20_000 }), 'served')
+  for (const { code } of await Promise.all(failures)) t.match(code, /cpu|timeout|crash/)
+})
+
+t.test('what is closed in the middle of what nothing can interrupt does not hold a core', async (t) => {
+  const { open } = openGuests(t, { isolation: 'grouped' })
+  const [stuck, other] = [open('indexOf: () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'), open('', { place: 'other' })]
+  await Promise.all([stuck.call('echo', 1), other.call('echo', 1)])
+  const [runner] = runnersOf()
+  const closed = stuck.fails('indexOf', null, { cpuMs: 5_000, wallMs: 50_000 })
+  await sleep(100)
+  stuck.guest.close()
+  t.match(await closed, { code: 'closed' })
+  await eventually(() => !runnersOf().includes(runner as number), 'its runner to go')
+  t.equal(await other.call('echo', 2), 2)
+})
+
+/** Counts what is said. */
+function countingLog() {
+  const said: string[] = []
+  const log = { ...silentLog, warn: (_: unknown, message: string) => void said.push(message) } as Log
+  return { said, log }
+}
+
+t.test('what dies again and again is not started again and again', async (t) => {
+  const { said, log } = countingLog()
+  const { open } = openGuests(t, { log })
+  const { fails } = open(
+    '',
+    { place: 'looping', load: { cpuMs: 50, wallMs: 500 } },
+    'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)',
+  )
+  const other = open('', { place: 'other' })
+  const deadline = performance.now() + 4_000
+  let tries = 0
+  while (performance.now() < deadline) {
+    tries += 1
+    t.match(await fails('echo', null, LONG), { code: /cpu|timeout|crash|load/ })
+    t.equal(await other.call('echo', tries, LONG), tries, 'others do not wait for it')
+  }
+  t.ok(tries <= 7, `${tries} tries in four seconds: each waits longer than the one before`)
+
+  const none = openGuests(t, { log, runnerPath: '/nowhere/runner.mjs' })
+  const before = said.length
+  const unstarted = none.open('')
+  t.match(await unstarted.fails('echo', null, LONG), { code: 'crash' }, 'a runner that cannot start is tried three times')
+  const { length } = said.slice(before).filter((message) => message === 'A plugin runner died')
+  t.equal(length, 3)
+})
+
+t.test('a runner has no rights, no secrets and no way out, even when its own code is no longer in charge', async (t) => {
+  const door = http.createServer().listen(0, '127.0.0.1')
+  t.teardown(() => door.close())
+  const said: string[] = []
+  const { open } = openGuests(t, {
+    runnerPath,
+    log: { ...silentLog, warn: (fields, message) => said.push(`${message} ${JSON.stringify(fields)}`) },
+  })
+  const { call } = open('act: 0')
+  await call('echo', 1)
+  process.kill(runnersOf('hostile-runner.mjs')[0] as number, 'SIGUSR1')
+  const found = (await call('act', { act: 'explore', port: (door.address() as AddressInfo).port }, LONG)) as Record<string, unknown>
+  t.notMatch(said.join(), /Debugger|SIGUSR1/, 'no debugger listens, and nothing ends, whatever signal comes')
+  t.same(found['environment'], [])
+  t.equal(found['words'], 2)
+  for (const act of ['read', 'readOwnEnvironment', 'readServer', 'list', 'write', 'spawn', 'worker', 'inspector', 'wasi'])
+    t.equal(found[act], 'ERR_ACCESS_DENIED', act)
+  t.same((found['descriptors'] as string[])[3], 'true', 'the one socket that it has')
+
+  const [pid] = runnersOf('hostile-runner.mjs') as [number]
+  t.equal(readFileSync(`/proc/${pid}/environ`, 'latin1'), '')
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+  const isConfined = /CapEff:\s*0+\n/.test(status)
+  if (isConfined) {
+    t.match(status, /NoNewPrivs:\s*1/)
+    t.match(status, /CapBnd:\s*0+\n/)
+  } else t.comment('this system has no setpriv')
+  // Root sees the interfaces of any process; elsewhere the attempt itself has to do.
+  const interfaces = readFileSync(`/proc/${pid}/net/dev`, 'latin1').match(/^\s*\w+:/gm) ?? []
+  if (interfaces.length === 1)
+    t.match(String(found['connect']), /ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL/, 'there is nothing in its network')
+  else t.comment('this system lets nobody cut a process off from the network')
+  const files = readdirSync(`/proc/${pid}/fd`).map(Number)
+  t.ok(files.includes(3) && files.length < 30, `${files.length} descriptors: three of its own, the socket, and those of its event loop`)
+
+  t.same(
+    Object.keys(createRequire(import.meta.url).cache).filter((path) => path.includes('isolated-vm')),
+    [],
+    'this process has not loaded the addon',
+  )
+})
+
+t.test('a budget is kept by the one that serves while another is stuck', async (t) => {
+  const { open } = openGuests(t)
+  const [bad, good] = [open('loop: () => { for (;;); }', { place: 'bad' }), open('', { place: 'good' })]
+  await Promise.all([bad.call('echo', 1), good.call('echo', 1)])
+  const looping = bad.fails('loop', null, { cpuMs: 1_000, wallMs: 3_000 })
+  const times: number[] = []
+  for (let n = 0; n < 50; n++) {
+    const begun = performance.now()
+    await good.call('echo', n, BUDGET)
+    times.push(performance.now() - begun)
+  }
+  t.match(await looping, { code: /cpu|timeout/ })
+  times.sort((a, b) => a - b)
+  t.ok((times[25] as number) < 100, `half of the calls of another took less than ${Math.round(times[25] as number)} ms`)
+})
+
+t.test(
+  'a runner that was killed is taken off the list of processes by what started it, whatever the first process of the system does',
+  async (t) => {
+    const { open, supervisor } = openGuests(t)
+    await open('echo: (value) => value').call('echo', 1)
+    const [pid] = runnersOf() as [number]
+    const parentOf = () => {
+      try {
+        return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1])
+      } catch {
+        return null
+      }
+    }
+    const parent = parentOf()
+    const parents = new Set<number>()
+    const watch = setInterval(() => {
+      const now = parentOf()
+      if (now !== null) parents.add(now)
+    }, 1)
+    supervisor.close()
+    await eventually(() => parentOf() === null, 'the end of the runner')
+    clearInterval(watch)
+    parents.delete(parent as number)
+    t.same([...parents], [], 'it never was a child of anybody else')
+  },
+)

@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { BODY_BYTES_MAX, createFrameReader, frameOf, HEADER_BYTES_MAX } from '#plugins/runtime/runner/frame.mjs'
+import { assertInTime } from '#test/support/timed-property.ts'
+
+t.test('frames come out as they went in, however they are cut', async () => {
+  const frame = fc.record({
+    header: fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer())),
+    body: fc.string({ unit: 'grapheme' }),
+  })
+  assertInTime(
+    fc.property(fc.array(frame, { maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 50 }), (frames, cuts) => {
+      const bytes = Buffer.concat(frames.map(({ header, body }) => frameOf(header, body)))
+      const seen: { header: unknown; body: string }[] = []
+      const read = createFrameReader((header, body) => seen.push({ header, body }))
+      let at = 0
+      for (const cut of [...cuts, bytes.length]) {
+        if (at >= bytes.length) break
+        read(bytes.subarray(at, at + cut))
+        at += cut
+      }
+      return JSON.stringify(seen) === JSON.stringify(frames)
+    }),
+  )
+})
+
+t.test('what is no frame is refused at once', async (t) => {
+  const read = () => createFrameReader(() => t.fail('nothing may come through'))
+  const lengths = (head: number, body: number) => {
+    const bytes = Buffer.alloc(8)
+    bytes.writeUInt32LE(head, 0)
+    bytes.writeUInt32LE(body, 4)
+    return bytes
+  }
+  t.throws(() => read()(lengths(HEADER_BYTES_MAX + 1, 0)), { name: 'RangeError' })
+  t.throws(() => read()(lengths(10, BODY_BYTES_MAX + 1)), { name: 'RangeError' })
+  t.throws(() => read()(Buffer.concat([lengths(3, 0), Buffer.from('{x}')])), { name: 'SyntaxError' })
+  t.throws(() => frameOf({ text: 'x'.repeat(HEADER_BYTES_MAX) }), { name: 'RangeError' })
+})

@@ -1,0 +1,129 @@
+import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import type { Publication } from '#core/reading/publication.ts'
+import { buildEpub } from '#test/support/epub-builder.ts'
+import { buildNovel } from '#test/support/readable-books.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+import { listEpubEntries } from '#workers/formats/epub/epub-entries.ts'
+import { readPublication } from '#workers/formats/epub/publication.ts'
+import { readZipDirectory } from '#workers/formats/zip/zip-directory.ts'
+
+const folder = t.testdir()
+let count = 0
+
+function write(bytes: Uint8Array): string {
+  const path = join(folder, `${count++}.epub`)
+  writeFileSync(path, bytes)
+  return path
+}
+
+async function read(bytes: Uint8Array): Promise<Publication> {
+  const outcome = await readPublication({ root: folder, path: write(bytes) })
+  if ('problem' in outcome) throw new Error(outcome.problem.message)
+  return outcome.publication
+}
+
+t.test('unzipper and our own reader list the same', async (t) => {
+  const novel = buildNovel()
+  const x = Buffer.from('x')
+  const cases = {
+    novel,
+    'with a name beyond ASCII': buildEpub({ files: { 'Kapitel ü.xhtml': 'x' } }),
+    'with something before it': Buffer.concat([Buffer.from('junk before the archive'), novel]),
+    'with something behind it': buildZip([{ name: 'a', data: x }], { suffix: Buffer.alloc(3_000) }),
+    'with a comment that looks like an end': buildZip([{ name: 'a', data: x }], {
+      comment: Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)]),
+    }),
+    'with offsets that know what is before it': buildZip([{ name: 'a', data: x }], { adjustedPrefix: Buffer.alloc(500) }),
+    'with one name twice': buildZip([
+      { name: 'a', data: x },
+      { name: 'a', data: Buffer.from('another') },
+    ]),
+    'in 64 bits': buildZip([{ name: 'a', data: x, zip64: true, method: 8 }], { zip64: true }),
+    'in 64 bits, with something before it': buildZip([{ name: 'a', data: x, zip64: true }], { zip64: true, prefix: Buffer.alloc(77) }),
+    'with a name of its own in an extra field': buildZip([{ name: 'plain', data: x, unicodePath: 'schön' }]),
+    'with names in another code page': buildZip([{ name: Buffer.from([0x81, 0x41, 0x82]), data: x }]),
+    'with names that lead elsewhere': buildZip(['../a', '/b', 'c\\d', 'e%2ff', ''].map((name) => ({ name, data: x }))),
+    'with fewer records declared': buildZip(
+      ['a', 'b', 'c'].map((name) => ({ name, data: x })),
+      { entriesDeclared: 1 },
+    ),
+    'with a count that wraps': buildZip(Array.from({ length: 65_540 }, (_, index) => ({ name: `${index}`, data: x }))),
+    'encrypted, described behind, packed in an unknown way': buildZip([
+      { name: 'a', data: x, encrypted: true },
+      { name: 'b', data: x, descriptor: true },
+      { name: 'c', data: x, method: 93 },
+    ]),
+    'with a record that lies elsewhere': buildZip([{ name: 'a', data: x, headerOffset: 0xffffff }]),
+    empty: buildZip([]),
+  }
+  for (const [name, bytes] of Object.entries(cases)) {
+    const fd = openSync(write(bytes), 'r')
+    try {
+      const file = { path: name, fd, bytes: fstatSync(fd).size }
+      t.ok(isDeepStrictEqual(await listEpubEntries(file), readZipDirectory(fd, file.bytes)), name)
+    } finally {
+      closeSync(fd)
+    }
+  }
+})
+
+t.test('the contents of EPUB 2', async (t) => {
+  const point = (title: string, src: string, inside = '') =>
+    `<navPoint><navLabel><text>${title}</text></navLabel><content src="${src}"/>${inside}</navPoint>`
+  const publication = await read(
+    buildEpub({
+      version: '2.0',
+      manifest:
+        '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>',
+      files: { 'toc.ncx': `<ncx><navMap>${point('One', 'c1.xhtml', point(' A\n part ', 'c1.xhtml#a'))}</navMap></ncx>` },
+    }),
+  )
+  t.same(publication.toc, [{ title: 'One', href: 'OPS/c1.xhtml', children: [{ title: 'A part', href: 'OPS/c1.xhtml#a', children: [] }] }])
+})
+
+t.test('hostile contents', async (t) => {
+  const deep = '<ol><li><a href="c1.xhtml">x</a>'.repeat(45) + '</li></ol>'.repeat(45)
+  const many = `<ol>${'<li><a href="c1.xhtml">x</a></li>'.repeat(30_000)}</ol>`
+  const nav = (list: string) =>
+    buildEpub({
+      manifest:
+        '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>',
+      files: { 'nav.xhtml': `<html xmlns:epub="http://www.idpf.org/2007/ops"><nav epub:type="toc">${list}</nav></html>` },
+    })
+  let depth = 0
+  for (let at = (await read(nav(deep))).toc; at.length > 0; at = at[0]?.children ?? []) depth++
+  t.equal(depth, 21, 'levels end')
+  t.equal((await read(nav(many))).toc.length, 20_000, 'entries end')
+  t.same((await read(nav('<ol><li>'))).toc, [], 'what is no XML is no contents')
+})
+
+t.test('names that lead out of the archive stay inside', async (t) => {
+  const { files } = await read(buildEpub({ files: { '/../../etc/passwd': 'x', '/\\windows\\win.ini': 'y' } }))
+  const paths = files.map(({ path }) => path)
+  t.ok(paths.includes('etc/passwd'))
+  t.notOk(paths.some((path) => path.includes('..') || path.startsWith('/') || path.includes('\\')))
+})
+
+t.test('what cannot be read is a problem', async (t) => {
+  for (const path of [
+    write(Buffer.from('no zip')),
+    join(folder, 'gone.epub'),
+    write(buildEpub({ files: { '/META-INF/container.xml': null } })),
+  ])
+    t.match(await readPublication({ root: folder, path }), { problem: { message: String } })
+})
+
+t.test('a package that names one long address again and again is refused before anything is made of it', async (t) => {
+  const href = `${'a/'.repeat(2_000)}c1.xhtml`
+  const named = (times: number) =>
+    buildEpub({
+      manifest: `<item id="c1" href="${href}" media-type="application/xhtml+xml"/>`,
+      spine: '<itemref idref="c1"/>'.repeat(times),
+      files: { [href]: '<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>' },
+    })
+  t.equal((await read(named(100))).spine.length, 100)
+  await t.rejects(read(named(2_000)), /addresses in the package document/)
+})

@@ -1,0 +1,121 @@
+import t from 'tap'
+import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { readComicInfo } from '#workers/metadata/comic-info.ts'
+import { openRemarks, plainText, positionOf } from '#workers/metadata/metadata-values.ts'
+import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
+import { readSeriesJson } from '#workers/metadata/series-json.ts'
+import { parseXml } from '#workers/metadata/xml.ts'
+
+const comic = (content: string) => readComicInfo('ComicInfo.xml', Buffer.from(`<ComicInfo>${content}</ComicInfo>`))
+const opf = (content: string, after = '') => {
+  const remarks = openRemarks()
+  const { root, unknownEntities } = parseXml(Buffer.from(`<package><metadata>${content}</metadata>${after}</package>`))
+  return { ...readOpfMetadata(root, unknownEntities, remarks), problem: remarks.problem('it') }
+}
+
+const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : undefined)
+
+t.test('hostile and huge metadata costs little and breaks nothing', async (t) => {
+  const soon = (label: string, work: () => void) => {
+    const started = threadCpuMs()
+    work()
+    t.ok(threadCpuMs() - started < 4_000, `${label} took ${(threadCpuMs() - started).toFixed(0)} ms`)
+  }
+  soon('10,000 authors', () => {
+    const names = Array.from({ length: 10_000 }, (_, index) => `Name ${index}`)
+    t.equal(lengthOf(comic(`<Writer>${names.join(',')}</Writer>`).embedded.book?.authors), 500)
+    t.equal(lengthOf(opf(names.map((name) => `<creator>${name}</creator>`).join('')).book?.authors), 500)
+  })
+  soon('a repeated element', () => {
+    t.equal(lengthOf(comic('<Writer>A</Writer>'.repeat(100_000)).embedded.book?.authors), 1)
+  })
+  soon('refinements', () => {
+    opf(`<creator id="a">A</creator>${'<meta refines="#a" property="role">aut</meta>'.repeat(60_000)}`)
+  })
+  soon('many creators who share many roles', () => {
+    const people = Array.from({ length: 20_000 }, (_, index) => `<creator id="a">Name ${index}</creator>`).join('')
+    opf(`${people}${'<meta refines="#a" property="role">aut</meta>'.repeat(20_000)}`)
+  })
+  soon('a summary of a megabyte', () => {
+    const { embedded, problem } = comic(`<Summary>${'word '.repeat(200_000)}</Summary>`)
+    t.ok(String(embedded.book?.summary).length <= 40_000)
+    t.match(problem, { type: 'metadata', message: /was cut/, fatal: false })
+  })
+  for (const text of ['<p'.repeat(400_000), '<script>'.repeat(200_000), ' \n'.repeat(500_000), '<p>'.repeat(300_000)])
+    soon(text.slice(0, 8), () => plainText(text))
+  soon('commas', () => comic(`<Genre>${','.repeat(3_000_000)}</Genre>`))
+  t.same(readSeriesJson(Buffer.from('{"metadata":{"name":"\\u0000\\ud800A","year":"x","total_issues":-5,"comicid":"../x"}}')).series, {
+    fields: { title: '\ufffdA' },
+  })
+  t.same(readSeriesJson(Buffer.from('null')).problem?.type, 'metadata')
+})
+
+t.test('values as people write them', async (t) => {
+  const remarks = openRemarks()
+  for (const [text, number] of [
+    ['7', 7],
+    ['#7', 7],
+    ['1.5', 1.5],
+    ['1,5', 1.5],
+    ['½', 0.5],
+    ['3½', 3.5],
+    ['-1', -1],
+    ['１２', 12],
+    ['1AU', 1],
+    ['3.AU', 3],
+    ['10/11', 10],
+    ['', undefined],
+  ] as const)
+    t.equal(positionOf(text, 'Number', remarks), number, text)
+  t.equal(remarks.problem('x'), null)
+  for (const bad of ['Annual 2', '1e3', '999999999999', 'NaN', 'Infinity', '--1'])
+    t.equal(positionOf(bad, 'Number', remarks), undefined, bad)
+  t.equal(lengthOf(remarks.problem('x')?.details?.remarks), 6)
+  t.equal(plainText('<div><p>One &amp; <b>two</b></p><p>three<br/>four</p><script>x()</script></div>'), 'One & two\nthree\nfour')
+  t.equal(plainText('a < b and c > d'), 'a < b and c > d')
+})
+
+t.test('an entity of a DOCTYPE is never expanded and never shown', async (t) => {
+  const bytes = Buffer.from(
+    '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><ComicInfo><Title>[&e;]</Title><Series>S</Series></ComicInfo>',
+  )
+  const { embedded, problem } = readComicInfo('ComicInfo.xml', bytes)
+  t.same(embedded, { series: { fields: { title: 'S' } } })
+  t.match(problem?.message, /Title.*entity/)
+})
+
+t.test('package documents: roles, dates, identifiers, calibre', async (t) => {
+  const found = opf(
+    '<creator id="a">Alan Moore</creator><meta refines="#a" property="role" scheme="marc:relators">aut</meta>' +
+      '<meta refines="#a" property="role">ill</meta><meta refines="#a" property="file-as">Moore, Alan</meta>' +
+      '<contributor role="bkp">calibre</contributor><contributor role="trl">Tra Lator</contributor>' +
+      '<identifier>urn:isbn:978-0-306-40615-7</identifier><identifier scheme="ISBN">0306406153</identifier>' +
+      '<identifier scheme="GOODREADS">71348</identifier><identifier>urn:uuid:1</identifier>' +
+      '<date event="original-publication">1865</date><date event="publication">2011-02-30</date><language>pt_BR</language>' +
+      '<meta name="calibre:series" content="S"/><meta name="calibre:series_index" content="2.5"/>',
+    '<spine page-progression-direction="RTL"/>',
+  )
+  t.match(found, {
+    book: {
+      authors: [
+        { name: 'Alan Moore', role: 'author', sortName: 'Moore, Alan' },
+        { name: 'Alan Moore', role: 'illustrator' },
+        { name: 'Tra Lator', role: 'translator' },
+      ],
+      isbns: '9780306406157',
+      year: 2011,
+      month: 2,
+      originalYear: 1865,
+      languageIso: 'pt-BR',
+      number: 2.5,
+      seriesPosition: 2.5,
+    },
+    externalIds: { goodreads: '71348' },
+    series: { fields: { title: 'S', readingDirection: 'rtl' } },
+  })
+  t.equal(found.book?.day, undefined)
+  t.match(found.problem?.message, /0306406153.*check digit/)
+  t.match(found.problem?.message, /Day "30"/)
+  t.same(opf('<date>0000-00-00</date><date>0101-01-01T00:00:00+00:00</date>').book, undefined, 'no date at all')
+  t.match(opf('<date>soon</date>').problem?.message, /is no date/)
+})

@@ -1,0 +1,122 @@
+import { closeSync, fstatSync } from 'node:fs'
+import { openInsideSync } from '#core/foundation/open-inside.ts'
+import type { Analysis, AnalysisRequest, BookFormat, CoverOutcome, FileFacts, LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import type { DrawPdfPage } from '../drawing.ts'
+import { BookFault } from '../fault.ts'
+import { withSidecars } from '../metadata/sidecars.ts'
+import { analyseRarComic, analyseZipComic, type Contents } from './comic/comic.ts'
+import { detectContainer } from './detect.ts'
+import { fileRefusal } from './file-refusal.ts'
+import { hashFile } from './hash.ts'
+import { openZip, type ZipArchive } from './zip/zip.ts'
+
+/**
+ * Everything Carrel learns of one file: hashes in one read, format by content, pages, cover, problems.
+ * Never throws for a file, however bad; what it throws is a bug. `draw` draws the cover of a PDF and covers that are no plain pictures; without it that is done here.
+ */
+export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
+  let fd: number
+  try {
+    fd = openInsideSync(request.root, request.path)
+  } catch (error) {
+    return refused(null, null, fileRefusal(error))
+  }
+  try {
+    const before = fstatSync(fd, { bigint: true })
+    const { sha256, readerHash, bytesRead } = await hashFile(fd)
+    const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
+    const analysis = await analyseContents(request, { fd, bytes: file.bytes, draw }, file)
+    const after = fstatSync(fd, { bigint: true })
+    // The facts are those from before, so the next scan sees the difference and looks again.
+    if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
+      return refused(file, analysis.format, changed())
+    return analysis
+  } catch (error) {
+    return refused(null, null, fileRefusal(error))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The cover alone: the file is not read through for its hashes, which is most of the work. Never throws for a file. */
+export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Promise<CoverOutcome> {
+  let fd: number
+  try {
+    fd = openInsideSync(file.root, file.path)
+  } catch (error) {
+    return { cover: null, problem: fileRefusal(error) }
+  }
+  try {
+    const { size, mtimeNs } = fstatSync(fd, { bigint: true })
+    const facts: FileFacts = { bytes: Number(size), mtimeNs: String(mtimeNs), sha256: '', readerHash: '' }
+    const { cover, problems } = await analyseContents({ ...file, verifyPages: false }, { fd, bytes: facts.bytes, draw }, facts)
+    return { cover, problem: problems.find(({ type, fatal }) => fatal || type === 'thumbnail') ?? null }
+  } catch (error) {
+    return { cover: null, problem: fileRefusal(error) }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+async function analyseContents(
+  request: AnalysisRequest,
+  open: { fd: number; bytes: number; draw: DrawPdfPage | undefined },
+  file: FileFacts,
+): Promise<Analysis> {
+  let format: BookFormat | null = null
+  const as = async (found: BookFormat, contents: Promise<Contents>): Promise<Analysis> => {
+    format = found
+    const said = await contents
+    return { file, format, ...said, ...withSidecars(request, said) }
+  }
+  try {
+    const container = detectContainer(open.fd, open.bytes)
+    switch (container) {
+      case 'zip': {
+        const archive = openZip({ path: request.path, fd: open.fd, bytes: open.bytes })
+        if (isEpub(archive)) return await as('epub', (await import('./epub/epub.ts')).analyseEpub(archive, { ...request, draw: open.draw }))
+        if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return refused(file, null, locked())
+        return await as('cbz', analyseZipComic(archive, { ...request, draw: open.draw }))
+      }
+      case 'rar':
+        return await as('cbr', analyseRarComic(request, open.draw))
+      case 'pdf':
+        return await as('pdf', (await import('./pdf/pdf.ts')).analysePdf(request, open.draw))
+      default:
+        return refused(file, null, {
+          type: 'format_detection',
+          message: `This file is ${container.instead}; Carrel reads CBZ, CBR, EPUB and PDF.`,
+          fatal: true,
+        })
+    }
+  } catch (error) {
+    if (error instanceof BookFault) return refused(file, format, error.problem)
+    throw error
+  }
+}
+
+/** By the OCF container's own marks. Some EPUBs have lost or misspelt their `mimetype`; a container file with a package in reach makes up for it. */
+function isEpub(archive: ZipArchive): boolean {
+  const mimetype = archive.find('mimetype')
+  if (mimetype) {
+    try {
+      if (Buffer.from(archive.head(mimetype, 64)).toString('latin1').trim().startsWith('application/epub+zip')) return true
+    } catch (error) {
+      if (!(error instanceof BookFault)) throw error
+    }
+  }
+  return archive.find('META-INF/container.xml') !== undefined && archive.entries.some((entry) => /\.opf$/i.test(entry.name))
+}
+
+/** Readium LCP packs audio books and PDFs in zips of its own. */
+function locked(): Problem {
+  return { type: 'format_detection', message: 'This book is locked by Readium LCP, which Carrel does not open.', fatal: true }
+}
+
+function changed(): Problem {
+  return { type: 'other', message: 'The file changed while it was being read. It is looked at again with the next scan.', fatal: true }
+}
+
+function refused(file: FileFacts | null, format: BookFormat | null, problem: Problem): Analysis {
+  return { file, format, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }
+}

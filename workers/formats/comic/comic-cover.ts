@@ -1,0 +1,64 @@
+import type { Cover, Page, Problem } from '#core/metadata/analysis.ts'
+import type { DrawPdfPage } from '../../drawing.ts'
+import { BookFault } from '../../fault.ts'
+import { makeThumbnail } from '../../images/image.ts'
+import { makePlainCover } from '../../images/plain-picture.ts'
+import { COVER_TRIES_MAX, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
+import type { PageFaults } from './comic-faults.ts'
+
+/**
+ * The first page as a thumbnail. When it gives none, that is a problem, and the next page that can be decoded stands in
+ * for it. `read` gives a page's bytes or throws {@link BookFault}, which is then known of that page too.
+ */
+export async function makeCover(
+  pages: readonly Page[],
+  faults: PageFaults,
+  read: (index: number) => Promise<Uint8Array>,
+  draw?: DrawPdfPage,
+): Promise<{ cover: Cover | null; problem: Problem | null }> {
+  let refusal: string | null = null
+  let tries = 0
+  for (const [index, page] of pages.entries()) {
+    if (faults.all || tries === COVER_TRIES_MAX) break
+    const known = faults.get(index)
+    if (known) {
+      refusal ??= known.message
+      continue
+    }
+    tries++
+    try {
+      refuseHuge(page)
+      const bytes = await readNoting(index, faults, read)
+      const cover = await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))
+      return { cover, problem: refusal === null ? null : coverProblem(`Page ${index + 1} is used instead.`, refusal) }
+    } catch (error) {
+      if (!(error instanceof BookFault)) throw error
+      refusal ??= error.message
+    }
+  }
+  // With no page at all the book has a worse problem than its cover.
+  return {
+    cover: null,
+    problem: faults.all ? null : coverProblem('No other page near it can be used either.', refusal ?? 'It cannot be decoded.'),
+  }
+}
+
+async function readNoting(index: number, faults: PageFaults, read: (index: number) => Promise<Uint8Array>): Promise<Uint8Array> {
+  try {
+    return await read(index)
+  } catch (error) {
+    if (error instanceof BookFault) faults.add(index, error)
+    throw error
+  }
+}
+
+/** Known from the head, so the page need not be unpacked to be refused. */
+function refuseHuge(page: Page): void {
+  if ((page.width ?? 0) * (page.height ?? 0) > PIXELS_MAX) {
+    throw new BookFault('thumbnail', `"${page.name}" claims ${page.width} × ${page.height} pixels, which is more than is decoded.`)
+  }
+}
+
+function coverProblem(consequence: string, reason: string): Problem {
+  return { type: 'thumbnail', message: `The first page cannot be made into a cover: ${reason} ${consequence}`, fatal: false }
+}

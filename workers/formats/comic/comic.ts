@@ -1,0 +1,143 @@
+import type { Analysis, LibraryFile, Page, Problem } from '#core/metadata/analysis.ts'
+import type { DrawPdfPage } from '../../drawing.ts'
+import { BookFault } from '../../fault.ts'
+import { measureEntry, type Picture } from '../../images/image.ts'
+import { ENTRY_BYTES_MAX } from '../../limits.ts'
+import { type ComicInfo, findComicInfo, NO_COMIC_INFO, readComicInfo, unreadable } from '../../metadata/comic-info.ts'
+import { XML_BYTES_MAX } from '../../metadata/xml.ts'
+import { extractRar, listRar, type RarEntry, type RarListing } from '../rar/rar.ts'
+import { refuseTooLarge, type ZipArchive, type ZipEntry } from '../zip/zip.ts'
+import { makeCover } from './comic-cover.ts'
+import { PageFaults } from './comic-faults.ts'
+import { inPageOrder, pageTypeOf } from './page-order.ts'
+
+/** What analysis learns of a comic besides the facts of its file. */
+export type Contents = Omit<Analysis, 'file' | 'format'>
+
+/**
+ * Pages and cover of a zip whose pictures are its pages: a directory, the heads of the pages, and one page in full.
+ * Throws {@link BookFault} only for what keeps the whole book from being read.
+ */
+export async function analyseZipComic(
+  archive: ZipArchive,
+  options: { verifyPages: boolean; draw?: DrawPdfPage | undefined },
+): Promise<Contents> {
+  const entries = inPageOrder(archive.entries.filter((entry) => pageTypeOf(entry.name) !== null))
+  if (entries.length === 0) return zeroPages('zip')
+  const faults = new PageFaults(entries.map((entry) => entry.name))
+  const pages = entries.map((entry, index) => zipPage(archive, entry, index, faults))
+  if (options.verifyPages) {
+    for (const [index, entry] of entries.entries()) {
+      if (!faults.has(index)) faults.watch(index, () => archive.read(entry, ENTRY_BYTES_MAX))
+    }
+  }
+  const { cover, problem } = await makeCover(pages, faults, async (index) => archive.read(entries[index]!, ENTRY_BYTES_MAX), options.draw)
+  const info = zipComicInfo(archive)
+  return contents('zip', pages, cover, info, [faults.problem(), problem])
+}
+
+function zipComicInfo(archive: ZipArchive): ComicInfo {
+  const entry = findComicInfo(archive.entries)
+  if (!entry) return NO_COMIC_INFO
+  try {
+    return readComicInfo(entry.name, archive.read(entry, XML_BYTES_MAX))
+  } catch (error) {
+    if (error instanceof BookFault) return unreadable(entry.name, error.message)
+    throw error
+  }
+}
+
+function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, faults: PageFaults): Page {
+  const picture = faults.watch(index, () => {
+    refuseTooLarge(entry, ENTRY_BYTES_MAX)
+    const found = measureEntry(entry.bytes, (bytes) =>
+      bytes < entry.bytes ? archive.head(entry, bytes) : archive.read(entry, ENTRY_BYTES_MAX),
+    )
+    return found ?? notPicture(entry.name)
+  })
+  const page = pageOf(entry, picture)
+  // An entry that cannot be read has no place to read it from; it still counts, so that page numbers stay what they are.
+  return entry.dataOffset < 0 ? page : { ...page, zip: archive.locate(entry) }
+}
+
+/**
+ * Pages and cover of a RAR. Unpacking is the only way to see a picture's head, so one pass unpacks every page and checks
+ * its CRC as well; it keeps one page at a time in memory.
+ */
+export async function analyseRarComic(file: LibraryFile, draw?: DrawPdfPage): Promise<Contents> {
+  const listing = await listRar(file)
+  const source = listing.solid ? 'rar_solid' : 'rar'
+  const entries = inPageOrder(listing.entries.filter((entry) => pageTypeOf(entry.name) !== null))
+  if (entries.length === 0) {
+    if (listing.incomplete) throw listing.incomplete
+    return zeroPages(source)
+  }
+  const faults = new PageFaults(entries.map((entry) => entry.name))
+  const pages: Page[] = []
+  const place = new Map(entries.map((entry, index) => [entry, index]))
+  let first: Uint8Array | null = null
+  const infoEntry = findComicInfo(listing.entries)
+  let info = NO_COMIC_INFO
+  await extractRar(file, infoEntry ? [...entries, infoEntry] : entries, (entry, content, fault) => {
+    const index = place.get(entry)
+    if (index === undefined) {
+      info = fault ? unreadable(entry.name, fault.message) : readComicInfo(entry.name, content)
+      return true
+    }
+    if (fault) faults.add(index, fault)
+    else if (index === 0) first = Uint8Array.from(content)
+    // Even half an entry may have the head of a picture.
+    const picture = faults.watch(index, () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name))
+    pages[index] = pageOf(entry, picture)
+    return true
+  })
+  const read = async (index: number) => (index === 0 && first ? first : extractOne(file, entries[index]!))
+  const { cover, problem } = await makeCover(pages, faults, read, draw)
+  return contents(source, pages, cover, info, [incompleteProblem(listing), faults.problem(), problem])
+}
+
+/** One entry of a RAR in full. Throws {@link BookFault} when it cannot be had. */
+export async function extractOne(file: LibraryFile, entry: RarEntry): Promise<Uint8Array<ArrayBuffer>> {
+  const found: { content?: Uint8Array<ArrayBuffer>; fault: BookFault | null } = { fault: null }
+  await extractRar(file, [entry], (_, content, fault) => {
+    found.fault = fault
+    if (!fault) found.content = Uint8Array.from(content)
+    return false
+  })
+  if (found.content) return found.content
+  throw found.fault ?? new BookFault('page_extraction', `"${entry.name}" is no longer in the archive.`, { entry: entry.name })
+}
+
+function incompleteProblem(listing: RarListing): Problem | null {
+  return listing.incomplete ? { ...listing.incomplete.problem, fatal: false } : null
+}
+
+function pageOf(entry: { name: string; bytes: number }, picture: Picture | null): Page {
+  return {
+    name: entry.name,
+    mediaType: picture?.mediaType ?? pageTypeOf(entry.name) ?? 'application/octet-stream',
+    width: picture?.width ?? null,
+    height: picture?.height ?? null,
+    bytes: entry.bytes,
+  }
+}
+
+function notPicture(name: string): never {
+  throw new BookFault('page_extraction', `"${name}" is not a picture.`, { entry: name })
+}
+
+function zeroPages(pageSource: Contents['pageSource']): Contents {
+  const problem: Problem = { type: 'zero_pages', message: 'This archive holds no pictures, so it has no pages.', fatal: true }
+  return { pageCount: 0, pageSource, pages: [], embedded: {}, cover: null, problems: [problem] }
+}
+
+function contents(
+  pageSource: Contents['pageSource'],
+  pages: Page[],
+  cover: Contents['cover'],
+  info: ComicInfo,
+  problems: (Problem | null)[],
+): Contents {
+  const found = [...problems, info.problem].filter((problem) => problem !== null)
+  return { pageCount: pages.length, pageSource, pages, embedded: info.embedded, cover, problems: found }
+}

@@ -1,0 +1,199 @@
+import { normalizeText } from '#core/foundation/text.ts'
+import type { Embedded, Problem } from '#core/metadata/analysis.ts'
+import { normalizeArchivePath, SPREAD_SIDES, type SpreadSide } from '#core/reading/publication.ts'
+import { BookFault } from '../../fault.ts'
+import { NAME_CHARACTERS_MAX } from '../../limits.ts'
+import { openRemarks } from '../../metadata/metadata-values.ts'
+import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
+import type { XmlDocument, XmlElement } from '../../metadata/xml.ts'
+import { childrenNamed, descendantsNamed, findDescendant, parseXml, textOf, XML_BYTES_MAX, XmlError } from '../../metadata/xml.ts'
+import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
+
+/** A resource of the book as the manifest lists it. `path` is the archive path; `entry` is undefined when the archive lacks it. */
+export interface ManifestItem {
+  id: string
+  path: string
+  mediaType: string
+  properties: readonly string[]
+  entry: ZipEntry | undefined
+}
+
+/** What the package document says, resolved against the archive. */
+export interface EpubPackage {
+  embedded: Embedded
+  /** What of the metadata could not be used. */
+  metadataProblem: Problem | null
+  /** Names of undeclared or DTD-declared entities, left as written. */
+  unknownEntities: readonly string[]
+  fixedLayout: boolean
+  manifest: readonly ManifestItem[]
+  /** Manifest items in reading order; references to nothing are left out and counted in `danglingRefs`. */
+  spine: readonly ManifestItem[]
+  danglingRefs: number
+  /** On which side of a spread an item of the spine is shown, by its place in the spine; undefined where the package does not say. */
+  sides: readonly (SpreadSide | undefined)[]
+  /** EPUB 2's `<meta name="cover" content="…">`, as written. */
+  coverMeta: string | undefined
+  /** The guide's cover page or picture. */
+  guideCover: ZipEntry | undefined
+  /** How hrefs of a file in the book are found; `from` is the archive path of that file. */
+  resolve: (href: string, from: string) => { path: string; entry: ZipEntry | undefined } | undefined
+}
+
+/** The package document found through META-INF/container.xml. Throws {@link BookFault}: `parser` without either, `metadata` when it is no XML. */
+export function openPackage(archive: ZipArchive): EpubPackage {
+  const find = entryFinder(archive)
+  const resolve: EpubPackage['resolve'] = (href, from) => {
+    const path = resolveHref(href, from)
+    return path === undefined ? undefined : { path, entry: find(path) }
+  }
+  const opfPath = findPackagePath(archive, find)
+  const opfEntry = find(opfPath)
+  if (opfEntry === undefined) {
+    throw new BookFault('parser', `The package document "${opfPath}" that this EPUB names is not in it.`, { path: opfPath })
+  }
+  const document = readXml(archive, opfEntry, 'metadata', 'The package document of this EPUB cannot be read')
+  const manifest = readManifest(document.root, (href) => resolve(href, opfEntry.name))
+  const metadata = findDescendant(document.root, 'metadata')
+  const remarks = openRemarks()
+  const references = childrenNamed(findDescendant(document.root, 'spine') ?? document.root, 'itemref')
+  const byId = new Map(manifest.map((item) => [item.id, item]))
+  const placed = references.flatMap((reference) => {
+    const item = byId.get(reference.attributes.get('idref') ?? '')
+    return item === undefined ? [] : [{ item, side: sideOf(reference) }]
+  })
+  return {
+    embedded: readOpfMetadata(document.root, document.unknownEntities, remarks),
+    metadataProblem: remarks.problem(`The package document "${opfPath}"`),
+    unknownEntities: document.unknownEntities,
+    fixedLayout: saysFixedLayout(metadata) || optionFileSaysFixedLayout(archive, find),
+    manifest,
+    spine: placed.map(({ item }) => item),
+    danglingRefs: references.length - placed.length,
+    sides: placed.map(({ side }) => side),
+    coverMeta: metas(metadata)
+      .find((meta) => meta.attributes.get('name')?.toLowerCase() === 'cover')
+      ?.attributes.get('content'),
+    guideCover: findGuideCover(document.root, (href) => resolve(href, opfEntry.name)?.entry),
+    resolve,
+  }
+}
+
+/** EPUB 3 writes `page-spread-left`, or with the prefix of its rendering words. */
+function sideOf(reference: XmlElement): SpreadSide | undefined {
+  const properties = (reference.attributes.get('properties') ?? '').split(/\s+/)
+  return SPREAD_SIDES.find((side) => properties.some((property) => property.replace('rendition:', '') === `page-spread-${side}`))
+}
+
+/** Reads and parses one XML entry; the fault carries `type` and begins with `failure`. */
+function readXml(archive: ZipArchive, entry: ZipEntry, type: 'parser' | 'metadata', failure: string): XmlDocument {
+  try {
+    return parseXml(archive.read(entry, XML_BYTES_MAX))
+  } catch (error) {
+    if (error instanceof XmlError) throw new BookFault(type, `${failure}: ${error.message}.`, { entry: entry.name })
+    if (error instanceof BookFault) throw new BookFault('parser', `${failure}: ${error.message}`, { entry: entry.name })
+    throw error
+  }
+}
+
+function findPackagePath(archive: ZipArchive, find: (path: string) => ZipEntry | undefined): string {
+  const container = find('META-INF/container.xml')
+  if (container === undefined) {
+    throw new BookFault('parser', 'This EPUB has no META-INF/container.xml, so nothing says where its content is.')
+  }
+  const { root } = readXml(archive, container, 'parser', 'META-INF/container.xml of this EPUB cannot be read')
+  const rootFiles = [...descendantsNamed(root, 'rootfile')].filter((file) => file.attributes.get('full-path'))
+  const packages = rootFiles.filter((file) => file.attributes.get('media-type') === 'application/oebps-package+xml')
+  const fullPath = (packages[0] ?? rootFiles[0])?.attributes.get('full-path')
+  const path = fullPath === undefined ? undefined : normalizeArchivePath(fullPath)
+  if (path === undefined || path === '') throw new BookFault('parser', 'META-INF/container.xml of this EPUB names no package document.')
+  return path
+}
+
+function readManifest(
+  root: XmlElement,
+  resolve: (href: string) => { path: string; entry: ZipEntry | undefined } | undefined,
+): ManifestItem[] {
+  const listed = findDescendant(root, 'manifest')
+  if (listed === undefined) return []
+  return childrenNamed(listed, 'item').map((item) => {
+    const href = item.attributes.get('href') ?? ''
+    const found = resolve(href)
+    return {
+      id: item.attributes.get('id') ?? '',
+      path: found?.path ?? href,
+      mediaType: (item.attributes.get('media-type') ?? '').trim().toLowerCase(),
+      properties: (item.attributes.get('properties') ?? '').split(/\s+/).filter((property) => property !== ''),
+      entry: found?.entry,
+    }
+  })
+}
+
+function metas(metadata: XmlElement | undefined): XmlElement[] {
+  return metadata === undefined ? [] : [...descendantsNamed(metadata, 'meta')]
+}
+
+/** EPUB 3 says it with `property`, files of its first years with `name`, Kindle sources with `fixed-layout`. */
+function saysFixedLayout(metadata: XmlElement | undefined): boolean {
+  return metas(metadata).some((meta) => {
+    const refinesOneItem = meta.attributes.has('refines')
+    const key = meta.attributes.get('property') ?? meta.attributes.get('name')
+    const value = (meta.attributes.get('content') ?? textOf(meta)).trim().toLowerCase()
+    return !refinesOneItem && ((key === 'rendition:layout' && value === 'pre-paginated') || (key === 'fixed-layout' && value === 'true'))
+  })
+}
+
+const OPTION_FILES = ['META-INF/com.apple.ibooks.display-options.xml', 'META-INF/com.kobobooks.display-options.xml']
+
+/** What iBooks and Kobo read before EPUB 3 had a word for it. A broken option file decides nothing. */
+function optionFileSaysFixedLayout(archive: ZipArchive, find: (path: string) => ZipEntry | undefined): boolean {
+  return OPTION_FILES.some((path) => {
+    const entry = find(path)
+    if (entry === undefined) return false
+    try {
+      const options = [...descendantsNamed(parseXml(archive.read(entry, XML_BYTES_MAX)).root, 'option')]
+      return options.some((option) => option.attributes.get('name') === 'fixed-layout' && textOf(option).trim().toLowerCase() === 'true')
+    } catch (error) {
+      if (error instanceof XmlError || error instanceof BookFault) return false
+      throw error
+    }
+  })
+}
+
+function findGuideCover(root: XmlElement, find: (href: string) => ZipEntry | undefined): ZipEntry | undefined {
+  const guide = findDescendant(root, 'guide')
+  const references = guide === undefined ? [] : childrenNamed(guide, 'reference')
+  const cover = references.find((reference) => reference.attributes.get('type')?.toLowerCase() === 'cover')
+  return find(cover?.attributes.get('href') ?? '')
+}
+
+/** By exact name, else ignoring case and Unicode form: books made on Windows and Macs differ in both from what they link. */
+function entryFinder(archive: ZipArchive): (path: string) => ZipEntry | undefined {
+  let folded: Map<string, ZipEntry> | undefined
+  return (path) => {
+    const exact = archive.find(path)
+    if (exact !== undefined) return exact
+    folded ??= new Map(archive.entries.map((entry) => [foldName(entry.name), entry]))
+    return folded.get(foldName(path))
+  }
+}
+
+function foldName(name: string): string {
+  return normalizeText(name, NAME_CHARACTERS_MAX).toLowerCase()
+}
+
+/** The archive path that `href` in the file `from` means; undefined for other places (`http:`, `data:`) and for the file itself (`#note`). */
+export function resolveHref(href: string, from: string): string | undefined {
+  const path = href.trim().split(/[?#]/, 1)[0] as string
+  if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) return undefined
+  const folder = path.startsWith('/') ? '' : from.slice(0, from.lastIndexOf('/') + 1)
+  return normalizeArchivePath(folder + decodePercents(path))
+}
+
+function decodePercents(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path // "100%.xhtml": not encoded at all
+  }
+}

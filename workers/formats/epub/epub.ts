@@ -1,0 +1,173 @@
+import type { Analysis, Page, Problem } from '#core/metadata/analysis.ts'
+import type { DrawPdfPage } from '../../drawing.ts'
+import { BookFault } from '../../fault.ts'
+import { measureEntry } from '../../images/image.ts'
+import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX } from '../../limits.ts'
+import type { ZipArchive } from '../zip/zip.ts'
+import { makeEpubCover } from './epub-cover.ts'
+import { findEncryptedPaths } from './epub-encryption.ts'
+import { type EpubPackage, type ManifestItem, openPackage } from './epub-package.ts'
+import { findSpineImages, type SpineImage } from './epub-spine-image.ts'
+
+/** Readium's length of a position in a reflowable book, in bytes of the compressed resource. */
+const POSITION_BYTES = 1024
+
+interface EpubOptions {
+  verifyPages: boolean
+  /** Draws covers that are no plain pictures; without it that is done here. */
+  draw?: DrawPdfPage | undefined
+}
+
+/**
+ * Title, page count, cover and, of a comic EPUB, pages. `verifyPages` reads every spine item and picture in full.
+ * Whatever is wrong with the book comes back as `problems`.
+ */
+export async function analyseEpub(archive: ZipArchive, options: EpubOptions): Promise<Omit<Analysis, 'file' | 'format'>> {
+  try {
+    return await analysePackage(archive, openPackage(archive), options)
+  } catch (error) {
+    if (!(error instanceof BookFault)) throw error
+    return { pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [error.problem] }
+  }
+}
+
+async function analysePackage(
+  archive: ZipArchive,
+  book: EpubPackage,
+  { verifyPages, draw }: EpubOptions,
+): Promise<Omit<Analysis, 'file' | 'format'>> {
+  const encrypted = findEncryptedPaths(archive, book)
+  const images = findSpineImages(archive, book)
+  const { pages, problem: pageProblem } = readPages(archive, images ?? [], verifyPages)
+  const { cover, problem: coverProblem } = await makeEpubCover(archive, book, encrypted, draw)
+  const problems = [
+    entityProblem(book),
+    book.metadataProblem,
+    spineProblem(book),
+    encryptionProblem(book, images ?? [], encrypted),
+    verifyPages && images === null ? textProblem(archive, book, encrypted) : null,
+    pageProblem,
+    coverProblem,
+  ]
+  return {
+    pageCount: images === null ? book.spine.reduce((sum, item) => sum + positionsIn(book, item), 0) : book.spine.length,
+    pageSource: images === null ? 'none' : 'zip',
+    pages,
+    embedded: book.embedded,
+    cover,
+    problems: oneOfEachType(problems.filter((problem) => problem !== null)),
+  }
+}
+
+/** Positions of one item of the spine: one in a book of fixed pages, and at least one in a text. */
+export function positionsIn(book: EpubPackage, item: ManifestItem): number {
+  return book.fixedLayout ? 1 : Math.max(1, Math.ceil((item.entry?.compressedBytes ?? 0) / POSITION_BYTES))
+}
+
+function readPages(archive: ZipArchive, images: SpineImage[], verifyPages: boolean): { pages: Page[]; problem: Problem | null } {
+  const failures: Failure[] = []
+  const pages = images.map(({ name, entry }) => {
+    const page: Page = { name, mediaType: mediaTypeByName(name), width: null, height: null, bytes: entry?.bytes ?? 0 }
+    try {
+      if (entry === undefined) throw new BookFault('page_extraction', 'it is not in the file')
+      page.zip = archive.locate(entry)
+      const picture = measureEntry(entry.bytes, (bytes) => archive.head(entry, bytes))
+      if (picture === null) throw new BookFault('page_extraction', 'it is no picture')
+      if (verifyPages) archive.read(entry, ENTRY_BYTES_MAX)
+      return { ...page, ...picture }
+    } catch (error) {
+      if (!(error instanceof BookFault)) throw error
+      failures.push({ name, reason: error.message })
+      return page
+    }
+  })
+  return { pages, problem: unreadable('pages', failures, pages.length) }
+}
+
+/** Text is not looked into otherwise, so damage to it shows only here. */
+function textProblem(archive: ZipArchive, book: EpubPackage, encrypted: ReadonlySet<string>): Problem | null {
+  const failures: Failure[] = []
+  for (const { entry } of book.spine) {
+    if (entry === undefined || encrypted.has(entry.name)) continue
+    try {
+      archive.read(entry, ENTRY_BYTES_MAX)
+    } catch (error) {
+      if (!(error instanceof BookFault)) throw error
+      failures.push({ name: entry.name, reason: error.message })
+    }
+  }
+  return unreadable('chapters', failures, book.spine.length)
+}
+
+interface Failure {
+  name: string
+  reason: string
+}
+
+function unreadable(what: 'pages' | 'chapters', failures: Failure[], total: number): Problem | null {
+  const [first] = failures
+  if (first === undefined) return null
+  return {
+    type: 'page_extraction',
+    message: `${failures.length} of ${total} ${what} cannot be read; the first is "${first.name}": ${first.reason}.`.replace('..', '.'),
+    details: { count: failures.length, entries: failures.slice(0, NAMES_IN_PROBLEM_MAX) },
+    fatal: failures.length === total,
+  }
+}
+
+function entityProblem(book: EpubPackage): Problem | null {
+  if (book.unknownEntities.length === 0) return null
+  return {
+    type: 'metadata',
+    message: 'The package document uses entities of its own, which are not expanded; some metadata may be missing.',
+    details: { entities: book.unknownEntities },
+    fatal: false,
+  }
+}
+
+function spineProblem(book: EpubPackage): Problem | null {
+  if (book.spine.length === 0) {
+    const message =
+      book.danglingRefs > 0
+        ? 'This EPUB has nothing to read: its spine points only to things that it does not list.'
+        : 'This EPUB has nothing to read: its spine is empty.'
+    return { type: 'zero_pages', message, details: { danglingRefs: book.danglingRefs }, fatal: true }
+  }
+  const missing = book.spine.filter((item) => item.entry === undefined).map((item) => item.path)
+  if (missing.length === 0 && book.danglingRefs === 0) return null
+  return {
+    type: 'page_extraction',
+    message: `${missing.length + book.danglingRefs} of ${book.spine.length + book.danglingRefs} parts of this EPUB are missing from the file.`,
+    details: { count: missing.length, entries: missing.slice(0, NAMES_IN_PROBLEM_MAX), danglingRefs: book.danglingRefs },
+    fatal: missing.length === book.spine.length,
+  }
+}
+
+function encryptionProblem(book: EpubPackage, images: SpineImage[], encrypted: ReadonlySet<string>): Problem | null {
+  if (encrypted.size === 0) return null
+  const read = [...book.spine.map((item) => item.entry?.name), ...images.map((image) => image.name)]
+  const locked = read.filter((name) => name !== undefined && encrypted.has(name))
+  if (locked.length === 0) return null
+  return {
+    type: 'page_extraction',
+    message: 'This EPUB is protected by DRM: its content is encrypted and can only be read by the app it was bought for.',
+    details: { encrypted: locked.length, entries: locked.slice(0, NAMES_IN_PROBLEM_MAX) },
+    fatal: true,
+  }
+}
+
+/** A book keeps one problem of each type: the fatal one, else the first. */
+function oneOfEachType(problems: Problem[]): Problem[] {
+  const kept = new Map<string, Problem>()
+  for (const problem of problems) {
+    const known = kept.get(problem.type)
+    if (known === undefined || (problem.fatal && !known.fatal)) kept.set(problem.type, problem)
+  }
+  return [...kept.values()]
+}
+
+/** Only for pages that could not be looked at. */
+function mediaTypeByName(name: string): string {
+  const extension = /\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''
+  return ['png', 'gif', 'webp', 'avif'].includes(extension) ? `image/${extension}` : 'image/jpeg'
+}

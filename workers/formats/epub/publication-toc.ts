@@ -1,0 +1,111 @@
+import { cutText } from '#core/foundation/text.ts'
+import type { TocEntry } from '#core/reading/publication.ts'
+import { CONTENTS_DEPTH_MAX, CONTENTS_ENTRIES_MAX, CONTENTS_TITLE_LENGTH_MAX } from '../../limits.ts'
+import {
+  childrenNamed,
+  descendantsNamed,
+  findDescendant,
+  foldSpace,
+  isElement,
+  textOf,
+  XML_BYTES_MAX,
+  type XmlElement,
+} from '../../metadata/xml.ts'
+import type { ZipArchive } from '../zip/zip.ts'
+import type { EpubPackage, ManifestItem } from './epub-package.ts'
+import { readPage } from './epub-spine-image.ts'
+
+/** The lists by which a reader finds its way in a book. */
+export interface Contents {
+  toc: TocEntry[]
+  landmarks: TocEntry[]
+  pageList: TocEntry[]
+}
+
+const NONE: Contents = { toc: [], landmarks: [], pageList: [] }
+
+/** From EPUB 3's navigation document, else from EPUB 2's NCX. What cannot be read is empty: a book without it can be read all the same. */
+export function readContents(archive: ZipArchive, book: EpubPackage): Contents {
+  const navigation = book.manifest.find(({ properties }) => properties.includes('nav'))
+  const found = navigation && readNavigation(archive, book, navigation)
+  if (found && found.toc.length > 0) return found
+  const ncx = book.manifest.find(({ mediaType }) => mediaType === 'application/x-dtbncx+xml')
+  const old = ncx && readNcx(archive, book, ncx)
+  return { ...NONE, ...old, ...(found && { landmarks: found.landmarks, ...(found.pageList.length > 0 && { pageList: found.pageList }) }) }
+}
+
+/** Counts what is kept of one book, whose lists could go on and on. */
+interface Room {
+  left: number
+  /** Where a link of the document leads to in the book, with its fragment; empty for other places. */
+  link: (href: string | undefined) => string
+}
+
+function openRoom(book: EpubPackage, item: ManifestItem): Room {
+  const from = item.entry?.name ?? item.path
+  return {
+    left: CONTENTS_ENTRIES_MAX,
+    link(href = '') {
+      const fragment = href.includes('#') ? href.slice(href.indexOf('#')) : ''
+      const place = href.startsWith('#') ? { path: from } : book.resolve(href, from)
+      return place === undefined ? '' : cutText(place.path + fragment, CONTENTS_TITLE_LENGTH_MAX)
+    },
+  }
+}
+
+function readNavigation(archive: ZipArchive, book: EpubPackage, item: ManifestItem): Contents | undefined {
+  const root = item.entry && readPage(archive, item.entry, XML_BYTES_MAX)
+  if (!root) return undefined
+  const room = openRoom(book, item)
+  const contents: Contents = { toc: [], landmarks: [], pageList: [] }
+  for (const nav of descendantsNamed(root, 'nav')) {
+    const types = (nav.attributes.get('type') ?? '').split(/\s+/)
+    const list = childrenNamed(nav, 'ol')[0] ?? findDescendant(nav, 'ol')
+    if (!list) continue
+    if (types.includes('toc') && contents.toc.length === 0) contents.toc = entriesOfList(list, room, 0)
+    if (types.includes('landmarks')) contents.landmarks = entriesOfList(list, room, 0)
+    if (types.includes('page-list')) contents.pageList = entriesOfList(list, room, 0)
+  }
+  return contents
+}
+
+function entriesOfList(list: XmlElement, room: Room, depth: number): TocEntry[] {
+  const entries: TocEntry[] = []
+  for (const line of childrenNamed(list, 'li')) {
+    if (room.left <= 0) break
+    const label = line.children.filter(isElement).find(({ name }) => /^(a|span)$/i.test(name))
+    const below = childrenNamed(line, 'ol')[0]
+    room.left--
+    entries.push({
+      title: titleOf(label),
+      href: room.link(label?.attributes.get('href')),
+      children: below && depth < CONTENTS_DEPTH_MAX ? entriesOfList(below, room, depth + 1) : [],
+    })
+  }
+  return entries
+}
+
+function readNcx(archive: ZipArchive, book: EpubPackage, item: ManifestItem): Partial<Contents> {
+  const root = item.entry && readPage(archive, item.entry, XML_BYTES_MAX)
+  if (!root) return {}
+  const room = openRoom(book, item)
+  const map = findDescendant(root, 'navMap')
+  const pages = findDescendant(root, 'pageList')
+  return { toc: map ? entriesOfPoints(map, 'navPoint', room, 0) : [], pageList: pages ? entriesOfPoints(pages, 'pageTarget', room, 0) : [] }
+}
+
+function entriesOfPoints(parent: XmlElement, name: 'navPoint' | 'pageTarget', room: Room, depth: number): TocEntry[] {
+  const entries: TocEntry[] = []
+  for (const point of childrenNamed(parent, name)) {
+    if (room.left <= 0) break
+    room.left--
+    entries.push({
+      title: titleOf(childrenNamed(point, 'navLabel')[0]),
+      href: room.link(childrenNamed(point, 'content')[0]?.attributes.get('src')),
+      children: depth < CONTENTS_DEPTH_MAX ? entriesOfPoints(point, name, room, depth + 1) : [],
+    })
+  }
+  return entries
+}
+
+const titleOf = (label: XmlElement | undefined) => (label ? cutText(foldSpace(textOf(label)), CONTENTS_TITLE_LENGTH_MAX) : '')

@@ -1,0 +1,129 @@
+import { fstat } from 'node:fs'
+import { type FileHandle, stat } from 'node:fs/promises'
+import { LRUCache } from 'lru-cache'
+import { openInside } from '#core/foundation/open-inside.ts'
+import type { LibraryFile } from '#core/metadata/analysis.ts'
+
+/** A reader turns pages of one book, a few dozen readers of a few dozen books: far below the 1,024 descriptors a process may have by default. */
+const OPEN_FILES_MAX = 64
+/** An idle descriptor keeps a deleted file's space and hinders unmounting. */
+const IDLE_MS = 60_000
+/** How long a replaced file may go unnoticed; its pages fail their CRC anyway. */
+const TRUSTED_MS = 2_000
+
+interface Lease {
+  opened: Promise<{ file: FileHandle; identity: string }>
+  users: number
+  evicted: boolean
+  trustedUntil: number
+}
+
+/** An open descriptor, and what names this version of its file: other content has another identity. */
+export interface OpenFile {
+  fd: number
+  identity: string
+}
+
+/** Files kept open between reads, so that a page is one positional read. */
+export interface OpenFiles {
+  /** Runs `use` with a descriptor that stays open meanwhile. `fresh` drops what is kept of that file first. */
+  withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options?: { fresh?: boolean }): Promise<Result>
+  /** How many are open; for tests. */
+  size(): number
+  close(): Promise<void>
+}
+
+export function openFiles(): OpenFiles {
+  const closing = new Set<Promise<void>>()
+  const leases = new LRUCache<string, Lease>({
+    max: OPEN_FILES_MAX,
+    ttl: IDLE_MS,
+    updateAgeOnGet: true,
+    ttlAutopurge: true,
+    dispose(lease) {
+      lease.evicted = true
+      closeUnused(lease)
+    },
+  })
+
+  function closeUnused(lease: Lease): void {
+    if (!lease.evicted || lease.users > 0) return
+    const done = lease.opened.then(({ file }) => file.close()).catch(() => undefined)
+    closing.add(done)
+    done.finally(() => closing.delete(done))
+  }
+
+  /** From here on it stays open until it is given back, even when others push it out meanwhile. */
+  function borrow(file: LibraryFile): Lease {
+    const key = keyOf(file)
+    let lease = leases.get(key)
+    if (!lease) {
+      lease = { opened: openIdentified(file), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS }
+      leases.set(key, lease)
+    }
+    lease.users++
+    return lease
+  }
+
+  function giveBack(lease: Lease): void {
+    lease.users--
+    closeUnused(lease)
+  }
+
+  function drop(file: LibraryFile, lease: Lease): void {
+    const key = keyOf(file)
+    if (leases.peek(key) === lease) leases.delete(key)
+  }
+
+  /** Whether the path still leads to the file that is open; asked at most every few seconds. */
+  async function isCurrent(path: string, lease: Lease): Promise<boolean> {
+    if (Date.now() < lease.trustedUntil) return true
+    const [{ identity }, now] = await Promise.all([lease.opened, stat(path, { bigint: true })])
+    lease.trustedUntil = Date.now() + TRUSTED_MS
+    return identity === identityOf(now)
+  }
+
+  return {
+    async withFile(file, use, options = {}) {
+      let lease = borrow(file)
+      try {
+        if (options.fresh || !(await isCurrent(file.path, lease).catch(() => false))) {
+          drop(file, lease)
+          giveBack(lease)
+          lease = borrow(file)
+        }
+        const { file: opened, identity } = await lease.opened
+        return await use({ fd: opened.fd, identity })
+      } catch (error) {
+        drop(file, lease)
+        throw error
+      } finally {
+        giveBack(lease)
+      }
+    },
+    size: () => leases.size,
+    async close() {
+      leases.clear()
+      await Promise.all(closing)
+    },
+  }
+}
+
+/** What was found to lie inside one library says nothing of another. */
+const keyOf = ({ root, path }: LibraryFile) => `${root}\0${path}`
+
+async function openIdentified({ root, path }: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
+  const file = await openInside(root, path)
+  return { file, identity: identityOf(await file.stat({ bigint: true })) }
+}
+
+/** Whether an open file is still the one of this identity: it may have been written to. */
+export function hasIdentity({ fd, identity }: OpenFile): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    fstat(fd, { bigint: true }, (error, stats) => (error ? reject(error) : resolve(identityOf(stats) === identity)))
+  })
+}
+
+function identityOf(stats: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
+  return `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs}`
+}

@@ -1,0 +1,64 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/metadata/analysis.ts'
+import { BookFault } from '../../fault.ts'
+import { extractOne } from '../comic/comic.ts'
+import { PageFaults } from '../comic/comic-faults.ts'
+import { fileRefusal } from '../file-refusal.ts'
+import { extractRar, listRar, type RarEntry } from './rar.ts'
+
+/** One page of a RAR, unpacked and CRC checked. What is wrong with it is an outcome; a throw is a bug. */
+export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
+  const { page } = request
+  try {
+    const { entries } = await listRar(request)
+    const entry = entries.find((candidate) => isPage(candidate, page))
+    if (!entry) throw new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`, { entry: page.name })
+    return { bytes: await extractOne(request, entry), mediaType: page.mediaType }
+  } catch (error) {
+    return { problem: { ...(error instanceof BookFault ? error.problem : fileRefusal(error)), fatal: false } }
+  }
+}
+
+/**
+ * Every page into `folder`, as files named by 0-based page index, in one pass. Pages that cannot be unpacked are left out
+ * and told in the problem, which is fatal when that is all of them; null when every page is there.
+ */
+export async function extractRarPages(request: LibraryFile & { pages: Page[]; folder: string }): Promise<Problem | null> {
+  const { pages, folder } = request
+  try {
+    const places = placesOf((await listRar(request)).entries, pages)
+    const faults = new PageFaults(pages.map((page) => page.name))
+    const found = new Set(places.values())
+    for (const [index, page] of pages.entries()) {
+      if (!found.has(index)) faults.add(index, new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`))
+    }
+    mkdirSync(folder, { recursive: true })
+    await extractRar(request, [...places.keys()], (entry, content, fault) => {
+      const index = places.get(entry)!
+      if (fault) faults.add(index, fault)
+      else writeFileSync(join(folder, String(index)), content)
+      return true
+    })
+    return faults.problem()
+  } catch (error) {
+    return error instanceof BookFault ? error.problem : fileRefusal(error)
+  }
+}
+
+const isPage = (entry: RarEntry, page: Page) => entry.name === page.name && entry.bytes === page.bytes
+
+/** Which page each entry is. Entries of one name and size are taken in archive order, as page order keeps them. */
+function placesOf(entries: readonly RarEntry[], pages: readonly Page[]): Map<RarEntry, number> {
+  const indexes = new Map<string, number[]>()
+  for (const [index, page] of pages.entries()) {
+    const key = `${page.bytes} ${page.name}`
+    indexes.set(key, [...(indexes.get(key) ?? []), index])
+  }
+  const places = new Map<RarEntry, number>()
+  for (const entry of entries) {
+    const index = indexes.get(`${entry.bytes} ${entry.name}`)?.shift()
+    if (index !== undefined) places.set(entry, index)
+  }
+  return places
+}

@@ -1,0 +1,238 @@
+import { readSync } from 'node:fs'
+import { BookFault } from '../../fault.ts'
+import { DIRECTORY_BYTES_MAX, ENTRIES_MAX, TAIL_BYTES_MAX } from '../../limits.ts'
+import { decodeNames, type RawName } from './zip-names.ts'
+
+/** One entry as the central directory tells it; the local header is read only when the data is. */
+export interface ZipEntry {
+  /** With `/` as separator. Data, never a path to open: it may say `../` or be absolute. */
+  name: string
+  /** 0 stored, 8 deflate; others are listed but cannot be read. */
+  method: number
+  encrypted: boolean
+  crc32: number
+  compressedBytes: number
+  /** Uncompressed, as declared. */
+  bytes: number
+  /** Of the local header, in the file (prefixed data already accounted for). */
+  headerOffset: number
+  /** Of the data itself; -1 until the local header has been read. */
+  dataOffset: number
+}
+
+const LOCAL_HEADER = 0x04034b50
+const DIRECTORY_ENTRY = 0x02014b50
+const ZIP64_LOCATOR = 0x07064b50
+const ZIP64_END_RECORD = 0x06064b50
+const END_RECORD = Buffer.from('PK\x05\x06', 'latin1')
+const END_RECORD_BYTES = 22
+const ENTRY_BYTES = 46
+
+/** Tails to try, growing: nearly every archive has neither comment nor junk, and its directory is in the first 16 KiB as well. */
+const TAILS = [16 * 1024, 128 * 1024, TAIL_BYTES_MAX]
+
+interface DirectoryPlace {
+  start: number
+  bytes: number
+  /** By how much the directory lies off from where the end record says. */
+  shift: number
+  entriesDeclared: number
+}
+
+/** True when the file ends like a zip, whatever it begins with. */
+export function hasZipDirectory(fd: number, fileBytes: number): boolean {
+  try {
+    findDirectory(fd, fileBytes)
+    return true
+  } catch (error) {
+    if (error instanceof BookFault) return false
+    throw error
+  }
+}
+
+/** All entries in directory order. Throws {@link BookFault} of type `parser` when there is no usable directory. */
+export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
+  return readZipRecords(fd, fileBytes).entries
+}
+
+/** The same, with the records of exactly these entries as they lie there. */
+export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEntry[]; records: Buffer } {
+  const place = findDirectory(fd, fileBytes)
+  if (place.bytes > DIRECTORY_BYTES_MAX) {
+    throw new BookFault('parser', 'The list of contents of this ZIP archive is too large to be real.', { bytes: place.bytes })
+  }
+  const read = parseEntries(readAt(fd, place.start, place.bytes), place)
+  const shift = findShift(fd, read.entries, place.shift)
+  for (const entry of read.entries) entry.headerOffset += shift
+  return read
+}
+
+/**
+ * What to add to recorded offsets. They may be right although the directory is not where it should be, or off by what was
+ * put before the archive: the first entry's header tells.
+ */
+function findShift(fd: number, entries: ZipEntry[], suspected: number): number {
+  const first = entries[0]
+  if (suspected === 0 || !first) return 0
+  return readUInt32(fd, first.headerOffset + suspected) === LOCAL_HEADER ? suspected : 0
+}
+
+function findDirectory(fd: number, fileBytes: number): DirectoryPlace {
+  let refusal: BookFault | null = null
+  for (const tailBytes of TAILS) {
+    const start = Math.max(0, fileBytes - tailBytes)
+    const tail = readAt(fd, start, fileBytes - start)
+    for (let at = tail.length - END_RECORD_BYTES; at >= 0; at--) {
+      at = tail.lastIndexOf(END_RECORD, at)
+      if (at < 0) break
+      const found = readEndRecord(fd, tail, at, start)
+      if (!(found instanceof BookFault)) return found
+      refusal ??= found
+    }
+    if (start === 0) break
+  }
+  throw (
+    refusal ??
+    new BookFault('parser', 'This ZIP archive has no list of contents at its end: the file is incomplete or damaged. Fetch it again.', {
+      bytes: fileBytes,
+    })
+  )
+}
+
+function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number): DirectoryPlace | BookFault {
+  const recordAt = tailStart + at
+  let end = recordAt
+  let entriesDeclared = tail.readUInt16LE(at + 10)
+  let bytes = tail.readUInt32LE(at + 12)
+  let offset = tail.readUInt32LE(at + 16)
+  let disk = tail.readUInt16LE(at + 4)
+  const zip64 = readZip64End(fd, recordAt)
+  if (zip64) ({ end, entriesDeclared, bytes, offset, disk } = zip64)
+  else if (offset === 0xffffffff || bytes === 0xffffffff) return damagedDirectory('zip64 end record missing')
+  if (disk !== 0) return new BookFault('parser', 'This is one part of a ZIP archive that was split over several files.', { disk })
+  const start = end - bytes
+  if (start < 0) return damagedDirectory('directory larger than the file')
+  // The directory stands right before its end record, wherever the offsets point: that is how prefixed data shows.
+  for (const place of [start, offset]) {
+    if (place > start) continue
+    if (bytes === 0) return { start, bytes, shift: 0, entriesDeclared }
+    if (readUInt32(fd, place) === DIRECTORY_ENTRY) return { start: place, bytes, shift: place - offset, entriesDeclared }
+  }
+  return damagedDirectory('no directory where the end record says')
+}
+
+function readZip64End(fd: number, endRecordAt: number) {
+  if (endRecordAt < 20) return null
+  const locator = readAt(fd, endRecordAt - 20, 20)
+  if (locator.length < 20 || locator.readUInt32LE(0) !== ZIP64_LOCATOR) return null
+  // First where the locator points, then right before the locator, for prefixed data.
+  for (const at of [Number(locator.readBigUInt64LE(8)), endRecordAt - 20 - 56]) {
+    if (at < 0 || at + 56 > endRecordAt) continue
+    const record = readAt(fd, at, 56)
+    if (record.readUInt32LE(0) !== ZIP64_END_RECORD) continue
+    return {
+      end: at,
+      disk: record.readUInt32LE(16),
+      entriesDeclared: Number(record.readBigUInt64LE(32)),
+      bytes: Number(record.readBigUInt64LE(40)),
+      offset: Number(record.readBigUInt64LE(48)),
+    }
+  }
+  return null
+}
+
+function parseEntries(directory: Buffer, place: DirectoryPlace): { entries: ZipEntry[]; records: Buffer } {
+  const entries: ZipEntry[] = []
+  const names: RawName[] = []
+  let at = 0
+  while (at + ENTRY_BYTES <= directory.length && directory.readUInt32LE(at) === DIRECTORY_ENTRY) {
+    const flags = directory.readUInt16LE(at + 8)
+    const nameEnd = at + ENTRY_BYTES + directory.readUInt16LE(at + 28)
+    const extraEnd = nameEnd + directory.readUInt16LE(at + 30)
+    const next = extraEnd + directory.readUInt16LE(at + 32)
+    if (next > directory.length) throw damagedDirectory('an entry reaches past the end', entries.length)
+    if (entries.length === ENTRIES_MAX) {
+      throw new BookFault('parser', `This archive has more than ${ENTRIES_MAX} entries.`, { entriesMax: ENTRIES_MAX })
+    }
+    const extra = directory.subarray(nameEnd, extraEnd)
+    names.push({ bytes: directory.subarray(at + ENTRY_BYTES, nameEnd), flaggedUtf8: (flags & 0x800) !== 0, extra })
+    const entry: ZipEntry = {
+      name: '',
+      method: directory.readUInt16LE(at + 10),
+      encrypted: (flags & 0x41) !== 0,
+      crc32: directory.readUInt32LE(at + 16),
+      compressedBytes: directory.readUInt32LE(at + 20),
+      bytes: directory.readUInt32LE(at + 24),
+      headerOffset: directory.readUInt32LE(at + 42),
+      dataOffset: -1,
+    }
+    widen(entry, extra)
+    entries.push(entry)
+    at = next
+  }
+  // Archives above 65,535 entries without zip64 wrap their count, so only too few is a fault.
+  if (entries.length < place.entriesDeclared) throw damagedDirectory('entries are missing', entries.length, place.entriesDeclared)
+  const decoded = decodeNames(names)
+  for (const [index, entry] of entries.entries()) entry.name = decoded[index]!
+  return { entries, records: directory.subarray(0, at) }
+}
+
+/** zip64: fields that read all ones stand, in this order, in extra field 1. */
+function widen(entry: ZipEntry, extra: Buffer): void {
+  const wide = (value: number) => value === 0xffffffff
+  if (!wide(entry.bytes) && !wide(entry.compressedBytes) && !wide(entry.headerOffset)) return
+  for (let at = 0; at + 4 <= extra.length; ) {
+    const id = extra.readUInt16LE(at)
+    const end = Math.min(extra.length, at + 4 + extra.readUInt16LE(at + 2))
+    if (id === 1) {
+      let field = at + 4
+      const take = (narrow: number): number => {
+        if (!wide(narrow) || field + 8 > end) return narrow
+        field += 8
+        return Number(extra.readBigUInt64LE(field - 8))
+      }
+      entry.bytes = take(entry.bytes)
+      entry.compressedBytes = take(entry.compressedBytes)
+      entry.headerOffset = take(entry.headerOffset)
+      return
+    }
+    at = end
+  }
+}
+
+/** The place of an entry's data, from its local header (`header` starts there and may be short), or a fault. */
+export function dataOffsetOf(entry: ZipEntry, header: Buffer): number {
+  if (header.length < 30 || header.readUInt32LE(0) !== LOCAL_HEADER) {
+    throw new BookFault('page_extraction', `The data of "${entry.name}" is not where the archive says it is.`, {
+      entry: entry.name,
+      offset: entry.headerOffset,
+    })
+  }
+  return entry.headerOffset + 30 + header.readUInt16LE(26) + header.readUInt16LE(28)
+}
+
+/** Up to `bytes` bytes from `offset`; fewer at the end of the file, none outside of it (recorded offsets can be anything). */
+export function readAt(fd: number, offset: number, bytes: number): Buffer {
+  if (offset < 0 || offset > Number.MAX_SAFE_INTEGER - bytes) return Buffer.alloc(0)
+  const buffer = Buffer.allocUnsafeSlow(bytes)
+  let filled = 0
+  while (filled < bytes) {
+    const got = readSync(fd, buffer, filled, bytes - filled, offset + filled)
+    if (got === 0) break
+    filled += got
+  }
+  return filled === bytes ? buffer : buffer.subarray(0, filled)
+}
+
+function readUInt32(fd: number, offset: number): number {
+  const bytes = readAt(fd, offset, 4)
+  return bytes.length === 4 ? bytes.readUInt32LE(0) : 0
+}
+
+function damagedDirectory(reason: string, entriesRead?: number, entriesDeclared?: number): BookFault {
+  return new BookFault('parser', 'The list of contents of this ZIP archive is damaged. Fetch the file again.', {
+    reason,
+    ...(entriesRead === undefined ? {} : { entriesRead }),
+    ...(entriesDeclared === undefined ? {} : { entriesDeclared }),
+  })
+}

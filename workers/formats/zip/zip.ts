@@ -1,0 +1,230 @@
+import { constants, crc32, inflateRawSync } from 'node:zlib'
+import type { ZipLocation } from '#core/metadata/analysis.ts'
+import { BookFault } from '../../fault.ts'
+import { RATIO_FREE_BYTES, RATIO_MAX, TOTAL_BYTES_MAX } from '../../limits.ts'
+import { dataOffsetOf, readAt, readZipDirectory, type ZipEntry } from './zip-directory.ts'
+
+export type { ZipEntry } from './zip-directory.ts'
+
+/**
+ * A zip opened for reading inside a thread, synchronously: a page head is one positional read of a few microseconds, and a
+ * promise for each would cost more than the read. Every method throws {@link BookFault} (`page_extraction`) when the entry
+ * is encrypted, packed by a method we do not know, larger than allowed or than it claims, cut off, or fails its CRC.
+ */
+export interface ZipArchive {
+  readonly path: string
+  readonly fileBytes: number
+  /** In directory order; folders end with `/`; equal names are all there. */
+  readonly entries: readonly ZipEntry[]
+  /** By exact name; of several the last, which is what an updated archive means. */
+  find(name: string): ZipEntry | undefined
+  /** About the first `bytes` bytes (may be more or, in a short entry, fewer), unchecked. */
+  head(entry: ZipEntry, bytes: number): Uint8Array
+  /** The whole entry, CRC and size checked; refused when it declares more than `bytesMax`. */
+  read(entry: ZipEntry, bytesMax: number): Uint8Array
+  /** Where the data lies, for a positional read later. */
+  locate(entry: ZipEntry): ZipLocation
+}
+
+export interface OpenFile {
+  path: string
+  fd: number
+  bytes: number
+}
+
+/** Opens a zip by its directory. Throws {@link BookFault} (`parser`); `fd` stays the caller's to close. @param entries where they were listed already */
+export function openZip(file: OpenFile, entries: ZipEntry[] = readZipDirectory(file.fd, file.bytes)): ZipArchive {
+  refuseBomb(entries, file.bytes)
+  let byName: Map<string, ZipEntry> | null = null
+  return {
+    path: file.path,
+    fileBytes: file.bytes,
+    entries,
+    find(name) {
+      byName ??= new Map(entries.map((entry) => [entry.name, entry]))
+      return byName.get(name)
+    },
+    head: (entry, bytes) => readHead(file, entry, bytes),
+    read: (entry, bytesMax) => readWhole(file, entry, bytesMax),
+    locate: (entry) => locate(file, entry),
+  }
+}
+
+/** Archives whose entries share the same bytes, or that declare more than any real one holds, exist only to do harm. */
+function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
+  let total = 0
+  for (const entry of entries) total += entry.bytes
+  if (total > TOTAL_BYTES_MAX) {
+    throw new BookFault('parser', 'This archive claims to hold more data than any real book does.', {
+      bytes: total,
+      bytesMax: TOTAL_BYTES_MAX,
+    })
+  }
+  const placed = entries.toSorted((a, b) => a.headerOffset - b.headerOffset)
+  for (const [index, entry] of placed.entries()) {
+    const next = placed[index + 1]?.headerOffset ?? Number.POSITIVE_INFINITY
+    // An end past the file is a cut-off page, reported when it is read.
+    const end = Math.min(entry.headerOffset + 30 + entry.compressedBytes, fileBytes)
+    if (end > next) {
+      throw new BookFault('parser', 'Entries of this archive overlap each other: it is damaged, or made to overload readers.', {
+        entry: entry.name,
+        other: placed[index + 1]?.name,
+      })
+    }
+  }
+}
+
+function readHead(file: OpenFile, entry: ZipEntry, bytes: number): Uint8Array {
+  refuseUnreadable(entry)
+  const wanted = Math.min(entry.compressedBytes, entry.method === 0 ? bytes : compressedHeadBytes(entry, bytes))
+  const data = readData(file, entry, wanted)
+  return entry.method === 0 ? data : inflateHead(entry, data, bytes)
+}
+
+/** Enough compressed bytes for a head: by the entry's ratio, with room for the code tables that come first. */
+function compressedHeadBytes(entry: ZipEntry, bytes: number): number {
+  const ratio = entry.compressedBytes > 0 ? entry.bytes / entry.compressedBytes : 1
+  return 512 + Math.ceil(bytes / Math.max(1, ratio))
+}
+
+function inflateHead(entry: ZipEntry, data: Buffer, bytes: number): Uint8Array {
+  const outputMax = Math.max(64 * 1024, bytes * 8)
+  // inflateRawSync gives nothing at all when its limit is passed, so a head that expands too well is cut shorter.
+  for (let taken = data.length; taken > 0; taken = Math.floor(taken / 8)) {
+    try {
+      // Z_SYNC_FLUSH: the input stops in the middle of the stream, and that is fine.
+      return inflateRawSync(data.subarray(0, taken), { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: outputMax })
+    } catch (error) {
+      if (!isTooLarge(error)) throw inflateFault(entry.name, entry.bytes, error)
+    }
+  }
+  return new Uint8Array(0)
+}
+
+function readWhole(file: OpenFile, entry: ZipEntry, bytesMax: number): Uint8Array {
+  refuseUnreadable(entry)
+  refuseTooLarge(entry, bytesMax)
+  const data = readData(file, entry, entry.compressedBytes)
+  const location = locationOf(entry)
+  refuseCutOff(entry.name, data, location)
+  const content = entry.method === 0 ? data : inflate(entry.name, data, entry.bytes)
+  checkContent(entry.name, content, location, entry.bytes)
+  return content
+}
+
+export function refuseCutOff(name: string, data: Buffer, location: ZipLocation): void {
+  if (data.length === location.compressedBytes) return
+  throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
+}
+
+/** Size and CRC against what the directory declares. */
+export function checkContent(name: string, content: Uint8Array, location: ZipLocation, bytes: number): void {
+  if (content.length !== bytes) throw sizeFault(name, bytes)
+  checkSum(name, crc32(content), location)
+}
+
+export function checkSum(name: string, sum: number, location: ZipLocation): void {
+  if (sum === location.crc32) return
+  throw new BookFault('page_extraction', `"${name}" is damaged: its checksum does not match.`, {
+    entry: name,
+    crc32: location.crc32,
+    found: sum,
+  })
+}
+
+function inflate(name: string, data: Buffer, bytes: number): Uint8Array {
+  try {
+    // One byte more than declared shows a lie without unpacking it; 0 would mean no limit.
+    return inflateRawSync(data, { maxOutputLength: bytes + 1 })
+  } catch (error) {
+    throw inflateFault(name, bytes, error)
+  }
+}
+
+export function inflateFault(name: string, bytes: number, error: unknown): BookFault {
+  if (isTooLarge(error)) return sizeFault(name, bytes)
+  return new BookFault('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, { entry: name, reason: (error as Error).message })
+}
+
+export function sizeFault(name: string, bytes: number): BookFault {
+  return new BookFault('page_extraction', `"${name}" does not have the size that the archive declares.`, {
+    entry: name,
+    declaredBytes: bytes,
+  })
+}
+
+/** A fault with words when the entry is larger than allowed or packed tighter than honest data can be. */
+export function refuseTooLarge(entry: { name: string; bytes: number; compressedBytes: number }, bytesMax: number): void {
+  const ratio = entry.bytes / Math.max(1, entry.compressedBytes)
+  const bomb = entry.bytes > RATIO_FREE_BYTES && ratio > RATIO_MAX
+  if (entry.bytes > bytesMax || entry.compressedBytes > bytesMax + RATIO_FREE_BYTES || bomb) {
+    throw new BookFault('page_extraction', `"${entry.name}" would unpack to more than is allowed.`, {
+      entry: entry.name,
+      bytes: entry.bytes,
+      compressedBytes: entry.compressedBytes,
+      bytesMax,
+      ratioMax: RATIO_MAX,
+    })
+  }
+}
+
+const METHOD_NAMES: Record<number, string> = {
+  1: 'shrink',
+  6: 'implode',
+  9: 'deflate64',
+  12: 'bzip2',
+  14: 'lzma',
+  93: 'zstd',
+  95: 'xz',
+  96: 'jpeg',
+  97: 'wavpack',
+  98: 'ppmd',
+  99: 'aes',
+}
+
+function refuseUnreadable(entry: ZipEntry): void {
+  if (entry.encrypted || entry.method === 99) {
+    throw new BookFault('page_extraction', 'This archive is protected by a password. Pack it again without one.', {
+      entry: entry.name,
+      encrypted: true,
+    })
+  }
+  if (entry.method !== 0 && entry.method !== 8) {
+    const method = METHOD_NAMES[entry.method] ?? String(entry.method)
+    throw new BookFault(
+      'page_extraction',
+      `This archive is packed by a method that is not supported (${method}). Pack it again as an ordinary ZIP.`,
+      {
+        entry: entry.name,
+        method,
+      },
+    )
+  }
+}
+
+function locate(file: OpenFile, entry: ZipEntry): ZipLocation {
+  refuseUnreadable(entry)
+  if (entry.dataOffset < 0) readData(file, entry, 0)
+  return locationOf(entry)
+}
+
+function locationOf(entry: ZipEntry): ZipLocation {
+  return { offset: entry.dataOffset, compressedBytes: entry.compressedBytes, method: entry.method === 0 ? 0 : 8, crc32: entry.crc32 }
+}
+
+/** Compressed data from its start, up to `bytes`; one read gets the local header and the data when it can. */
+function readData(file: OpenFile, entry: ZipEntry, bytes: number): Buffer {
+  if (entry.dataOffset < 0) {
+    // Names and extra fields of local headers are nearly always shorter than this, so the data comes along.
+    const block = readAt(file.fd, entry.headerOffset, 30 + 512 + Math.min(bytes, 64 * 1024))
+    entry.dataOffset = dataOffsetOf(entry, block)
+    const skip = entry.dataOffset - entry.headerOffset
+    if (skip + bytes <= block.length) return block.subarray(skip, skip + bytes)
+  }
+  // A declared size can be anything; what the file does not have need not be made room for.
+  return readAt(file.fd, entry.dataOffset, Math.min(bytes, Math.max(0, file.bytes - entry.dataOffset)))
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+}

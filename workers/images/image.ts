@@ -1,0 +1,177 @@
+import { disableTypes, imageSize } from 'image-size'
+import sharp, { type Sharp } from 'sharp'
+import type { Cover, PageOutcome } from '#core/metadata/analysis.ts'
+import type { DrawCover } from '#core/metadata/cover.ts'
+import { pictureTypeOf } from '#core/reading/picture-type.ts'
+import { BookFault } from '../fault.ts'
+import { DECODE_SECONDS_MAX, HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../limits.ts'
+import { decodeBmp } from './bmp.ts'
+
+// Threads are ours to give out; libvips' own would fight them for the same cores, and its cache never hits here.
+sharp.concurrency(1)
+sharp.cache(false)
+
+/** Formats that are no pages: some are told by so little that text passes for them. */
+disableTypes(['cur', 'dds', 'icns', 'ico', 'j2c', 'jp2', 'ktx', 'pnm', 'psd', 'svg', 'tga'])
+
+export interface Picture {
+  mediaType: string
+  /** Pixels as shown, EXIF orientation applied. */
+  width: number
+  height: number
+}
+
+const MEDIA_TYPES: Record<string, string> = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  bmp: 'image/bmp',
+  tiff: 'image/tiff',
+  bigtiff: 'image/tiff',
+  jxl: 'image/jxl',
+  'jxl-stream': 'image/jxl',
+}
+
+/** Measures from the picture's first bytes; null when they are too few or no picture at all. */
+export function measurePicture(bytes: Uint8Array): Picture | null {
+  try {
+    const view = ownMemory(bytes)
+    const size = imageSize(view)
+    const mediaType = MEDIA_TYPES[size.type ?? '']
+    if (mediaType === undefined || !(size.width > 0 && size.height > 0)) return null
+    const turned = (size.orientation ?? 1) >= 5 || (isHeif(mediaType) && turnsSideways(view))
+    return { mediaType, width: turned ? size.height : size.width, height: turned ? size.width : size.height }
+  } catch {
+    // image-size throws on anything it does not know or that ends too early.
+    return null
+  }
+}
+
+/**
+ * image-size looks through the view at the memory behind it, where it finds sizes in what is not the picture. A Buffer, for
+ * its slices share memory and a plain Uint8Array's are copies.
+ */
+function ownMemory(bytes: Uint8Array): Buffer {
+  const whole = bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : new Uint8Array(bytes).buffer
+  return Buffer.from(whole)
+}
+
+const isHeif = (mediaType: string) => mediaType === 'image/avif' || mediaType === 'image/heic' || mediaType === 'image/heif'
+
+/** HEIF turns pictures by a property box "irot" (ISO 23008-12): a quarter turn per unit. */
+function turnsSideways(bytes: Buffer): boolean {
+  const at = bytes.subarray(0, HEAD_BYTES).indexOf('irot', 0, 'latin1')
+  return at >= 0 && at + 4 < bytes.length && (bytes[at + 4]! & 1) === 1
+}
+
+/**
+ * Measures an entry by reading as little of it as will do: 2 KiB, else 64 KiB (long metadata before the size), else all
+ * of it (TIFF keeps its directory at the end), the last only for what begins like a picture. `read` gives at least
+ * `bytes` bytes when the entry has them, and may throw {@link BookFault}.
+ */
+export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8Array): Picture | null {
+  const head = read(HEAD_BYTES)
+  const picture = measurePicture(head)
+  if (picture || entryBytes <= HEAD_BYTES || pictureTypeOf(head) === null) return picture
+  const more = measurePicture(read(HEAD_BYTES_RETRY))
+  if (more || entryBytes <= HEAD_BYTES_RETRY) return more
+  return measurePicture(read(entryBytes))
+}
+
+/** A JPEG whose longest side is 400 pixels at most, never enlarged. Throws {@link BookFault} (`thumbnail`) when the picture cannot be decoded. */
+export async function makeThumbnail(bytes: Uint8Array): Promise<Cover> {
+  return decoding(bytes, (picture) => drawInside(picture, { width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE }, JPEG_QUALITY))
+}
+
+/** A JPEG of any picture at all, fit into these sides. For a process that is ended when it takes too long. Throws {@link BookFault} (`thumbnail`). */
+export async function drawPlain(bytes: Uint8Array, fit: { width: number; height: number }): Promise<Cover> {
+  return decoding(bytes, (picture) => drawInside(picture, fit, PLAIN_QUALITY))
+}
+
+async function drawInside(picture: Sharp, fit: { width: number; height: number }, quality: number): Promise<Cover> {
+  const { data, info } = await picture
+    .resize({ ...fit, fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: 'white' })
+    .jpeg({ quality })
+    .toBuffer({ resolveWithObject: true })
+  return { jpeg: data, width: info.width, height: info.height }
+}
+
+/** It is compressed once more afterwards, which must not show. */
+const PLAIN_QUALITY = 95
+
+/** The kinds of picture that people may give as a cover; all of them are shown everywhere once they are JPEG. */
+const COVER_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/avif', 'image/gif']
+/** Fills a tablet held upright; what is larger costs disk and nobody sees it. */
+export const COVER_LONGEST_SIDE = 1600
+
+/** By its first bytes. */
+export const isCoverKind = (bytes: Uint8Array): boolean => COVER_TYPES.includes(pictureTypeOf(bytes) ?? '')
+
+/** Makes of a picture that somebody gave the two sizes of a cover; of a moving one the first frame. */
+export const drawCover: DrawCover = async (bytes) => {
+  if (!isCoverKind(bytes)) return { refused: 'kind' }
+  try {
+    const fit = { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE }
+    const large = await decoding(bytes, (picture) => drawInside(picture, fit, JPEG_QUALITY))
+    return { large, small: await makeThumbnail(large.jpeg) }
+  } catch (error) {
+    if (!(error instanceof BookFault)) throw error
+    return { refused: 'damaged' }
+  }
+}
+
+/** A copy no wider than `width`, never enlarged; `format` null keeps jpeg, png and webp, and turns the rest into jpeg. */
+export async function resizePicture(request: {
+  bytes: Uint8Array
+  width: number
+  format: 'jpeg' | 'png' | 'webp' | null
+}): Promise<PageOutcome> {
+  const own = pictureTypeOf(request.bytes)
+  const format = request.format ?? (own === 'image/png' ? 'png' : own === 'image/webp' ? 'webp' : 'jpeg')
+  try {
+    const bytes = await decoding(request.bytes, (picture) => {
+      const resized = picture.resize({ width: request.width, withoutEnlargement: true })
+      if (format === 'png') return resized.png().toBuffer()
+      // effort 1: half the CPU of the default for a few per cent more bytes.
+      if (format === 'webp') return resized.webp({ quality: 80, effort: 1 }).toBuffer()
+      return resized.flatten({ background: 'white' }).jpeg({ quality: JPEG_QUALITY }).toBuffer()
+    })
+    return { bytes, mediaType: `image/${format}` }
+  } catch (error) {
+    if (!(error instanceof BookFault)) throw error
+    return { problem: { ...error.problem, type: 'page_extraction', fatal: false } }
+  }
+}
+
+/** Opens a picture for `use`; whatever libvips says against it becomes a {@link BookFault} (`thumbnail`). */
+async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Promise<Result>): Promise<Result> {
+  try {
+    if (bytes[0] === 0x42 && bytes[1] === 0x4d) {
+      const { rgb, width, height } = decodeBmp(bytes)
+      return await use(sharp(rgb, { raw: { width, height, channels: 3 } }).timeout({ seconds: DECODE_SECONDS_MAX }))
+    }
+    return await use(openPicture(bytes, 'truncated')).catch((error: unknown) => {
+      // A whole picture with a flaw (a wrong checksum, say) is shown by every viewer; half a one is refused.
+      if (!isWhole(bytes)) throw error
+      return use(openPicture(bytes, 'none'))
+    })
+  } catch (error) {
+    if (error instanceof BookFault) throw error
+    throw new BookFault('thumbnail', 'The picture cannot be decoded.', { reason: (error as Error).message })
+  }
+}
+
+function openPicture(bytes: Uint8Array, failOn: 'truncated' | 'none'): Sharp {
+  return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn, sequentialRead: true }).autoOrient().timeout({ seconds: DECODE_SECONDS_MAX })
+}
+
+/** Whether a JPEG or PNG has its end mark; a little junk after it is common. */
+function isWhole(bytes: Uint8Array): boolean {
+  const end = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).subarray(-1024)
+  return bytes[0] === 0xff ? end.includes('\xff\xd9', 0, 'latin1') : bytes[0] === 0x89 && end.includes('IEND', 0, 'latin1')
+}

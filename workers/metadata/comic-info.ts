@@ -1,0 +1,230 @@
+import type { Embedded, Problem } from '#core/metadata/analysis.ts'
+import type { SeriesHints } from '#core/metadata/embedded.ts'
+import type { AuthorRole } from '#core/metadata/field.ts'
+import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
+import {
+  authorsOf,
+  isbnsOf,
+  languageOf,
+  lineOf,
+  monthAndDay,
+  namesOf,
+  openRemarks,
+  positionOf,
+  present,
+  type Remarks,
+  summaryOf,
+  urlsOf,
+  wholeOf,
+  yearOf,
+} from './metadata-values.ts'
+import { isElement, parseXml, textOf, type XmlElement, XmlError } from './xml.ts'
+
+const FILE_NAME = 'comicinfo.xml'
+
+/** What ComicInfo.xml gave, or why it gave nothing. */
+export interface ComicInfo {
+  embedded: Embedded
+  problem: Problem | null
+}
+
+export const NO_COMIC_INFO: ComicInfo = { embedded: {}, problem: null }
+
+/** The ComicInfo.xml that counts, in any case of letters: the one nearest to the root, then the first. */
+export function findComicInfo<Entry extends { name: string }>(entries: readonly Entry[]): Entry | undefined {
+  const depth = (entry: Entry) => entry.name.split('/').length
+  return entries
+    .filter(
+      (entry) => entry.name.slice(entry.name.lastIndexOf('/') + 1).toLowerCase() === FILE_NAME && !/(^|\/)__MACOSX\//i.test(entry.name),
+    )
+    .reduce<Entry | undefined>((best, entry) => (best && depth(best) <= depth(entry) ? best : entry), undefined)
+}
+
+/** Everything of versions 1.0 to 2.1 that has a place here. A file that cannot be read is a remark: the pages do not need it. */
+export function readComicInfo(name: string, bytes: Uint8Array): ComicInfo {
+  try {
+    const { root, unknownEntities } = parseXml(bytes)
+    if (root.name.toLowerCase() !== 'comicinfo') return unreadable(name, `its root element is "${root.name}"`)
+    const remarks = openRemarks()
+    return { embedded: readElements(elementsOf(root, unknownEntities, remarks), remarks), problem: remarks.problem(name) }
+  } catch (error) {
+    if (error instanceof XmlError) return unreadable(name, error.message)
+    throw error
+  }
+}
+
+/** For an entry that could not be had at all. */
+export function unreadable(name: string, reason: string): ComicInfo {
+  return { embedded: {}, problem: { type: 'metadata', message: `${name} cannot be read: ${reason}.`, fatal: false } }
+}
+
+interface Elements {
+  /** Text of the element; where it is repeated, the first that says something. */
+  (name: string): string | undefined
+  /** Of a list: all of the repeated elements, with commas between. */
+  all(name: string): string | undefined
+}
+
+/** Texts by element name in any case. What stood for an entity of a DOCTYPE is not known, so such a text says nothing. */
+function elementsOf(root: XmlElement, unknownEntities: readonly string[], remarks: Remarks): Elements {
+  const texts = new Map<string, string[]>()
+  for (const child of root.children.filter(isElement)) {
+    // A list of pages has 20,000 elements without text.
+    if (child.name === 'Pages') continue
+    const key = child.name.toLowerCase()
+    const text = textOf(child)
+    if (text.trim() === '') continue
+    if (unknownEntities.some((name) => text.includes(`&${name};`))) remarks.add(child.name, text, 'uses an entity, which is not expanded')
+    else if (texts.has(key)) texts.get(key)?.push(text)
+    else texts.set(key, [text])
+  }
+  return Object.assign((name: string) => texts.get(name.toLowerCase())?.[0], {
+    all: (name: string) => texts.get(name.toLowerCase())?.join(','),
+  })
+}
+
+const PEOPLE: readonly [element: string, role: AuthorRole][] = [
+  ['Writer', 'writer'],
+  ['Penciller', 'penciller'],
+  ['Inker', 'inker'],
+  ['Colorist', 'colorist'],
+  ['Letterer', 'letterer'],
+  ['CoverArtist', 'cover_artist'],
+  ['Editor', 'editor'],
+  ['Translator', 'translator'],
+]
+
+function readElements(get: Elements, remarks: Remarks): Embedded {
+  const manga = mangaOf(get('Manga'))
+  const year = yearOf(get('Year'), 'Year', remarks)
+  const genres = namesOf(get.all('Genre'))
+  const format = lineOf(get('Format'))
+  const language = languageOf(get('LanguageISO'), 'LanguageISO', remarks)
+  const embedded = present<Embedded>({
+    title: lineOf(get('Title')),
+    book: present({
+      number: positionOf(get('Number'), 'Number', remarks),
+      volume: wholeOf(get('Volume'), 'Volume', remarks),
+      count: wholeOf(get('Count'), 'Count', remarks),
+      summary: summaryOf(get('Summary'), 'Summary', remarks),
+      year,
+      ...monthAndDay({ year, month: get('Month'), day: get('Day') }, remarks),
+      // The schema separates by commas; "Last, First" cannot be told from two people.
+      authors: authorsOf(PEOPLE.flatMap(([element, role]) => namesOf(get.all(element), /,/).map((name) => ({ name, role })))),
+      publisher: lineOf(get('Publisher')),
+      imprint: lineOf(get('Imprint')),
+      genre: genres.length === 0 ? undefined : lineOf(genres.join(', ')),
+      languageIso: language,
+      formatDetail: format,
+      bookType: bookTypeOf(format, manga.manga),
+      blackAndWhite: booleanOf(get('BlackAndWhite')),
+      manga: manga.manga,
+      isbns: isbnOfGtin(get('GTIN'), remarks),
+    }),
+    genres,
+    tags: namesOf(get.all('Tags')),
+    storyArcs: storyArcsOf(get('StoryArc'), get('StoryArcNumber')),
+    externalIds: idsOfGtin(get('GTIN')),
+    links: urlsOf(get('Web')).map((url, index) => ({ source: index === 0 ? COMIC_INFO_KEY : `${COMIC_INFO_KEY}-${index + 1}`, url })),
+    series: seriesOf(get, manga.direction),
+  })
+  return embedded ?? {}
+}
+
+function seriesOf(get: Elements, readingDirection: string | undefined): SeriesHints | undefined {
+  const fields = present({ title: lineOf(get('Series'), NAME_LENGTH_MAX), ageRating: ageRatingOf(get('AgeRating')), readingDirection })
+  return present<SeriesHints>({ fields })
+}
+
+/** "Unknown" and whatever else is neither yes nor no says nothing. */
+function booleanOf(text: string | undefined): boolean | undefined {
+  const word = text?.trim().toLowerCase() ?? ''
+  if (['yes', 'true', '1'].includes(word)) return true
+  return ['no', 'false', '0'].includes(word) ? false : undefined
+}
+
+function mangaOf(text: string | undefined): { manga?: boolean; direction?: string } {
+  const word = text
+    ?.trim()
+    .toLowerCase()
+    .replaceAll(/[\s_-]/g, '')
+  if (word === 'yesandrighttoleft') return { manga: true, direction: 'rtl' }
+  if (word === 'righttoleft') return { direction: 'rtl' }
+  const manga = booleanOf(word)
+  return manga === undefined ? {} : { manga }
+}
+
+const TYPES_OF_FORMAT = new Map([
+  ['oneshot', 'oneshot'],
+  ['graphicnovel', 'graphic_novel'],
+  ['gn', 'graphic_novel'],
+  ['omnibus', 'omnibus'],
+  ['magazine', 'magazine'],
+  ['anthology', 'anthology'],
+  ['artbook', 'artbook'],
+  ['novel', 'novel'],
+  ['lightnovel', 'novel'],
+  ['manga', 'manga'],
+])
+
+function bookTypeOf(format: string | undefined, manga: boolean | undefined): string | undefined {
+  const known = TYPES_OF_FORMAT.get(format?.toLowerCase().replaceAll(/[^a-z]/g, '') ?? '')
+  return known ?? (manga ? 'manga' : undefined)
+}
+
+/** Years by the ratings of ComicInfo 2.0; "16+" and "18" as such. */
+const AGES = new Map<string, number>(
+  Object.entries({
+    everyone: 0,
+    g: 0,
+    'kids to adults': 6,
+    'early childhood': 3,
+    'everyone 10+': 10,
+    pg: 8,
+    teen: 13,
+    'ma15+': 15,
+    'mature 17+': 17,
+    m: 17,
+    'r18+': 18,
+    'x18+': 18,
+    'adults only 18+': 18,
+  }),
+)
+
+/** Age in years; undefined for "Unknown", "Rating Pending" and what nobody knows. */
+export function ageRatingOf(text: string | undefined): number | undefined {
+  const written = text?.trim().toLowerCase() ?? ''
+  const known = AGES.get(written)
+  if (known !== undefined) return known
+  const age = /^(?:ages?\s*)?(\d{1,2})\s*\+?$/.exec(written)?.[1]
+  return age === undefined ? undefined : Number(age)
+}
+
+/** An article number other than of books (no 978 or 979), or a name of another kind (urn:comicvine:…). */
+const isForeign = (code: string): boolean => /^urn:(?!isbn:)/i.test(code) || (/^\d{12,14}$/.test(code) && !/^97[89]/.test(code))
+const codesOf = (text: string | undefined): string[] => (text ?? '').split(/[,;]/).map((code) => code.trim())
+
+/** The first that is no ISBN, under the key that ComicInfo has among the identifiers. */
+function idsOfGtin(text: string | undefined): Record<string, string> | undefined {
+  const id = lineOf(codesOf(text).find((code) => isForeign(code) && code.length <= NAME_LENGTH_MAX))
+  return id === undefined ? undefined : { [COMIC_INFO_KEY]: id }
+}
+
+/** Neither other numbers nor addresses are ISBNs. */
+function isbnOfGtin(text: string | undefined, remarks: Remarks): string | undefined {
+  return isbnsOf(
+    codesOf(text).filter((code) => !isForeign(code) && !/^[a-z]+:\/\//i.test(code)),
+    'GTIN',
+    remarks,
+  )
+}
+
+/** Arcs and numbers are two lists of the same order. */
+function storyArcsOf(names: string | undefined, numbers: string | undefined): NonNullable<Embedded['storyArcs']> {
+  const places = (numbers ?? '').split(',').map((number) => lineOf(number, NAME_LENGTH_MAX))
+  return namesOf(names, /,/).map((name, index) => {
+    const number = places[index]
+    return number === undefined ? { name } : { name, number }
+  })
+}

@@ -1,0 +1,210 @@
+import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
+import type { Problem } from '#core/metadata/analysis.ts'
+import type { Author, AuthorRole } from '#core/metadata/field.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
+import { AUTHORS_MAX, fittingList, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { resolveReferences } from './xml-text.ts'
+
+const INT32_MAX = 2_147_483_647
+/** What the column of numbers and positions holds. */
+const POSITION_MAX = 99_999_999
+/** Told in words; a file with more to remark is rubbish as a whole. */
+const REMARKS_MAX = 10
+/** Longer values are cut where a message quotes them. */
+const QUOTE_MAX = 40
+
+/** Collects what of a file of metadata could not be used, so that one wrong value costs only itself. */
+export interface Remarks {
+  /** @param reason as in "Month is no month" */
+  add(name: string, value: string, reason: string): void
+  /** One `metadata` problem for all, null when there is none. */
+  problem(file: string): Problem | null
+}
+
+export function openRemarks(): Remarks {
+  const remarks: string[] = []
+  return {
+    add: (name, value, reason) => {
+      const quoted = value.length > QUOTE_MAX ? `${value.slice(0, QUOTE_MAX - 1)}…` : value
+      remarks.push(`${name} "${quoted.toWellFormed()}" ${reason}`)
+    },
+    problem: (file) => {
+      if (remarks.length === 0) return null
+      const told = remarks.slice(0, REMARKS_MAX)
+      const more = remarks.length > told.length ? `, and ${remarks.length - told.length} more` : ''
+      const message = `${file} has values that cannot be used: ${told.join('; ')}${more}. Correct them in the file, or enter them here.`
+      return { type: 'metadata', message, details: { remarks: told }, fatal: false }
+    },
+  }
+}
+
+/** One line as databases and screens take it: control characters gone, white space folded. Undefined when nothing is left. */
+export function lineOf(text: string | undefined, lengthMax = TEXT_LENGTH_MAX): string | undefined {
+  const line = cleaned(text).replace(/\s+/g, ' ').trim()
+  return line === '' ? undefined : cut(line, lengthMax)
+}
+
+/** Paragraphs keep their line ends. A text beyond the limit is cut, which is remarked. */
+export function summaryOf(text: string | undefined, name: string, remarks: Remarks): string | undefined {
+  const summary = cleaned(text).trim()
+  if (summary === '') return undefined
+  if (summary.length > SUMMARY_LENGTH_MAX) remarks.add(name, summary, `is longer than ${SUMMARY_LENGTH_MAX} characters and was cut`)
+  return cut(summary, SUMMARY_LENGTH_MAX)
+}
+
+/** Text of a description that is written in HTML, as most of OPF's are; other text stays as it is. */
+export function plainText(text: string): string {
+  if (!/<\/?[a-z][^<>]*>/i.test(text)) return text
+  const broken = text.replace(/<(?:br|\/p|\/div|\/li|\/h[1-6])\b[^<>]*>/gi, '\n')
+  const bare = broken.replace(/<(script|style)\b[^<>]*>[^<]*<\/\1\s*>/gi, '').replace(/<\/?[a-z!][^<>]*>/gi, '')
+  return resolveReferences(bare, () => undefined)
+    .replace(/[^\S\n]+/g, ' ')
+    .replace(/ ?\n[\s]*/g, '\n')
+    .trim()
+}
+
+// C0 controls but tab and line end, and what no database keeps.
+const cleaned = (text: string | undefined) =>
+  boundMarks((text ?? '').toWellFormed()).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/g, '')
+
+const cut = (text: string, lengthMax: number) => (text.length <= lengthMax ? text : cutText(text, lengthMax).trimEnd())
+
+/** Names of a list with separators; each once. */
+export function namesOf(text: string | undefined, separator: RegExp = /[,;]/): string[] {
+  const names = (text ?? '')
+    .slice(0, LIST_MAX * NAME_LENGTH_MAX)
+    .split(separator)
+    .map((name) => lineOf(name, NAME_LENGTH_MAX))
+  return fittingList([...new Set(names.filter((name) => name !== undefined))].slice(0, LIST_MAX))
+}
+
+/** People by name and role, each once, and no more than a record holds. */
+export function authorsOf(people: readonly { name: string | undefined; role: AuthorRole; sortName?: string | undefined }[]): Author[] {
+  const authors = new Map<string, Author>()
+  for (const { name, role, sortName } of people) {
+    const line = lineOf(name, NAME_LENGTH_MAX)
+    const key = `${role}\0${normalizeText(line ?? '', NAME_LENGTH_MAX)}`
+    if (line === undefined || authors.has(key)) continue
+    if (authors.size === AUTHORS_MAX) break
+    const sort = lineOf(sortName, NAME_LENGTH_MAX)
+    authors.set(key, sort === undefined || sort === line ? { name: line, role } : { name: line, role, sortName: sort })
+  }
+  return fittingList([...authors.values()])
+}
+
+/** Longer than any number with the words that stand around it. */
+const NUMBER_LENGTH_MAX = 100
+
+/** Full-width and other digits as plain ones; a text that is too long for a number is empty. */
+const plainDigits = (text: string) => (text.length > NUMBER_LENGTH_MAX ? '' : normalizeText(text, NUMBER_LENGTH_MAX, 'NFKC').trim())
+
+/** A whole number within bounds; "2019.0" and full-width digits are understood. What means "not set" (empty, -1) is no remark. */
+export function wholeOf(
+  text: string | undefined,
+  name: string,
+  remarks: Remarks,
+  bounds: { min: number; max: number } = { min: 0, max: INT32_MAX },
+): number | undefined {
+  const written = (text ?? '').trim()
+  if (written === '' || written === '-1') return undefined
+  const digits = plainDigits(written)
+  const value = /^[+-]?\d{1,15}(\.0+)?$/.test(digits) ? Number(digits) : Number.NaN
+  if (value >= bounds.min && value <= bounds.max) return value
+  remarks.add(name, written, Number.isNaN(value) ? 'is no whole number' : `is not between ${bounds.min} and ${bounds.max}`)
+  return undefined
+}
+
+const FRACTIONS = new Map([
+  ['½', 0.5],
+  ['¼', 0.25],
+  ['¾', 0.75],
+  ['⅓', 0.3333],
+  ['⅔', 0.6667],
+])
+const NUMBER = /^([+-]?\d{1,12}(?:[.,]\d{1,4})?)(?:\.?\s*[a-z]{1,4}|\s*[/\u2013-]\s*\d+)?$/i
+
+/** Number of an issue, such as 1.5, ½, 1AU (the first) or 10/11 (the tenth); at most four places. Words before a number make it another's. */
+export function positionOf(text: string | undefined, name: string, remarks: Remarks): number | undefined {
+  const written = (text ?? '').trim().replace(/^#\s*/, '')
+  if (written === '') return undefined
+  const fraction = FRACTIONS.get(written.at(-1) ?? '')
+  const digits = NUMBER.exec(plainDigits(fraction === undefined ? written : written.slice(0, -1)))?.[1]
+  const whole = digits === undefined ? (written.length === 1 && fraction !== undefined ? 0 : Number.NaN) : Number(digits.replace(',', '.'))
+  const value = whole + (fraction ?? 0)
+  if (Math.abs(value) <= POSITION_MAX) return value
+  remarks.add(name, written, Number.isNaN(value) ? 'is no number' : 'is too large')
+  return undefined
+}
+
+/** A year that books can have; 0 is how programs write that they do not know. */
+export function yearOf(text: string | undefined, name: string, remarks: Remarks): number | undefined {
+  const year = wholeOf(text, name, remarks, { min: -9999, max: 9999 })
+  return year === 0 ? undefined : year
+}
+
+/** Month and day that exist; 0 is how programs write that they do not know. */
+export function monthAndDay(
+  written: { year: number | undefined; month: string | undefined; day: string | undefined },
+  remarks: Remarks,
+): { month?: number; day?: number } {
+  const known = (text: string | undefined) => (Number(text) === 0 ? undefined : text)
+  const month = wholeOf(known(written.month), 'Month', remarks, { min: 1, max: 12 })
+  // A day of no month is none.
+  if (month === undefined) return {}
+  // Without a year the 29th of February may be one.
+  const days = new Date(Date.UTC(written.year ?? 2000, month, 0)).getUTCDate()
+  const day = wholeOf(known(written.day), 'Day', remarks, { min: 1, max: days })
+  return day === undefined ? { month } : { month, day }
+}
+
+/** ISBNs with a right check digit, comma-separated; others are remarked. */
+export function isbnsOf(texts: readonly string[], name: string, remarks: Remarks): string | undefined {
+  const { valid, invalid } = readIsbns(texts.join(','))
+  for (const isbn of invalid) remarks.add(name, isbn, 'has a wrong length or check digit')
+  return valid.length === 0 ? undefined : valid.slice(0, LIST_MAX).join(',').slice(0, TEXT_LENGTH_MAX)
+}
+
+/** BCP 47 in its usual writing: pt_BR is pt-BR, jpn is ja, English is en. */
+export function languageOf(text: string | undefined, name: string, remarks: Remarks): string | undefined {
+  const written = lineOf(text)
+  if (written === undefined || /^(und|zxx|unknown|none)$/i.test(written)) return undefined
+  const named = languageNames().get(written.toLowerCase())
+  if (named) return named
+  try {
+    const tag = /^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(written) ? Intl.getCanonicalLocales(written.replaceAll('_', '-'))[0] : undefined
+    if (tag !== undefined && tag.length <= 35) return tag
+  } catch {
+    // No tag, told below.
+  }
+  remarks.add(name, written, 'is no language')
+  return undefined
+}
+
+let names: Map<string, string> | undefined
+
+/** Languages in English and in themselves, as people write them where a code is wanted. */
+function languageNames(): Map<string, string> {
+  if (names) return names
+  names = new Map()
+  const english = new Intl.DisplayNames('en', { type: 'language' })
+  const codes =
+    'ar bg ca cs da de el en es et eu fa fi fr gl he hi hr hu id is it ja ko la lt lv ms nb nl nn no pl pt ro ru sk sl sr sv th tr uk vi zh'
+  for (const code of codes.split(' ')) {
+    const own = new Intl.DisplayNames(code, { type: 'language' }).of(code)
+    for (const name of [english.of(code), own]) if (name) names.set(name.toLowerCase(), code)
+  }
+  return names
+}
+
+/** Addresses of the web in a text of several. */
+export function urlsOf(text: string | undefined): string[] {
+  return [...new Set((text ?? '').split(/\s+/).filter((url) => /^https?:\/\/[^\s"<>]+$/i.test(url) && url.length <= TEXT_LENGTH_MAX))]
+    .filter((url) => URL.canParse(url))
+    .slice(0, LIST_MAX)
+}
+
+/** An object without its undefined and empty members; undefined when nothing is left. */
+export function present<T extends object>(members: { [Key in keyof T]?: T[Key] | undefined }): T | undefined {
+  const kept = Object.entries(members).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
+  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as T)
+}

@@ -1,0 +1,243 @@
+import type { Embedded } from '#core/metadata/analysis.ts'
+import type { Author, AuthorRole } from '#core/metadata/field.ts'
+import { readIsbns } from '#core/metadata/isbn.ts'
+import { CUSTOM_BYTES_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import {
+  authorsOf,
+  isbnsOf,
+  languageOf,
+  lineOf,
+  namesOf,
+  plainText,
+  positionOf,
+  present,
+  type Remarks,
+  summaryOf,
+} from './metadata-values.ts'
+import { datesOf } from './opf-dates.ts'
+import { descendantsNamed, foldSpace, isElement, textOf, type XmlElement } from './xml.ts'
+
+/** Everything of a package document's metadata, EPUB 2 or 3 or calibre's own file, that has a place here. */
+export function readOpfMetadata(root: XmlElement, unknownEntities: readonly string[], remarks: Remarks): Embedded {
+  const metadata = descendantsNamed(root, 'metadata').next().value
+  if (metadata === undefined) return {}
+  const opf = openMetadata(metadata, unknownEntities)
+  const titles = opf.all('title')
+  const title = titles[0]
+  const series = seriesOf(opf)
+  const { isbns, externalIds } = identifiersOf(opf, remarks)
+  const subjects = namesOf(
+    opf
+      .all('subject')
+      .map(({ text }) => text.replaceAll('\0', ' '))
+      .join('\0'),
+    /\0/,
+  )
+  const position = positionOf(series?.position, 'Series index', remarks)
+  const dates = datesOf(opf.all('date'), opf.meta('dcterms:issued'), remarks)
+  const titleSort = title && (opf.refinement(title, 'file-as') ?? opf.meta('calibre:title_sort'))
+  return (
+    present<Embedded>({
+      title: lineOf(title?.text),
+      book: present({
+        titleSort: lineOf(titleSort, NAME_LENGTH_MAX),
+        subtitle: lineOf(titles.find((entry) => opf.refinement(entry, 'title-type') === 'subtitle')?.text),
+        edition: lineOf(titles.find((entry) => opf.refinement(entry, 'title-type') === 'edition')?.text ?? opf.meta('schema:bookEdition')),
+        number: position,
+        seriesPosition: position,
+        authors: peopleOf(opf),
+        publisher: lineOf(opf.all('publisher')[0]?.text),
+        imprint: lineOf(opf.meta('imprint')),
+        languageIso: languageOf(opf.all('language')[0]?.text, 'dc:language', remarks),
+        summary: summaryOf(plainText(opf.all('description')[0]?.text ?? ''), 'dc:description', remarks),
+        subjects: subjects.length === 0 ? undefined : subjects,
+        isbns,
+        customMetadata: calibreColumns(opf),
+        ...dates,
+      }),
+      tags: subjects,
+      externalIds,
+      series: seriesHints(root, series?.name),
+    }) ?? {}
+  )
+}
+
+function seriesHints(root: XmlElement, title: string | undefined): Embedded['series'] {
+  const direction = descendantsNamed(root, 'spine').next().value?.attributes.get('page-progression-direction')?.trim().toLowerCase()
+  const fields = present({
+    title: lineOf(title, NAME_LENGTH_MAX),
+    readingDirection: direction === 'rtl' || direction === 'ltr' ? direction : undefined,
+  })
+  return fields && { fields }
+}
+
+/** An element of the metadata with its text, white space as written. */
+interface Entry {
+  element: XmlElement
+  text: string
+}
+
+interface Metadata {
+  /** Elements of Dublin Core of that name that say something, in order. */
+  all: (name: string) => Entry[]
+  /** The value of EPUB 2's `name` or EPUB 3's `property`, of the book as a whole. */
+  meta: (key: string) => string | undefined
+  /** All values of metas whose key begins so, by key. */
+  metas: (prefix: string) => [key: string, value: string][]
+  /** Of one element: `opf:role="…"` of EPUB 2, or the meta that refines it of EPUB 3. */
+  refinement: (entry: Entry, property: string) => string | undefined
+  refinements: (id: string | undefined, property: string) => string[]
+  /** Metas of a property, with their ids. */
+  collections: () => { id: string | undefined; text: string }[]
+}
+
+function openMetadata(metadata: XmlElement, unknownEntities: readonly string[]): Metadata {
+  const says = (text: string) => text.trim() !== '' && !unknownEntities.some((name) => text.includes(`&${name};`))
+  // EPUB 1 and some makers of EPUB 2 wrap them in dc-metadata and x-metadata.
+  const elements = metadata.children
+    .filter(isElement)
+    .flatMap((child) => (/^(dc|x)-metadata$/i.test(child.name) ? child.children.filter(isElement) : [child]))
+  const byName = new Map<string, Entry[]>()
+  const metas: { key: string; value: string; id: string | undefined }[] = []
+  const refining = new Map<string, string[]>()
+  for (const element of elements) {
+    const name = element.name.toLowerCase()
+    if (name !== 'meta') {
+      const text = textOf(element)
+      if (!says(text)) continue
+      const known = byName.get(name)
+      if (known) known.push({ element, text })
+      else byName.set(name, [{ element, text }])
+      continue
+    }
+    const key = (element.attributes.get('property') ?? element.attributes.get('name') ?? '').trim().toLowerCase()
+    const value = element.attributes.get('content') ?? textOf(element)
+    const refined = element.attributes.get('refines')?.replace(/^#/, '')
+    if (key === '' || !says(value)) continue
+    if (refined === undefined) metas.push({ key, value, id: element.attributes.get('id') })
+    else {
+      const known = refining.get(`${refined}\0${key}`)
+      if (known) known.push(foldSpace(value))
+      else refining.set(`${refined}\0${key}`, [foldSpace(value)])
+    }
+  }
+  const refinements = (id: string | undefined, property: string) => refining.get(`${id}\0${property}`) ?? []
+  return {
+    all: (name) => byName.get(name) ?? [],
+    meta: (key) => metas.find((meta) => meta.key === key.toLowerCase())?.value,
+    metas: (prefix) => metas.filter(({ key }) => key.startsWith(prefix)).map(({ key, value }) => [key, value]),
+    refinement: ({ element }, property) => element.attributes.get(property) ?? refinements(element.attributes.get('id'), property)[0],
+    refinements,
+    collections: () => metas.filter(({ key }) => key === 'belongs-to-collection').map(({ value, id }) => ({ id, text: foldSpace(value) })),
+  }
+}
+
+/** MARC relators that have a role of their own here; everybody else has contributed. */
+const ROLES = new Map<string, AuthorRole>([
+  ['aut', 'author'],
+  ['author', 'author'],
+  ['edt', 'editor'],
+  ['trl', 'translator'],
+  ['ill', 'illustrator'],
+  ['art', 'illustrator'],
+  ['clr', 'colorist'],
+  ['cov', 'cover_artist'],
+  ['aui', 'contributor'],
+])
+/** Nobody does more for one book; each of them is a line of its own in the list of people. */
+const ROLES_MAX = 10
+/** Publishers and the programs that made the file are no people. */
+const NOT_PEOPLE = new Set(['bkp', 'pbl', 'mfr', 'prt', 'dst'])
+
+function peopleOf(opf: Metadata): Author[] | undefined {
+  const people = (['creator', 'contributor'] as const).flatMap((name) =>
+    opf.all(name).flatMap((entry) => {
+      const written = entry.element.attributes.get('role')
+      const roles = written === undefined ? opf.refinements(entry.element.attributes.get('id'), 'role') : [written]
+      const known = (roles.length === 0 ? [''] : roles.slice(0, ROLES_MAX)).map((role) =>
+        role
+          .trim()
+          .toLowerCase()
+          .replace(/^.*[/#:]/, ''),
+      )
+      return known
+        .filter((role) => !NOT_PEOPLE.has(role))
+        .map((role) => ({
+          name: entry.text,
+          role: ROLES.get(role) ?? (name === 'creator' && !/^[a-z]{3}$/.test(role) ? ('author' as const) : ('contributor' as const)),
+          sortName: ownSortName(entry.text, opf.refinement(entry, 'file-as')),
+        }))
+    }),
+  )
+  const authors = authorsOf(people)
+  return authors.length === 0 ? undefined : authors
+}
+
+/** Some versions of calibre give each of several authors the sort names of them all. */
+const ownSortName = (name: string, fileAs: string | undefined) => (fileAs?.includes(' & ') && !name.includes('&') ? undefined : fileAs)
+
+/** EPUB 3's collection that calls itself a series, then calibre's, then a collection that does not say what it is but counts its members. */
+function seriesOf(opf: Metadata): { name: string; position: string | undefined } | undefined {
+  const collections = opf.collections().map(({ id, text }) => ({
+    name: text,
+    type: opf.refinements(id, 'collection-type')[0]?.toLowerCase(),
+    position: opf.refinements(id, 'group-position')[0],
+  }))
+  const named = collections.find(({ type }) => type === 'series')
+  if (named) return named
+  const calibre = opf.meta('calibre:series')
+  if (calibre !== undefined) return { name: calibre, position: opf.meta('calibre:series_index') }
+  return collections.find(({ type, position }) => type === undefined && position !== undefined)
+}
+
+/** Schemes that name the file or the program and nothing that anybody could look up. */
+const OWN_SCHEMES = new Set(['uuid', 'calibre', 'uri', 'url', 'id', 'bookid', 'http', 'https', 'urn'])
+
+function identifiersOf(opf: Metadata, remarks: Remarks): { isbns: string | undefined; externalIds: Record<string, string> | undefined } {
+  const isbns: string[] = []
+  const externalIds: Record<string, string> = {}
+  for (const entry of opf.all('identifier')) {
+    const text = foldSpace(entry.text)
+    const prefixed = /^(?:urn:)?([a-z][a-z0-9_-]{1,30}):\s*(\S.*)$/i.exec(text)
+    const scheme = (prefixed?.[1] ?? entry.element.attributes.get('scheme') ?? '').toLowerCase()
+    const value = prefixed?.[2] ?? text
+    if (scheme === 'isbn' || /^isbn[\s-]*(1[03])?[\s:]/i.test(text)) isbns.push(value.replace(/^isbn[\s:-]+/i, ''))
+    // Without a word that says so, only a number that checks is taken for one.
+    else if (scheme === '' || OWN_SCHEMES.has(scheme)) isbns.push(...readIsbns(value).valid)
+    else if (/^[a-z][a-z0-9_-]*$/.test(scheme) && value.length <= NAME_LENGTH_MAX && !(scheme in externalIds)) {
+      externalIds[scheme] = lineOf(value) ?? ''
+    }
+  }
+  return {
+    isbns: isbnsOf(isbns, 'dc:identifier', remarks),
+    externalIds: Object.keys(externalIds).length === 0 ? undefined : externalIds,
+  }
+}
+
+/** Columns that people have added to their calibre library, by name: the only free-form part of such a file. */
+function calibreColumns(opf: Metadata): Record<string, unknown> | undefined {
+  const columns: Record<string, unknown> = {}
+  for (const [key, text] of opf.metas('calibre:user_metadata')) {
+    const given = parseObject(text)
+    if (given === undefined) continue
+    const name = key.slice('calibre:user_metadata:'.length)
+    // EPUB 2 has one meta a column, EPUB 3 one for all.
+    for (const [column, facts] of name === '' ? Object.entries(given) : [[name, given] as const]) {
+      const value = typeof facts === 'object' && facts !== null && '#value#' in facts ? facts['#value#'] : undefined
+      const plain =
+        ['string', 'number', 'boolean'].includes(typeof value) || (Array.isArray(value) && value.every((v) => typeof v === 'string'))
+      if (plain && value !== '' && !(Array.isArray(value) && value.length === 0)) columns[column.replace(/^#/, '')] = value
+    }
+  }
+  const text = JSON.stringify(columns)
+  return text === '{}' || Buffer.byteLength(text) > CUSTOM_BYTES_MAX ? undefined : columns
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

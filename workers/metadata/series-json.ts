@@ -1,0 +1,62 @@
+import type { Problem } from '#core/metadata/analysis.ts'
+import type { SeriesHints } from '#core/metadata/embedded.ts'
+import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { ageRatingOf } from './comic-info.ts'
+import { lineOf, openRemarks, plainText, positionOf, present, summaryOf, wholeOf, yearOf } from './metadata-values.ts'
+
+const STATUSES = new Map([
+  ['continuing', 'ongoing'],
+  ['ongoing', 'ongoing'],
+  ['ended', 'ended'],
+  ['completed', 'ended'],
+  ['hiatus', 'hiatus'],
+  ['abandoned', 'abandoned'],
+  ['cancelled', 'abandoned'],
+])
+
+/** Mylar's series.json: the facts of a series, beside its books. */
+export function readSeriesJson(bytes: Uint8Array): { series: SeriesHints | undefined; problem: Problem | null } {
+  const remarks = openRemarks()
+  const metadata = metadataOf(bytes)
+  if (metadata === undefined) {
+    return {
+      series: undefined,
+      problem: { type: 'metadata', message: 'series.json beside the book is not one of a series.', fatal: false },
+    }
+  }
+  const text = (name: string): string | undefined => {
+    const value = metadata[name]
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+  }
+  const comic = text('comicid')
+  const series = present<SeriesHints>({
+    fields: present({
+      title: lineOf(text('name'), NAME_LENGTH_MAX),
+      publisher: lineOf(text('publisher')),
+      imprint: lineOf(text('imprint')),
+      year: yearOf(text('year'), 'year', remarks),
+      summary: summaryOf(plainText(text('description_text') ?? text('description_formatted') ?? ''), 'description_text', remarks),
+      status: STATUSES.get(text('status')?.trim().toLowerCase() ?? ''),
+      totalVolumeCount: wholeOf(text('total_issues'), 'total_issues', remarks),
+      totalChapterCount: positionOf(text('total_chapters'), 'total_chapters', remarks),
+      ageRating: ageRatingOf(text('age_rating')),
+    }),
+    links:
+      comic !== undefined && /^\d{1,12}$/.test(comic)
+        ? [{ source: 'comicvine', url: `https://comicvine.gamespot.com/volume/4050-${comic}/` }]
+        : undefined,
+  })
+  return { series, problem: remarks.problem('series.json beside the book') }
+}
+
+function metadataOf(bytes: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    const metadata = isObject(value) && 'metadata' in value ? value.metadata : value
+    return isObject(metadata) ? metadata : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,128 @@
+import { closeSync, fstatSync, readdirSync, readSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import { OutsideError, openInsideSync } from '#core/foundation/open-inside.ts'
+import type { Embedded, LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import { readComicInfo } from './comic-info.ts'
+import { openRemarks } from './metadata-values.ts'
+import { readOpfMetadata } from './opf-metadata.ts'
+import { readSeriesJson } from './series-json.ts'
+import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
+
+/** What names a file can be of that is a book too; beside it a folder's own metadata would not say whose it is. */
+const BOOK_EXTENSION = /^\.(cbz|zip|cbr|rar|cbt|cb7|epub|pdf)$/i
+
+/**
+ * Adds what files beside a book say of it: `<name>.opf`, `<name>.xml`, and where the folder holds but one book (in any number of formats)
+ * `metadata.opf` and `ComicInfo.xml`; of its series, `series.json`. They win over the file: somebody has put them there later.
+ */
+export function withSidecars(
+  { root, path }: LibraryFile,
+  found: { embedded: Embedded; problems: Problem[] },
+): { embedded: Embedded; problems: Problem[] } {
+  const folder = dirname(path)
+  const stem = basename(path, extname(path))
+  let { embedded } = found
+  const problems = [...found.problems]
+  const add = (read: Read | null) => {
+    if (read === null) return
+    embedded = merge(embedded, read.embedded)
+    if (read.problem) problems.push(read.problem)
+  }
+  const own = (names: string[], reader: (name: string, bytes: Uint8Array) => Read) => {
+    for (const name of names) {
+      const isFolders = !name.startsWith(`${stem}.`)
+      const bytes = readSmallFile({ root, path: join(folder, name) })
+      if (bytes === null || (isFolders && !isOnlyBook(folder, stem))) continue
+      return 'problem' in bytes ? { embedded: {}, problem: bytes.problem } : reader(name, bytes.bytes)
+    }
+    return null
+  }
+  add(own([`${stem}.xml`, 'ComicInfo.xml'], readComicInfo))
+  add(own([`${stem}.opf`, 'metadata.opf'], readOpfFile))
+  const json = readSmallFile({ root, path: join(folder, 'series.json') })
+  if (json !== null) {
+    const { series, problem } = 'problem' in json ? { series: undefined, problem: json.problem } : readSeriesJson(json.bytes)
+    add({ embedded: series ? { seriesSidecar: series } : {}, problem })
+  }
+  return { embedded, problems: oneOfMetadata(problems) }
+}
+
+interface Read {
+  embedded: Embedded
+  problem: Problem | null
+}
+
+function readOpfFile(name: string, bytes: Uint8Array): Read {
+  try {
+    const { root, unknownEntities } = parseXml(bytes)
+    const remarks = openRemarks()
+    return { embedded: readOpfMetadata(root, unknownEntities, remarks), problem: remarks.problem(`${name} beside the book`) }
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error
+    return {
+      embedded: {},
+      problem: { type: 'metadata', message: `${name} beside the book cannot be read: ${error.message}.`, fatal: false },
+    }
+  }
+}
+
+/** Member by member, so that a short file beside the book does not take away what the book says. */
+function merge(inner: Embedded, outer: Embedded): Embedded {
+  const merged: Embedded = { ...inner, ...outer }
+  if (inner.book && outer.book) merged.book = { ...inner.book, ...outer.book }
+  if (inner.series && outer.series) {
+    merged.series = { ...inner.series, ...outer.series, fields: { ...inner.series.fields, ...outer.series.fields } }
+  }
+  return merged
+}
+
+/** A book has one row of each type: several files' troubles are told in one. */
+function oneOfMetadata(problems: Problem[]): Problem[] {
+  const troubles = problems.filter(({ type, fatal }) => type === 'metadata' && !fatal)
+  if (troubles.length < 2) return problems
+  const message = troubles.map((problem) => problem.message).join(' ')
+  const joined: Problem = { type: 'metadata', message, details: { all: troubles.map(({ details }) => details ?? {}) }, fatal: false }
+  return [...problems.filter((problem) => !troubles.includes(problem)), joined]
+}
+
+/** Null when there is none, the common case: one call of the system. What lies elsewhere is none. */
+function readSmallFile({ root, path }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
+  let fd: number
+  try {
+    fd = openInsideSync(root, path)
+  } catch (error) {
+    if (error instanceof OutsideError) return null
+    const { code = '' } = error as NodeJS.ErrnoException
+    return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(code) ? null : { problem: unreadable(path, code) }
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (stat.size > XML_BYTES_MAX) return { problem: unreadable(path, `it is larger than ${XML_BYTES_MAX / 1024 / 1024} MB`) }
+    const bytes = Buffer.alloc(stat.size)
+    let filled = 0
+    while (filled < bytes.length) {
+      const got = readSync(fd, bytes, filled, bytes.length - filled, filled)
+      if (got === 0) break
+      filled += got
+    }
+    return { bytes: bytes.subarray(0, filled) }
+  } catch (error) {
+    return { problem: unreadable(path, (error as NodeJS.ErrnoException).code ?? String(error)) }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function unreadable(path: string, reason: string): Problem {
+  return { type: 'metadata', message: `${basename(path)} beside the book cannot be read: ${reason}.`, fatal: false }
+}
+
+function isOnlyBook(folder: string, stem: string): boolean {
+  try {
+    return readdirSync(folder).every(
+      (name) => !BOOK_EXTENSION.test(extname(name)) || basename(name, extname(name)) === stem || name.startsWith('.'),
+    )
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,143 @@
+import { availableParallelism } from 'node:os'
+import type {
+  Analyse,
+  Analysis,
+  CoverOutcome,
+  DrawBookCover,
+  ExtractRar,
+  LibraryFile,
+  Page,
+  PageOutcome,
+  PageRefusal,
+  Problem,
+  ReadRarPage,
+  ReadZipPage,
+  RenderPdfPage,
+  ResizeImage,
+} from '#core/metadata/analysis.ts'
+import type { DrawCover } from '#core/metadata/cover.ts'
+import type { OpenZipEntry, PublicationOutcome, ReadPublication } from '#core/reading/publication.ts'
+import type { ReadingListOutcome, ReadReadingList } from '#core/shelves/reading-list.ts'
+import type { DrawPdfPage } from '../drawing.ts'
+import { openFiles } from '../formats/open-files.ts'
+import { openZipPages } from '../formats/zip/zip-page.ts'
+import { openZipEntries } from '../formats/zip-entry.ts'
+import { openCheckedEntries } from '../formats/zip-read.ts'
+import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../images/image.ts'
+import { makePlain } from '../images/plain-picture.ts'
+import { DRAWING_MS_MAX } from '../limits.ts'
+import { openChildPool } from './child-pool.ts'
+import { openGate } from './gate.ts'
+import { openThreadPool } from './thread-pool.ts'
+
+export interface PoolOptions {
+  /** Analyses at a time. Pages get threads of their own, so that reading goes on during a scan. */
+  threads: number
+  /** JavaScript heap per thread. Bytes of files lie outside of it and are bounded by the limits on entries. */
+  memoryMbMax: number
+  /** From the start of the work in a thread, not from the request. A page that is drawn for a reader has at most half a minute of its own. */
+  deadlineMs: number
+}
+
+export interface Pool {
+  analyse: Analyse
+  readZipPage: ReadZipPage
+  readRarPage: ReadRarPage
+  extractRar: ExtractRar
+  renderPdfPage: RenderPdfPage
+  resizeImage: ResizeImage
+  drawCover: DrawCover
+  drawBookCover: DrawBookCover
+  readReadingList: ReadReadingList
+  readPublication: ReadPublication
+  openZipEntry: OpenZipEntry
+  /** Whether threads and children can work now; false once closed. After losses, asking tries anew. */
+  healthy(): boolean
+  /** Lets running work end, for at most two seconds, then ends it. */
+  close(): Promise<void>
+}
+
+/** Two at least: a page that takes for ever leaves room for other books. */
+const PAGES_DRAWN_MIN = 2
+
+/**
+ * Threads and processes for everything that touches hostile bytes. A file that takes too long or too much memory costs its thread or process,
+ * which is replaced, and comes back as an ordinary problem; nothing else notices.
+ */
+export function openPool(options: PoolOptions): Pool {
+  const readers = Math.max(1, Math.floor(options.threads / 2))
+  const children = openChildPool({
+    // Covers have places of their own: pages are read during a scan.
+    places: { pages: Math.max(PAGES_DRAWN_MIN, readers), covers: options.threads },
+    heapMbMax: options.memoryMbMax,
+    deadlineMs: Math.min(options.deadlineMs, DRAWING_MS_MAX),
+    coverDeadlineMs: options.deadlineMs,
+  })
+  const threads = openThreadPool({
+    ...options,
+    maxThreads: options.threads + readers,
+    draw: (request, drawing) => children.draw(request, drawing),
+  })
+  const draw: DrawPdfPage = (request) => children.draw(request)
+  const analyses = openGate(options.threads)
+  const reads = openGate(readers)
+  const resizes = openGate(availableParallelism())
+  const files = openFiles()
+  const checked = openCheckedEntries()
+
+  const pageRefusal = (problem: Problem): PageOutcome => ({ problem: { ...problem, fatal: false } }) satisfies PageRefusal
+  return {
+    analyse: (request, { signal } = {}) =>
+      analyses.pass(() => threads.run<typeof request, Analysis>('analyse', request, signal, refusedAnalysis), signal),
+    readZipPage: openZipPages(files, checked),
+    readRarPage: (request, { signal } = {}) => reads.pass(() => threads.run('readRarPage', request, signal, pageRefusal), signal),
+    extractRar: (request, { signal } = {}) =>
+      reads.pass(
+        () =>
+          threads.run<LibraryFile & { pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
+        signal,
+      ),
+    renderPdfPage: async (request, { signal } = {}) => {
+      const outcome = await children.draw({ ...request, purpose: 'page' }, { signal })
+      return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
+    },
+    // Plain ones in this process: libvips works in threads of its own, and no picture is copied to another heap and back.
+    resizeImage: async (request) => {
+      const plain = await makePlain(request.bytes, { width: request.width, purpose: 'page' }, draw)
+      if ('problem' in plain) return pageRefusal({ ...plain.problem, type: 'page_extraction' })
+      return resizes.pass(() => resizePicture({ ...request, bytes: plain.bytes }))
+    },
+    drawCover: async (bytes) => {
+      if (!isCoverKind(bytes)) return { refused: 'kind' }
+      const plain = await makePlain(bytes, { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, purpose: 'page' }, draw)
+      return 'problem' in plain ? { refused: 'damaged' } : resizes.pass(() => drawCover(plain.bytes))
+    },
+    // In line with the analyses: they take as many threads as there are for both.
+    drawBookCover: (request, { signal } = {}) =>
+      analyses.pass(
+        () => threads.run<LibraryFile, CoverOutcome>('drawBookCover', request, signal, (problem) => ({ cover: null, problem })),
+        signal,
+      ),
+    // Its markup takes seconds where it is made for that.
+    readReadingList: (bytes) =>
+      reads.pass(() =>
+        threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
+      ),
+    readPublication: (request, { signal } = {}) =>
+      reads.pass(
+        () => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })),
+        signal,
+      ),
+    openZipEntry: openZipEntries(files, checked),
+    // Both are asked: asking is what makes them try again.
+    healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
+    async close() {
+      await Promise.all([threads.close(), children.close()])
+      await files.close()
+    },
+  }
+}
+
+function refusedAnalysis(problem: Problem): Analysis {
+  return { file: null, format: null, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }
+}

@@ -1,0 +1,68 @@
+/**
+ * What a thread of the pool can do, by name. Each task loads only the libraries it needs: a thread that reads comics
+ * never pays for the PDF library.
+ */
+import type {
+  Analysis,
+  AnalysisRequest,
+  CoverOutcome,
+  LibraryFile,
+  Page,
+  PageOutcome,
+  PageRequest,
+  Problem,
+} from '#core/metadata/analysis.ts'
+import type { PublicationOutcome } from '#core/reading/publication.ts'
+import type { ReadingListOutcome } from '#core/shelves/reading-list.ts'
+import { analyse as analyseFile, drawBookCover as drawCoverOfFile } from '../formats/analyze.ts'
+import { BEGUN, drawElsewhere, ENDED, type Errand, monotonicMs } from './errand.ts'
+import { moved } from './moved.ts'
+
+// pdf.js leaves promises behind that fail when nobody waits for them any more. What is waited for tells its failure itself; the rest must
+// not end the thread and take with it what the file at hand has given so far.
+process.on('unhandledRejection', () => {})
+
+export const analyse = announced(
+  (request: AnalysisRequest, errandId): Promise<Analysis> => analyseFile(request, (drawing) => drawElsewhere(errandId, drawing)),
+)
+
+export const drawBookCover = announced(
+  (request: LibraryFile, errandId): Promise<CoverOutcome> => drawCoverOfFile(request, (drawing) => drawElsewhere(errandId, drawing)),
+)
+
+export const readRarPage = announced(async (request: PageRequest): Promise<PageOutcome> => {
+  const rar = await import('../formats/rar/rar-page.ts')
+  const outcome = await rar.readRarPage(request)
+  // A page of a megabyte is handed over, not copied.
+  return 'bytes' in outcome ? moved(outcome, outcome.bytes) : outcome
+})
+
+export const extractRar = announced(async (request: LibraryFile & { pages: Page[]; folder: string }): Promise<Problem | null> => {
+  const rar = await import('../formats/rar/rar-page.ts')
+  return rar.extractRarPages(request)
+})
+
+export const readPublication = announced(async (request: LibraryFile): Promise<PublicationOutcome> => {
+  const publication = await import('../formats/epub/publication.ts')
+  return publication.readPublication(request)
+})
+
+export const readReadingList = announced(async (bytes: Uint8Array): Promise<ReadingListOutcome> => {
+  const readingList = await import('../metadata/reading-list.ts')
+  return readingList.readReadingList(bytes)
+})
+
+/** Nothing: for the pool to find out whether a thread can work. */
+export const answer = announced(async (): Promise<true> => true)
+
+/** Tells the pool when the work began and that it ended: what is left without an end died with its thread. */
+function announced<Request, Result>(work: (request: Request, errandId: number) => Promise<Result>) {
+  return async ({ id, request, times }: Errand<Request>): Promise<Result> => {
+    times[BEGUN] = monotonicMs()
+    try {
+      return await work(request, id)
+    } finally {
+      times[ENDED] = monotonicMs()
+    }
+  }
+}

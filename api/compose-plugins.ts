@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { Services } from '#api/services.ts'
-import { NAME, VERSION } from '#api/version.ts'
+import type { Services } from '#api/http/services.ts'
+import { NAME, VERSION } from '#api/http/version.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import type { Log } from '#core/foundation/log.ts'

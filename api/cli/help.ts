@@ -1,6 +1,6 @@
 import type { Command } from '#api/cli/command.ts'
 import { typed } from '#api/cli/typed.ts'
-import { NAME, VERSION } from '#api/version.ts'
+import { NAME, VERSION } from '#api/http/version.ts'
 import { type HelpLayout, renderCommandPage, renderProgramPage } from '#core/settings/command-line.ts'
 import { renderSettingsHelp } from '#core/settings/settings-text.ts'
 

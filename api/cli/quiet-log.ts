@@ -1,4 +1,4 @@
-import { FULL_CODES, LOST_CODES } from '#api/errors.ts'
+import { FULL_CODES, LOST_CODES } from '#api/http/errors.ts'
 import { describeFullDisk } from '#core/database/start-problem.ts'
 import type { Log } from '#core/foundation/log.ts'
 

@@ -12,7 +12,7 @@ import { AUTH_COOKIE } from '#api/http/authentication.ts'
 import { etagOf } from '#api/http/conditional.ts'
 import { type Route, type Stream, type StreamReply, streamOf } from '#api/http/endpoint.ts'
 import { describedPath } from '#api/http/route-path.ts'
-import { NAME, VERSION } from '#api/version.ts'
+import { NAME, VERSION } from '#api/http/version.ts'
 
 const compress = promisify(gzip)
 

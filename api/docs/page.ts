@@ -1,4 +1,4 @@
-import { NAME } from '#api/version.ts'
+import { NAME } from '#api/http/version.ts'
 
 /**
  * What the page of the documentation may do: run the scripts and use the styles that lie beside it, and ask this server. Nothing that stands in the

@@ -1,6 +1,6 @@
 import { DOCS_FILES, findDocsFile } from '#api/docs/files.ts'
 import { startPage } from '#api/docs/start-page.ts'
-import { stream } from '#api/rest/route.ts'
+import { stream } from '#api/http/route.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readFreshSetting, readSetting } from '#core/settings/chosen-setting-store.ts'
 

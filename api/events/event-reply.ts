@@ -1,6 +1,6 @@
 import type { Call } from '#api/http/endpoint.ts'
 import { type Blocks, blocksOf, type EventClient, type EventSource, type EventsReply } from '#api/http/event-stream.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import type { EventType } from '#core/events/event.ts'
 import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/follow.ts'
 import { refuse } from '#core/foundation/errors.ts'

@@ -1,6 +1,6 @@
 import { EventForm, eventsFor } from '#api/events/event-reply.ts'
 import { formatBareEvent, formatEvent } from '#api/http/event-stream.ts'
-import { stream } from '#api/rest/route.ts'
+import { stream } from '#api/http/route.ts'
 import { EVENT_TYPES, type EventType } from '#core/events/event.ts'
 
 const tag = 'events'

@@ -26,7 +26,7 @@ export interface Allow {
   userHeader?: boolean
 }
 
-/** What every handler is given besides its own parameters. `services` is the composition root's bag, see api/services.ts. */
+/** What every handler is given besides its own parameters. `services` is the composition root's bag, see api/http/services.ts. */
 export interface Call<Services> {
   /** Null only on public routes. */
   caller: Caller | null

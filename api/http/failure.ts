@@ -1,4 +1,4 @@
-import { answerOf, type ErrorAnswer, internalAnswer } from '#api/errors.ts'
+import { answerOf, type ErrorAnswer, internalAnswer } from '#api/http/errors.ts'
 import { sendError } from '#api/http/answer.ts'
 import { discardBody } from '#api/http/body.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'

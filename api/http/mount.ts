@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { ErrorAnswer } from '#api/errors.ts'
+import type { ErrorAnswer } from '#api/http/errors.ts'
 
 /** A refusal as a protocol writes it; the body is sent as JSON. */
 export interface Refusal {

@@ -2,8 +2,8 @@ import type { TSchema } from 'typebox'
 import { greetApp } from '#api/http/app-session.ts'
 import type { Allow, Endpoint, Stream } from '#api/http/endpoint.ts'
 import { komgaMount } from '#api/komga/mount.ts'
-import { endpoint, stream } from '#api/rest/route.ts'
-import type { Services } from '#api/services.ts'
+import { endpoint, stream } from '#api/http/route.ts'
+import type { Services } from '#api/http/services.ts'
 
 type Shape = TSchema | undefined
 

@@ -16,7 +16,7 @@ import { komgaThumbnailRoutes } from '#api/komga/thumbnail-routes.ts'
 import { komgaUpkeepRoutes } from '#api/komga/upkeep-routes.ts'
 import { komgaUserRoutes } from '#api/komga/user-routes.ts'
 import { komgaVocabularyRoutes } from '#api/komga/vocabulary-routes.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 
 /** The interface of Komga as far as its clients use it: adapters onto what our own routes call. */
 export const komgaRoutes: readonly Route<Services>[] = [

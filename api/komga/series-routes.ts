@@ -8,7 +8,7 @@ import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } 
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
-import { signedInCaller } from '#api/rest/account/auth.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'

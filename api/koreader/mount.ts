@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { Mount } from '#api/http/mount.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 /** A refusal as KOReader reads it: it shows the message, and tells refusals apart by the number. */

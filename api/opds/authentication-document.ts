@@ -6,8 +6,8 @@ import type { Mount } from '#api/http/mount.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, OPDS_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
 import { FEED_TYPE } from '#api/opds/opds2.ts'
-import type { Services } from '#api/services.ts'
-import { NAME } from '#api/version.ts'
+import type { Services } from '#api/http/services.ts'
+import { NAME } from '#api/http/version.ts'
 
 export const AUTHENTICATION_TYPE = 'application/opds-authentication+json'
 /** Where the client does not say where it sees us there is no address to name; RFC 3986 knows this one everywhere. */

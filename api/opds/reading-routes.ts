@@ -4,7 +4,7 @@ import { opdsMount } from '#api/opds/authentication-document.ts'
 import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 
 const REST_BOOKS = '/api/v1/books/'
 const OPDS2_BOOKS = `${OPDS2_ROOT}/books/`

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/catalog/book.ts'
 import { fullBooks } from '#core/catalog/full-book-query.ts'

@@ -1,5 +1,5 @@
 import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 

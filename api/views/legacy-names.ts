@@ -1,4 +1,4 @@
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 
 type Deployment = Pick<Services, 'settings'>
 /** Members of a full series whose entries are named by a service. */

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import { withConfigFields } from '#api/views/config-fields.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
 import { described, FreeJson, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { FullSeries } from '#core/catalog/full-series.ts'

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { findBookThumbnail, findSeriesThumbnail, type ShownCover } from '#core/catalog/cover-choice.ts'
 import { refuse } from '#core/foundation/errors.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Endpoint, Route } from '#api/http/endpoint.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import { ATTACKS, DEEP, HOSTILE_FORMS } from '#bench/stall/attacks.ts'
 import { BODIES, NAMES } from '#bench/stall/bodies.ts'
 import { largePackage, largePictures, largeReadingList } from '#bench/stall/files.ts'

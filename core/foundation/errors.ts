@@ -1,5 +1,5 @@
 /**
- * The one table of errors a caller can meet. `kind` says what sort of refusal it is (api/errors.ts maps kinds to
+ * The one table of errors a caller can meet. `kind` says what sort of refusal it is (api/http/errors.ts maps kinds to
  * HTTP statuses; core knows none), `message` is the text used when the thrower has nothing better to say.
  */
 export const ERRORS = {

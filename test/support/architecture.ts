@@ -73,7 +73,7 @@ const SHARED_WITH_KIT: Record<string, string> = {
 
 const FORBIDDEN_WORDS = /(^|[-_./])(utils?|helpers?|common|misc|base|services?|manager|processor|dto|impl)([-_./]|$)/
 /** The bag that routes are given; the one name with that word. */
-const NAMED_ON_PURPOSE = new Set(['api/services.ts'])
+const NAMED_ON_PURPOSE = new Set(['api/http/services.ts'])
 
 /** A statement by knex, whatever its connection is called; `import type` hides it from the rule on imports. */
 const SQL = /\.raw\(|\b(database|trx|knex)\('/

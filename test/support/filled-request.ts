@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import type { Endpoint, Route } from '#api/http/endpoint.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 
 /** Values of parameters of which only the name says what they mean. */
 export type Known = Record<string, string | number | boolean>

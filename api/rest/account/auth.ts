@@ -1,12 +1,12 @@
+import { signedInCaller } from '#api/http/signed-in.ts'
 import Type from 'typebox'
 import { authCookie, DEVICE_COOKIE, deviceCookie } from '#api/http/authentication.ts'
 import type { Call, Route } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/rest/route.ts'
-import type { Services } from '#api/services.ts'
+import { endpoint } from '#api/http/route.ts'
+import type { Services } from '#api/http/services.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { SignedIn } from '#core/account/sign-in.ts'
 import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Secret } from '#core/foundation/schema.ts'
 
 const Message = Noun('Message')({ message: Type.String() })
@@ -82,8 +82,3 @@ export const authRoutes: Route<Services>[] = [
     run: (call) => call.services.accounts.getUser(signedInCaller(call).userId),
   }),
 ]
-
-/** The caller of a route that only signed-in users reach. */
-export function signedInCaller(call: Pick<Call<Services>, 'caller'>) {
-  return call.caller ?? refuse('unauthorized')
-}

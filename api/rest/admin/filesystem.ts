@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint } from '#api/rest/route.ts'
+import { endpoint } from '#api/http/route.ts'
 import { UNTRIMMED } from '#core/foundation/schema.ts'
 import { BrowsedFolder, browseFolder, FileSystemEntry, listRootFolders } from '#core/ingest/browse-folders.ts'
 

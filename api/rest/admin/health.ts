@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/rest/route.ts'
-import type { Services } from '#api/services.ts'
+import { endpoint } from '#api/http/route.ts'
+import type { Services } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 const Ok = Type.Literal('ok')

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/rest/route.ts'
-import type { Services } from '#api/services.ts'
-import { NAME, VERSION } from '#api/version.ts'
+import { endpoint } from '#api/http/route.ts'
+import type { Services } from '#api/http/services.ts'
+import { NAME, VERSION } from '#api/http/version.ts'
 
 export const infoRoutes: Route<Services>[] = [
   endpoint({

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint } from '#api/rest/route.ts'
+import { endpoint } from '#api/http/route.ts'
 import { Nullable, Timestamp } from '#core/foundation/schema.ts'
 
 /** What the server knows of itself, in numbers. */

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint } from '#api/rest/route.ts'
+import { endpoint } from '#api/http/route.ts'
 import { getBook } from '#core/catalog/book-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { LENIENT, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { stream } from '#api/rest/route.ts'
+import { stream } from '#api/http/route.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint } from '#api/rest/route.ts'
+import { endpoint } from '#api/http/route.ts'
 import { Granted } from '#api/views/plugin-view.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { endpoint } from '#api/rest/route.ts'
-import type { Services } from '#api/services.ts'
+import { endpoint } from '#api/http/route.ts'
+import type { Services } from '#api/http/services.ts'
 import { failureMembers } from '#api/views/plugin-view.ts'
 import { searchResultView } from '#api/views/search-results.ts'
 import type { Caller } from '#core/account/caller.ts'

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint } from '#api/rest/route.ts'
+import { endpoint } from '#api/http/route.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/repositories/available.ts'
 import { fingerprintOf, type IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'

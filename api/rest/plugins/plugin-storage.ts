@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint } from '#api/rest/route.ts'
+import { endpoint } from '#api/http/route.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { deleteStorage, findStorageStats, listStorageStats, type StorageStats } from '#plugins/host/plugin-storage-query.ts'

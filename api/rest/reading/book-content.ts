@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint, stream } from '#api/rest/route.ts'
+import { endpoint, stream } from '#api/http/route.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { endpoint, stream } from '#api/rest/route.ts'
+import { endpoint, stream } from '#api/http/route.ts'
 import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'

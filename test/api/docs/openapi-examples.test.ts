@@ -5,7 +5,7 @@ import { describeRoutes } from '#api/docs/openapi.ts'
 import { EXAMPLE_FOLDER, EXAMPLE_IDS, EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
 import { operationName } from '#api/docs/openapi-names.ts'
 import { describedPath } from '#api/http/route-path.ts'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 

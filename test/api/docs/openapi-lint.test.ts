@@ -3,7 +3,7 @@ import t from 'tap'
 import { describeRoutes } from '#api/docs/openapi.ts'
 import { operationName } from '#api/docs/openapi-names.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 
 /** Rules of the linter that do not fit, with why. */
 const OTHERWISE = {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { operationName } from '#api/docs/openapi-names.ts'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 
 const nameOf = (method: string, path: string, more: { upload?: unknown; mediaTypes?: string[] } = {}) =>
   operationName({ kind: 'endpoint', method, path, ...more } as Parameters<typeof operationName>[0])

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { describeRoutes, type OpenApi } from '#api/docs/openapi.ts'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 import { findInterfaceReference, readReference } from '#test/support/interface-reference.ts'
 import { listDifferences } from '#test/support/reference-differences.ts'
 

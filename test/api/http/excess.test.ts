@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import Type from 'typebox'
 import { compileInput } from '#api/http/input.ts'
-import { endpoint } from '#api/rest/route.ts'
+import { endpoint } from '#api/http/route.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { jsonRequest } from '#test/support/json-request.ts'
 

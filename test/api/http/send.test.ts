@@ -10,7 +10,7 @@ import Type from 'typebox'
 import { takesGzip } from '#api/http/answer.ts'
 import { readRange } from '#api/http/conditional.ts'
 import { attachment } from '#api/http/send.ts'
-import { endpoint, stream } from '#api/rest/route.ts'
+import { endpoint, stream } from '#api/http/route.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import t from 'tap'
 import { jsonChunks } from '#api/http/json-chunks.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 import { shownBooks } from '#api/views/book-view.ts'
 import { listBooks } from '#core/catalog/book-query.ts'
 import { lockBooks, patchBooks } from '#core/metadata/edit-book-metadata.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { describeRoutes } from '#api/docs/openapi.ts'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 import { NOT_STARTABLE, STARTABLE } from '#core/maintenance/start-task.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { addWalker } from '#test/support/composed-server.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import Type from 'typebox'
 import { closeObjects } from '#api/http/input.ts'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 import { FreeJson, FreeObject } from '#core/foundation/schema.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 

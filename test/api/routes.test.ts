@@ -1,5 +1,5 @@
 import t from 'tap'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openProtocols } from '#test/support/composed-server.ts'

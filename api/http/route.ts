@@ -1,5 +1,5 @@
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 
 /** A JSON route of this server; see `Endpoint`. */
 export const endpoint = endpointOf<Services>()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answerOf } from '#api/errors.ts'
+import { answerOf } from '#api/http/errors.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 import { findInterfaceReference, nameOfRoute } from '#test/support/interface-reference.ts'
 
-const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
 
 /** What a route answers when all is well. */
 function statusesOf(route: (typeof routes)[number]): string {

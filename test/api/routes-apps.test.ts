@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { routes } from '#api/rest/routes.ts'
+import { routes } from '#api/routes.ts'
 import { CHOSEN_SETTINGS } from '#core/settings/chosen-setting.ts'
 import { SETTINGS, type Setting } from '#core/settings/setting-table.ts'
 import { root } from '#test/support/carrel-process.ts'

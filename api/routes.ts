@@ -58,7 +58,7 @@ import { userPluginRoutes } from '#api/rest/plugins/user-plugins.ts'
 import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
-import type { Services } from '#api/services.ts'
+import type { Services } from '#api/http/services.ts'
 
 /** The whole API as one list. The OpenAPI document is made from it, and tests walk it. */
 export const routes: readonly Route<Services>[] = [

@@ -26,22 +26,46 @@ const FOLDERS: Record<string, readonly string[]> = {
   bench: ['api', 'core', 'migrations', 'plugins', 'plugin-sdk', 'test', 'workers'],
 }
 
+/** Folders inside of one of ours, in order: each may import only itself and those before it, types included, so there is no cycle between folders. */
+const ORDER: Record<string, readonly string[]> = {
+  core: [
+    ...['foundation', 'database', 'settings', 'cluster', 'events', 'account', 'tasks', 'metadata', 'conditions', 'catalog', 'ingest'],
+    ...['reading', 'shelves', 'templates', 'matching', 'recommendations', 'exports', 'backup', 'maintenance'],
+  ],
+  // What all of them say to each other stands at the top: limits, faults and what is drawn.
+  workers: ['', 'images', 'metadata', 'formats', 'pool'],
+  plugins: ['logs', 'packages', 'runtime', 'network', 'credentials', 'repositories', 'templates', 'host', 'devkit', 'bundled'],
+  // At the top stand the list of routes, the server and what is put together from everything; the command line starts it, and `main.ts` that.
+  api: ['http', 'views', 'docs', 'rest', 'events', 'opds', 'komga', 'koreader', '', 'cli', 'main'],
+}
+/** Programs that a person or a script starts. */
+const PROGRAMS = /^api\/(main|openapi-write|readme-write)\.ts$/
+
+/** Place in the order of its folder; null where there is none, -1 for a folder that the order does not know. */
+function placeOf(path: string): number | null {
+  const [top = '', inner = ''] = path.split('/')
+  const order = ORDER[top]
+  if (order === undefined) return null
+  if (PROGRAMS.test(path)) return order.indexOf('main')
+  return order.indexOf(path.split('/').length > 2 ? inner : '')
+}
+
 /** Packages that only some files may import. Everything outside test and bench that is not named here is free for its folder. */
 const SOLE_IMPORTERS: Record<string, RegExp> = {
-  knex: /^core\/(database\/|.*(database|-store|-query)\.ts$)|^migrations\//,
-  pg: /^core\/(database\/|.*(database|-store|-query)\.ts$)/,
+  knex: /^core\/database\/|^(core|plugins)\/.*(database|-store|-query)\.ts$|^migrations\//,
+  pg: /^core\/database\/|^core\/.*(database|-store|-query)\.ts$/,
   'pg-boss': /^core\/tasks\/task-queue\.ts$/,
   piscina: /^workers\/pool\/(thread-pool|moved)\.ts$/,
   commander: /^core\/settings\/command-line\.ts$/,
-  'node-unrar-js': /^workers\/rar.*\.ts$/,
-  'pdfjs-dist': /^workers\/pdf.*\.ts$/,
-  '@napi-rs/canvas': /^workers\/pdf.*\.ts$/,
+  'node-unrar-js': /^workers\/formats\/rar\//,
+  'pdfjs-dist': /^workers\/formats\/pdf\//,
+  '@napi-rs/canvas': /^workers\/formats\/pdf\//,
   unzipper: /^workers\/formats\/epub\/epub-entries\.ts$/,
-  'fast-xml-parser': /^(workers|plugin-sdk)\/xml\.ts$/,
+  'fast-xml-parser': /^(workers\/metadata|plugin-sdk)\/xml\.ts$/,
   htmlparser2: /^plugin-sdk\/html\.ts$/,
   'css-select': /^plugin-sdk\/html\.ts$/,
   // Servers do not have it.
-  esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|template\/guest\/rules)\/build\.mjs|tool\/.*))$/,
+  esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|templates\/guest\/rules)\/build\.mjs|devkit\/.*))$/,
   sharp: /^workers\/images\/image\.ts$/,
   'image-size': /^workers\/images\/image\.ts$/,
   restify: /^api\//,
@@ -52,15 +76,15 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   // Nor this.
   ws: /^plugins\/devkit\/inspector\.ts$/,
   'isolated-vm': /^plugins\/runtime\/runner\/(sandbox|inspection)\.mjs$/,
-  re2js: /^core\/(library\/title-rewriting|template\/condition)\.ts$/,
+  re2js: /^core\/conditions\/(title-rewriting|condition)\.ts$/,
 }
 
 /** Files of ours that evaluate what strangers write: they are for the program of an isolate, never for the process of the server. */
 const ISOLATED = new Set(['core/conditions/title-rewriting.ts', 'core/conditions/condition.ts'])
-const ISOLATE_PROGRAMS = /^plugins\/template\/guest\/|^(test|bench)\//
+const ISOLATE_PROGRAMS = /^plugins\/templates\/guest\/|^(test|bench)\//
 
 /** The composition root (and what it is split into) is the one place of api that knows the worker pool. */
-const COMPOSITION = /^api\/(main|composition)\.ts$/
+const COMPOSITION = /^api\/(main|compose)\.ts$/
 
 /** A launcher starts another one as a program, on the Node that the checkout is made for; it imports nothing from it. */
 const LAUNCHERS: Record<string, string> = { 'plugins/devkit/carrel-plugin.mjs': 'api/launch.mjs' }
@@ -77,7 +101,7 @@ const NAMED_ON_PURPOSE = new Set(['api/http/services.ts'])
 
 /** A statement by knex, whatever its connection is called; `import type` hides it from the rule on imports. */
 const SQL = /\.raw\(|\b(database|trx|knex)\('/
-const SQL_FILES = /^core\/.*(database|-store|-query)\.ts$/
+const SQL_FILES = /^(core|plugins)\/.*(database|-store|-query)\.ts$/
 
 const LINES_MAX = 400
 
@@ -105,7 +129,8 @@ function violation({ from, specifier }: Import, typeOnly: boolean): string | nul
   if (target !== null) {
     if (ISOLATED.has(target) && !ISOLATE_PROGRAMS.test(from)) return `${from} imports ${specifier}: only the program of an isolate may`
     const targetFolder = target.split('/')[0] as string
-    if (targetFolder === folder || allowed.includes(targetFolder)) return null
+    if (targetFolder === folder) return outOfOrder(from, target)
+    if (allowed.includes(targetFolder) && !(from.startsWith('plugins/bundled/') && targetFolder !== 'plugin-sdk')) return null
     if (!targetFolder.includes('.') && targetFolder === 'workers' && COMPOSITION.test(from)) return null
     if (target === 'package.json' || target === LAUNCHERS[from] || target === SHARED_WITH_KIT[from]) return null
     return `${from} imports ${specifier}: ${folder}/ may import ${allowed.join(', ') || 'nothing of ours'}`
@@ -114,6 +139,42 @@ function violation({ from, specifier }: Import, typeOnly: boolean): string | nul
   const owner = SOLE_IMPORTERS[packageOf(specifier)]
   if (owner && !owner.test(from) && !typeOnly) return `${from} imports ${specifier}: only ${owner.source} may`
   return null
+}
+
+function outOfOrder(from: string, target: string): string | null {
+  const [place, targetPlace] = [placeOf(from), placeOf(target)]
+  if (place === null || targetPlace === null || place >= targetPlace) return null
+  return `${from} imports ${target}: it may import only what comes before it in the order of folders (${ORDER[from.split('/')[0] as string]?.join(', ')})`
+}
+
+/** Files that import one another in a ring, types included. */
+export function findCycles(files: readonly SourceFile[]): string[][] {
+  const targets = new Map(
+    files.map((file) => [
+      file.path,
+      importsOf(file).map(({ from, specifier }) =>
+        specifier.startsWith('#')
+          ? specifier.slice(1)
+          : specifier.startsWith('.')
+            ? posix.normalize(posix.join(dirname(from), specifier))
+            : '',
+      ),
+    ]),
+  )
+  const done = new Set<string>()
+  const cycles: string[][] = []
+  const visit = (path: string, way: string[]): void => {
+    const at = way.indexOf(path)
+    if (at >= 0) {
+      cycles.push([...way.slice(at), path])
+      return
+    }
+    if (done.has(path)) return
+    for (const target of targets.get(path) ?? []) if (targets.has(target)) visit(target, [...way, path])
+    done.add(path)
+  }
+  for (const path of targets.keys()) visit(path, [])
+  return cycles
 }
 
 /** Every broken rule of layout, naming and direction of imports, as sentences. */
@@ -133,11 +194,12 @@ export function findViolations(files: readonly SourceFile[]): string[] {
     if (/^(core|api|workers)\//.test(file.path) && !SQL_FILES.test(file.path) && SQL.test(file.text)) {
       found.push(`${file.path}: SQL belongs into a *-store.ts or *-query.ts`)
     }
+    if (placeOf(file.path) === -1) found.push(`${file.path}: the order of folders does not know its folder`)
     const lines = file.text.split('\n').length
     if (lines > LINES_MAX) found.push(`${file.path}: ${lines} lines; over ${LINES_MAX} a wall is missing`)
     if (
       /\bprocess\.env\b/.test(file.text) &&
-      !/^(api\/(main|launch|cli\/.*)|plugins\/tool\/typed|test\/.*|bench\/.*)\.(ts|mjs)$/.test(file.path)
+      !/^(api\/(main|launch|cli\/.*)|plugins\/devkit\/typed|test\/.*|bench\/.*)\.(ts|mjs)$/.test(file.path)
     ) {
       found.push(`${file.path}: reads process.env; settings are read once in api/main.ts and handed down`)
     }

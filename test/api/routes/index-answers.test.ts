@@ -266,11 +266,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   await database('books').where('id', newBookId).update({ file_hash })
   const [{ id: duplicateId }] = await database('duplicate_groups').insert({ file_hash, book_count: 2 }, 'id')
   const page = {
-    name: '1.gif',
-    mediaType: 'image/gif',
-    width: 1,
-    height: 1,
-    bytes: GIF.length,
+    ...{ name: '1.gif', mediaType: 'image/gif', width: 1, height: 1, bytes: GIF.length },
     zip: { offset: 35, compressedBytes: GIF.length, method: 0, crc32: crc32(GIF) },
   }
   await database('book_pages').insert({ book_id: bookId, pages: JSON.stringify([page]) })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { largeExport, type Planted } from '#bench/stall/plants.ts'
 import { LIKE_TITLES, largeConfig } from '#bench/stall/plugin.ts'
+import { fill, many, NAMES, OTHER_NAMES } from '#bench/stall/texts.ts'
 import { PERMISSIONS } from '#core/account/permission.ts'
 import { FIELD_GROUPS } from '#core/matching/library-job.ts'
 import { proposable } from '#core/matching/proposal.ts'
@@ -11,17 +12,6 @@ import { BOOK_ERROR_TYPES } from '#core/metadata/analysis.ts'
 import { BOOK_LOCKS } from '#core/metadata/book-metadata.ts'
 import { SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 import { ADMIN } from '#test/support/running-server.ts'
-
-/** Texts that are compared, folded and searched in more than one way. */
-const LETTERS = 'Élan vital – ß 12, '
-const fill = (length: number, before = ''): string =>
-  (before + LETTERS.repeat(Math.ceil(length / LETTERS.length))).slice(0, length).trimEnd()
-const many = <Value>(count: number, make: (index: number) => Value): Value[] => Array.from({ length: count }, (_, index) => make(index))
-const names = (what: string) => many(200, (index) => fill(100, `${what} ${index} `))
-
-/** Names of genres or tags that one request may bring, as long as they may be; and others. */
-export const NAMES = names('first')
-const OTHER_NAMES = names('other')
 
 const LEAVES = 200
 /** Of the templates, as long as they may be. */

@@ -52,6 +52,7 @@ const REFUSED_BY_FORM: Record<string, string> = {
   'POST /api/v1/user/plugins/:pluginId/credentials': 'the plugin has no use for any',
   'POST /api/v1/user/plugins/:pluginId/oauth/start': 'as above',
   'GET /api/v1/user/plugins/oauth/callback': 'nobody has begun to sign in',
+  'PATCH /:prefix/api/v1/settings': 'nothing is changed there, and settings hold nothing of the library',
   'POST /api/v1/read-lists/import': 'the one book that the list names is hidden, so nothing of it is here',
 }
 

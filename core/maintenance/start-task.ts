@@ -85,9 +85,11 @@ export async function startTask(
 ): Promise<{ taskId: string }> {
   const { task } = request
   if (!isStartable(task.type)) {
-    const reason = Object.hasOwn(NOT_STARTABLE, task.type) ? NOT_STARTABLE[task.type] : 'There is no such type.'
     const types = Object.keys(STARTABLE).join(', ')
-    refuseValue('/taskType/type', `A task of the type ${task.type} cannot be started here. ${reason} These types can: ${types}.`)
+    const what = Object.hasOwn(NOT_STARTABLE, task.type)
+      ? `A task of the type ${task.type} cannot be started here. ${NOT_STARTABLE[task.type]}`
+      : 'There is no such type of task.'
+    refuseValue('/taskType/type', `${what} These types can be started: ${types}.`)
   }
   const { needs } = STARTABLE[task.type]
   if (!caller.permissions.has(needs)) refuse('forbidden', `This task needs the permission ${needs}.`, { details: { permission: needs } })

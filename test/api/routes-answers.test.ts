@@ -119,7 +119,6 @@ const REFUSED: Record<string, number> = {
   'POST /api/v1/auth/register': 403,
   // The right one would end the session that walks.
   'PUT /api/v1/user/password': 401,
-  // Kept for later.
   'POST /api/v1/user/plugins/:pluginId/sync': 409,
   'GET /api/v1/user/plugins/:pluginId/sync/status': 404,
   // Of two of the books there are no files; series-download.test.ts looks at one that is whole.

@@ -8,7 +8,7 @@ import { openComposedServer } from '#test/support/composed-server.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 import { ADMIN, get } from '#test/support/server.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('a book whose first page cannot be drawn is shown by its small cover, or a placeholder', async (t) => {
   const { url, database, folder } = await openComposedServer(t)
@@ -22,7 +22,7 @@ t.test('a book whose first page cannot be drawn is shown by its small cover, or 
   ] as const
   const headers = { authorization: `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}` }
   for (const [fileName, bytes, wrong] of pages) {
-    const page = { name: '1.jpg', mediaType: 'image/jpeg', width: 500, height: 700, bytes: bytes.length }
+    const page = { name: '1.jpg', mediaType: 'image/jpeg', width: 2_000, height: 2_800, bytes: bytes.length }
     const zip = { offset: 0, compressedBytes: bytes.length, method: 0 as const, crc32: crc32(bytes) + wrong }
     const book = await addPagedBook(database, {
       ...{ folder: library, fileName, bytes, format: 'cbz', pageSource: 'zip', pages: [{ ...page, zip }] },

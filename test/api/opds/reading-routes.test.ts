@@ -12,7 +12,7 @@ import { addRead, buildNovel } from '#test/support/readable-books.ts'
 import { ADMIN, get } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const basicOf = (name: string, password: string) => ({ authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` })
 const ofAdmin = basicOf(ADMIN.username, ADMIN.password)

@@ -8,7 +8,7 @@ import { ATOM, withXml } from '#test/support/opds.ts'
 import { complaintsOf, walkCatalog } from '#test/support/opds-walk.ts'
 import { ADMIN, get } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const CONTROLS = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).filter((one) => /\p{Cc}/u.test(one) && one !== '\0')
 

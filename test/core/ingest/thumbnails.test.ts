@@ -12,7 +12,7 @@ import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
 import { openHouse, until } from '#test/support/house.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 const coverOf = (text: string) => ({ jpeg: Buffer.from(`cover of ${text}`), width: 1, height: 1 })
 

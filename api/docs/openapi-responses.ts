@@ -91,8 +91,7 @@ function refusalsOf(route: Route<never>): string[] {
   const add = (...statuses: number[]) => statuses.forEach((status) => void refusals.add(status))
   // Preconditions and ranges, as the sender understands them.
   if (route.kind === 'stream' && !route.redirects && !isEvents(route)) add(412, 416)
-  if (route.params || route.query) add(400)
-  if (route.params) add(404)
+  if (route.params || route.query) add(400, 404)
   if (route.kind === 'endpoint' && (route.body || route.upload)) add(400, 413, 415, 422)
   if (allow.who !== 'public') add(401)
   if (allow.who !== 'public' && allow.who !== 'user') add(403)

@@ -71,6 +71,13 @@ export function openHandlers<Services>(services: Services, options: InputOptions
   }
 }
 
+const NO_GOOD_CREDENTIAL = 'This token, key or password is not valid, or not valid any more.'
+const NO_KEY_AS_NAME = 'This is no valid API key. Type a whole API key of Carrel as the user name; the password may be anything.'
+
+function badCredentialMessage({ userHeader = false }: Allow): string {
+  return userHeader ? NO_KEY_AS_NAME : NO_GOOD_CREDENTIAL
+}
+
 function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange<never>): void {
   if (allow.who === 'public') return
   if (caller === null && !allow.basic && /^basic\b/i.test(request.headers.authorization ?? ''))
@@ -78,8 +85,7 @@ function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange
       'unauthorized',
       'A name with a password (HTTP Basic) is not taken here. Send Authorization: Bearer with an access token or an API key, or X-API-Key.',
     )
-  if (caller === null)
-    refuse('unauthorized', badCredential ? 'This token, key or password is not valid, or not valid any more.' : undefined)
+  if (caller === null) refuse('unauthorized', badCredential ? badCredentialMessage(allow) : undefined)
   const needed = allow.who === 'user' ? [] : [allow.who, ...(allow.also ?? [])]
   const missing = needed.find((permission) => !caller.permissions.has(permission))
   if (missing !== undefined) refuse('forbidden', `This needs the permission ${missing}.`, { details: { permission: missing } })

@@ -70,10 +70,13 @@ export async function recordProgression(
     saidPercentage: progression.locator.locations?.totalProgression,
     progression: { locator: told, at: at.toISOString(), mustBeLater: options.mustBeLater ?? false },
   })
-  return row ?? refuse('conflict', 'Another device was further on at a later time; get the progression from here first.')
+  return row ?? refuse('conflict', 'A progression of a later time is stored already; get it first, then send where the reader is since.')
 }
 
-/** The position of a locator that tells only how far it is in a part of the text; null where it tells more, or nothing. */
+/**
+ * The position of a locator that tells only how far it is in a part of the text; null where it tells more, or the text cannot be read at the moment.
+ * @throws invalid_value where it names no part: the reader would be put back to the beginning
+ */
 async function findPosition(parts: PlaceParts, at: { caller: Caller; reading: Reading }, locator: Locator): Promise<number | null> {
   const { position, totalProgression, progression = 0 } = locator.locations ?? {}
   const { bookId, extent } = at.reading
@@ -84,7 +87,7 @@ async function findPosition(parts: PlaceParts, at: { caller: Caller; reading: Re
     const found = positionWithin(publication, { item, progression })
     if (found !== null) return found
   }
-  return null
+  return refuseMember('/locator/href', 'names no part of the text, and the locator tells no position in the whole')
 }
 
 async function locate(

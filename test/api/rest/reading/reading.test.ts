@@ -182,6 +182,15 @@ t.test('where a reader is in a text', async (t) => {
     const { json } = await server.request<{ currentPage: number }>('GET', `${base}/progress`, { token })
     t.equal(json.currentPage, second.locations.position, href)
   }
+  const refused = await server.request('PUT', `${base}/progression`, {
+    token,
+    body: {
+      modified: '2026-01-05T00:00:00Z',
+      device: { id: 'd', name: 'D' },
+      locator: { href: 'resource/OPS/nope.xhtml', type: 'text/html', locations: { progression: 0.5 } },
+    },
+  })
+  t.match(refused, { status: 422, json: { error: 'invalid_value' } }, 'a part that there is not would put the reader back to the beginning')
   await server.request('PUT', `${base}/progress`, { token, body: { currentPage: 2 } })
   const { headers, json } = await server.request<{ locator: unknown }>('GET', `${base}/progression`, { token })
   t.equal(headers.get('content-type'), 'application/vnd.readium.progression+json')

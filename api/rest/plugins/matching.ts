@@ -164,12 +164,19 @@ const IDS = {
 const idOf = (params: { seriesId: string } | { bookId: string }) => ('seriesId' in params ? params.seriesId : params.bookId)
 const idsOf = (body: { seriesIds: string[] } | { bookIds: string[] }) => ('seriesIds' in body ? body.seriesIds : body.bookIds)
 
-const routesOf = (kind: Target['kind']) => {
+const From = Type.Object({ pluginId: Uuid, externalId: ExternalId })
+
+/** What is the same for all routes of a kind. */
+const sharedBy = (kind: Target['kind']) => {
   const tag = kind === 'series' ? 'series' : 'books'
-  const path = `/api/v1/${tag}/:${kind}Id/metadata`
   const params: (typeof IDS)['series' | 'book']['one'] = IDS[kind].one
   const allow = { who: kind === 'series' ? ('series-write' as const) : ('books-write' as const) }
-  const From = Type.Object({ pluginId: Uuid, externalId: ExternalId })
+  return { tag, params, allow, path: `/api/v1/${tag}/:${kind}Id/metadata` } as const
+}
+
+/** What a plugin would be asked, and what its answer would change. */
+const previewRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
   return [
     endpoint({
       method: 'GET',
@@ -209,6 +216,13 @@ const routesOf = (kind: Target['kind']) => {
         }
       },
     }),
+  ]
+}
+
+/** Takes what a plugin says now. */
+const applyRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
+  return [
     endpoint({
       method: 'POST',
       path: `${path}/apply`,
@@ -269,6 +283,13 @@ const routesOf = (kind: Target['kind']) => {
         }
       },
     }),
+  ]
+}
+
+/** The same in the background. */
+const taskRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
+  return [
     endpoint({
       method: 'POST',
       path: `${path}/auto-match/task`,
@@ -299,6 +320,13 @@ const routesOf = (kind: Target['kind']) => {
         return enqueued(await call.services.matchTasks.enqueue(kind, ids, { pluginIds }), `${ids.length} ${tag}`)
       },
     }),
+  ]
+}
+
+/** What was taken, and taking it back. */
+const applicationRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
+  return [
     endpoint({
       method: 'GET',
       path: `${path}/applications`,
@@ -331,6 +359,8 @@ const routesOf = (kind: Target['kind']) => {
     }),
   ]
 }
+
+const routesOf = (kind: Target['kind']) => [...previewRoutes(kind), ...applyRoutes(kind), ...taskRoutes(kind), ...applicationRoutes(kind)]
 
 export const matchingRoutes = [
   ...routesOf('series'),

@@ -8,7 +8,7 @@ import { getLibrary } from '#core/catalog/library-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { Application } from '#core/matching/application-store.ts'
-import type { Target } from '#core/matching/matching.ts'
+import type { Applied, Target } from '#core/matching/matching.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/matching/proposal.ts'
 import type { ProviderFailure } from '#core/matching/provider-client.ts'
 import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
@@ -219,6 +219,20 @@ const previewRoutes = (kind: Target['kind']) => {
   ]
 }
 
+function appliedView({ success, message, applicationId, failure, fields }: Applied, dryRun: boolean) {
+  const changes = fields
+    .filter(({ status }) => status === 'will_apply')
+    .map(({ field, currentValue, proposedValue }) => ({ field, before: currentValue, after: proposedValue }))
+  return {
+    success,
+    message,
+    applicationId,
+    ...shownFailure(failure),
+    ...appliedOf(fields),
+    dryRunReport: dryRun && success ? { changes } : null,
+  }
+}
+
 /** Takes what a plugin says now. */
 const applyRoutes = (kind: Target['kind']) => {
   const { tag, params, allow, path } = sharedBy(kind)
@@ -242,18 +256,7 @@ const applyRoutes = (kind: Target['kind']) => {
         const { pluginId, externalId, fields = null, dryRun = false } = body
         const from = { pluginId, externalId, fields, dryRun, userId: signedIn(call).userId }
         const applied = await call.services.matching.apply(await checkTarget(call, kind, idOf(params)), from)
-        const changes = applied.fields
-          .filter(({ status }) => status === 'will_apply')
-          .map(({ field, currentValue, proposedValue }) => ({ field, before: currentValue, after: proposedValue }))
-        const { success, message, applicationId, failure } = applied
-        return {
-          success,
-          message,
-          applicationId,
-          ...shownFailure(failure),
-          ...appliedOf(applied.fields),
-          dryRunReport: dryRun && success ? { changes } : null,
-        }
+        return appliedView(applied, dryRun)
       },
     }),
     endpoint({

@@ -157,8 +157,8 @@ async function watchMainThread({ log }: CommandInput, { settings, database }: Op
 /** Removes the covers that a killed server left; answers how to stop. */
 function clearInBackground({ database, settings: { dataFolder }, log }: Services): () => Promise<void> {
   const stop = new AbortController()
-  const clearing = import('#core/metadata/clear-leftovers.ts')
-    .then(({ clearLeftovers }) => clearLeftovers({ database, dataFolder }, stop.signal))
+  const clearing = import('#core/metadata/clear-cover-orphans.ts')
+    .then(({ clearCoverOrphans }) => clearCoverOrphans({ database, dataFolder }, stop.signal))
     .catch((error: unknown) => {
       if (!stop.signal.aborted) log.error({ err: error }, 'Covers that nothing needs any more could not be removed')
     })

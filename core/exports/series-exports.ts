@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { type Caller, shownReader } from '#core/account/caller.ts'
-import { seesWholePaths } from '#core/account/shown-path.ts'
+import { seesWholePaths } from '#core/account/path-view.ts'
 import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,

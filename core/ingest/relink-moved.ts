@@ -1,8 +1,8 @@
 import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { type BookToAnalyse, joinSeries, listTwins, lockSeriesPair, type Twin, takePlace } from '#core/catalog/book-store.ts'
+import { type BookToAnalyse, joinSeries, listTwins, lockSeriesPair, relinkBook, type Twin } from '#core/catalog/book-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
@@ -21,7 +21,7 @@ export async function listGoneTwins(database: Knex, found: BookToAnalyse, sha256
  * if it has left one.
  */
 export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<{ leftSeriesId: string | null } | null> {
-  const series = await takePlace(trx, found, twin)
+  const series = await relinkBook(trx, found, twin)
   if (!series) return null
   if (series.oldId === series.newId) return { leftSeriesId: null }
   // When a folder was renamed, its series is the old one, with all its books.
@@ -34,10 +34,10 @@ export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, tw
 
 /** The new name of the folder is its title, unless a file or a person has given a better one. */
 async function renameSeries(trx: Knex, seriesId: string, title: string): Promise<void> {
-  const holding = (await loadHoldings(trx, 'series', [seriesId])).get(seriesId)
-  if (!holding) return
-  const { next } = applyPatch(SERIES_FIELDS, holding, { title }, 'file_name')
-  await storeHoldings(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
+  const record = (await loadRecords(trx, 'series', [seriesId])).get(seriesId)
+  if (!record) return
+  const { next } = applyPatch(SERIES_FIELDS, record, { title }, 'file_name')
+  await storeRecords(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
   await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 

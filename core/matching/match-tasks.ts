@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { AutoMatch, Matched, Matching, Target } from '#core/matching/matching.ts'
 import { countPass, listPassIds, type Pass } from '#core/matching/target-query.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 /** How records are matched in the background. */

@@ -5,6 +5,7 @@ import type { PluginReader, Provider, Recommender } from '#core/matching/provide
 import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendations/dismissal-store.ts'
 import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendations/external-series-query.ts'
+import { externalSeriesOf, type Item, KEPT_MAX, type ShownItem, shownItems, wishedCount } from '#core/recommendations/item-view.ts'
 import {
   claimRefresh,
   findLiveRefresh,
@@ -15,7 +16,6 @@ import {
   type StoredRecommendations,
 } from '#core/recommendations/recommendation-store.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#core/recommendations/refresh-task.ts'
-import { externalSeriesOf, type Item, KEPT_MAX, type ShownItem, shownItems, wishedCount } from '#core/recommendations/shown-items.ts'
 
 type Reader = Pick<Caller, 'userId'>
 

@@ -5,8 +5,8 @@ import type { Log } from '#core/foundation/log.ts'
 import type { Answered, PluginReader, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
 import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/recommendations/dismissal-store.ts'
 import { listKnownSeries } from '#core/recommendations/external-series-query.ts'
+import { type Item, KEPT_MAX, keptItems } from '#core/recommendations/item-view.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendations/recommendation-store.ts'
-import { type Item, KEPT_MAX, keptItems } from '#core/recommendations/shown-items.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 export interface RefreshParts {

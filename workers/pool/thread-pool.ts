@@ -4,7 +4,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 import { type Deadline, openDeadline } from './deadline.ts'
-import { type DrawingMessage, ENDED, type Errand } from './errand.ts'
+import { type DrawingMessage, ENDED, type Job } from './job.ts'
 
 export interface ThreadPoolOptions {
   maxThreads: number
@@ -45,7 +45,7 @@ class PiscinaThreadPool implements ThreadPool {
   readonly #options: ThreadPoolOptions
   readonly #piscina
   readonly #running = new Map<number, { deadline: Deadline; signal: AbortSignal }>()
-  #errands = 0
+  #jobs = 0
   #losses = 0
   #triedAt = 0
   #closed = false
@@ -68,10 +68,10 @@ class PiscinaThreadPool implements ThreadPool {
   }
 
   async #drawFor({ drawingFor, request, port }: DrawingMessage): Promise<void> {
-    const errand = this.#running.get(drawingFor)
-    if (!errand) return port.close()
+    const job = this.#running.get(drawingFor)
+    if (!job) return port.close()
     try {
-      port.postMessage(await errand.deadline.except(() => this.#options.draw(request, { signal: errand.signal })))
+      port.postMessage(await job.deadline.except(() => this.#options.draw(request, { signal: job.signal })))
     } catch (error) {
       const message = `Page 1 could not be drawn at the moment: ${(error as Error).message} Analyze the book again.`
       port.postMessage({ problem: { type: 'pdf_rendering', message, fatal: false } } satisfies DrawingOutcome)
@@ -85,12 +85,12 @@ class PiscinaThreadPool implements ThreadPool {
     refusal: (problem: Problem) => Result,
   ): Promise<Result> {
     if (this.#closed) refuse('unavailable', 'The server is shutting down.')
-    const id = ++this.#errands
+    const id = ++this.#jobs
     const deadline = openDeadline(this.#options.deadlineMs)
     const ended = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal
     this.#running.set(id, { deadline, signal: ended })
     try {
-      const result = await this.#piscina.run({ id, request, times: deadline.times } satisfies Errand<typeof request>, {
+      const result = await this.#piscina.run({ id, request, times: deadline.times } satisfies Job<typeof request>, {
         name,
         signal: ended,
       })

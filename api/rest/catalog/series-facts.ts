@@ -7,10 +7,10 @@ import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { getHeldBook } from '#core/metadata/book-metadata-query.ts'
-import { lockRecords, touchRecords } from '#core/metadata/holding-store.ts'
+import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import {
   averageRating,
   deleteFact,
@@ -65,7 +65,7 @@ type Call = { caller: Caller | null; services: Services }
 async function checkOwner(call: Call, owner: 'series' | 'books', id: string): Promise<string> {
   const caller = call.caller ?? refuse('unauthorized')
   if (owner === 'series') return await checkSeries(call.services.database, caller, id)
-  await getHeldBook(call.services.database, caller, id)
+  await getBookRecord(call.services.database, caller, id)
   return id.toLowerCase()
 }
 

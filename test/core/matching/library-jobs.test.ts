@@ -4,7 +4,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openLibraryJobs } from '#core/matching/library-jobs.ts'
 import { openMatchTasks } from '#core/matching/match-tasks.ts'
 import { openMatching } from '#core/matching/matching.ts'
-import { readHoldings } from '#core/metadata/holding-store.ts'
+import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
@@ -59,7 +59,7 @@ async function openJobs(t: Test) {
       await sleep(50)
     }
   }
-  const yearOf = async (id: string) => (await readHoldings(database, 'series', [id])).get(id)?.values['year']
+  const yearOf = async (id: string) => (await readRecords(database, 'series', [id])).get(id)?.values['year']
   const caller = await addCaller(database, { role: 'maintainer' })
   return { database, host, pluginId, tasks, matchTasks, jobs, libraryId, add, ended, yearOf, caller }
 }

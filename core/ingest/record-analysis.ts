@@ -24,7 +24,7 @@ import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openSharedLock } from '#core/foundation/shared-lock.ts'
 import { recordEmbedded, saysSomething } from '#core/ingest/record-embedded.ts'
-import { adoptMoved, listGoneTwins } from '#core/ingest/relink-moved.ts'
+import { listGoneDuplicates, relinkMoved } from '#core/ingest/relink-moved.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/ingest/suspect-store.ts'
 import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
 import type { Analyse, Analysis, AnalysisRequest, Problem } from '#core/metadata/analysis.ts'
@@ -276,14 +276,14 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
   const { file } = done.analysis
   // Only a file that was never analysed can be one that was moved here.
   if (book.file_hash !== null || file === null) return null
-  for (const twin of await listGoneTwins(parts.database, book, file.sha256)) {
+  for (const duplicate of await listGoneDuplicates(parts.database, book, file.sha256)) {
     const adopted = await parts.database.transaction(async (trx) => {
-      const moved = await adoptMoved(trx, book, twin)
+      const moved = await relinkMoved(trx, book, duplicate)
       if (!moved) return null
       // What is known of the book came with its row, and so did the locks.
-      const known = await findBookToAnalyse(trx, twin.id)
+      const known = await findBookToAnalyse(trx, duplicate.id)
       const { described = true, cover_locked = false } = known ?? {}
-      const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
+      const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: duplicate.id, unread: false })
       if (moved.leftSeriesId === null) return written
       // It speaks for that one no longer.
       if (described) await aggregateAfter(trx, moved.leftSeriesId)

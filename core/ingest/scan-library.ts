@@ -148,13 +148,13 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
     if (gone.length > 0) await forgetFolders(database, library.id, gone)
     await acceptFound(database, library.id)
   }
-  await queueLeftOver(parts, state)
+  await queuePending(parts, state)
   run.signal.throwIfAborted()
   return await finish(parts, state, { missing, guard })
 }
 
 /** Books that no task stands in line for, though they need one. */
-async function queueLeftOver({ database, tasks }: ScanParts, state: Scan): Promise<void> {
+async function queuePending({ database, tasks }: ScanParts, state: Scan): Promise<void> {
   const { library } = state
   const unread = await listUnreadPaths(database, library.id)
   if (unread.length > 0) {

@@ -6,7 +6,7 @@ import { until } from '#test/support/reader-plugins.ts'
 
 t.setTimeout(240_000)
 
-interface RehearsalShown {
+interface DryRunShown {
   totalEligible: number
   estSkippedNoId: number
   estSkippedRecentlySynced: number
@@ -118,7 +118,7 @@ t.test('a dry run says what would be, to whoever asks', async (t) => {
   await shareSeries(database, { seriesId: hidden.seriesId, caller: { userId: mira.id }, mode: 'deny' })
   const path = `libraries/${libraryId}/jobs`
   const { json: job } = await ask<LibraryJob>('POST', path, { config })
-  const dryRun = async (body: object, token?: string) => (await ask<RehearsalShown>('POST', `${path}/${job.id}/dry-run`, body, token)).json
+  const dryRun = async (body: object, token?: string) => (await ask<DryRunShown>('POST', `${path}/${job.id}/dry-run`, body, token)).json
   const before = (await ask('GET', `series/${seriesId}?full=true`)).text
   const all = await dryRun({})
   t.match(all, { totalEligible: 2, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: null })

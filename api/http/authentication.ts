@@ -47,21 +47,19 @@ class HttpAuthentication implements Authentication {
       new custom.Strategy((request, done) => {
         const token = bearerOf(request)
         if (token === null) done(null, false)
-        else this.#settle(token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'), done)
+        else settle(token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'), done)
       }),
     )
     this.#strategies.use(
       'api-key',
-      new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) =>
-        this.#settle(callers.ofApiKey(key), done),
-      ),
+      new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) => settle(callers.ofApiKey(key), done)),
     )
     this.#strategies.use(
       'user-header',
       new custom.Strategy((request, done) => {
         const key = userHeaderOf(request)
         if (key === null) done(null, false)
-        else this.#settle(callers.ofApiKey(key), done)
+        else settle(callers.ofApiKey(key), done)
       }),
     )
     this.#strategies.use(
@@ -69,13 +67,13 @@ class HttpAuthentication implements Authentication {
       new custom.Strategy((request, done) => {
         const token = cookieOf(request)
         if (token === null) done(null, false)
-        else this.#settle(callers.ofToken(token, 'cookie'), done)
+        else settle(callers.ofToken(token, 'cookie'), done)
       }),
     )
     this.#strategies.use(
       'session',
       new custom.Strategy((request, done) => {
-        this.#settle(firstSession(callers, appSessionsOf(request)), done)
+        settle(firstSession(callers, appSessionsOf(request)), done)
       }),
     )
     this.#strategies.use(
@@ -83,16 +81,12 @@ class HttpAuthentication implements Authentication {
       new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
         // The strategy cuts passwords at their first colon; RFC 7617 lets them have some.
         const password = basicPasswordOf(request) ?? ''
-        this.#settle(
+        settle(
           callers.ofBasic({ username, password, address: this.#addresses.get(request) ?? '', device: readCookie(request, DEVICE_COOKIE) }),
           done,
         )
       }),
     )
-  }
-
-  #settle(found: Promise<Caller | null>, done: (error: unknown, user?: unknown) => void) {
-    found.then((caller) => done(null, caller ?? false), done)
   }
 
   async findCaller(request: IncomingMessage, accepts: Accepts, address: string): Promise<Caller | null> {
@@ -111,6 +105,10 @@ class HttpAuthentication implements Authentication {
       this.#strategies.authenticate(explicit, { session: false }, done)(request, null, reject)
     })
   }
+}
+
+function settle(found: Promise<Caller | null>, done: (error: unknown, user?: unknown) => void) {
+  found.then((caller) => done(null, caller ?? false), done)
 }
 
 async function firstSession(callers: Accounts['callers'], tokens: readonly string[]): Promise<Caller | null> {

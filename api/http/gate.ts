@@ -33,10 +33,6 @@ class HttpGate implements Gate {
     this.#options = options
   }
 
-  #anonymous(address: string): Client {
-    return { kind: 'anonymous', id: addressGroup(address) }
-  }
-
   /**
    * Whether checking this credential asks the database about a key or a password we have never seen to be good. Tokens cost it
    * nothing unless we signed them.
@@ -47,27 +43,22 @@ class HttpGate implements Gate {
     return [...apiKeysOf(request), ...[password, name].filter((key) => key !== null)].some((key) => !this.#options.callers.knowsApiKey(key))
   }
 
-  #refuse(exchange: Exchange<never>, allowance: Allowance): never {
-    setHeaders(exchange, allowance)
-    throw new CarrelError('rate_limit_exceeded', undefined, { retryAfterSeconds: allowance.resetSeconds })
-  }
-
   async enter(exchange: Exchange<never>): Promise<void> {
     const { request, route } = exchange
     const exempt = isExempt(exchange.path)
     // Who asks makes no difference here, and finding it out would let anybody put questions to the database without a limit.
     if (exempt && (route === null || route.allow.who === 'public')) {
-      if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.peek(this.#anonymous(exchange.address)))
+      if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.peek(anonymous(exchange.address)))
       return
     }
     const { cookie = false, basic = false, session = false, userHeader = false } = route?.allow ?? {}
     const accepts: Accepts = { cookie, basic, session, userHeader }
-    let stranger = this.#anonymous(exchange.address)
+    let stranger = anonymous(exchange.address)
     if (hasCredential(request, accepts)) {
       if (this.#isGuess(exchange, accepts)) {
         stranger = { ...stranger, kind: 'guessing' }
         const allowance = this.#options.limiter?.peek(stranger)
-        if (allowance?.allowed === false) this.#refuse(exchange, allowance)
+        if (allowance?.allowed === false) refuseExcess(exchange, allowance)
       }
       try {
         exchange.caller = await this.#options.authentication.findCaller(request, accepts, exchange.address)
@@ -83,16 +74,16 @@ class HttpGate implements Gate {
     // Wrong guesses count everywhere, or the exempt paths would be the place to make them.
     const counts = !exempt || client.kind === 'guessing'
     const allowance = counts ? this.#options.limiter.take(client) : this.#options.limiter.peek(client)
-    if (counts && !allowance.allowed) this.#refuse(exchange, allowance)
+    if (counts && !allowance.allowed) refuseExcess(exchange, allowance)
     setHeaders(exchange, allowance)
   }
 
   count(exchange: Exchange<never>): void {
-    if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(this.#anonymous(exchange.address)))
+    if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(anonymous(exchange.address)))
   }
 
   headersOfAddress(address: string): [name: string, value: string][] {
-    return this.#options.limiter ? headersOf(this.#options.limiter.peek(this.#anonymous(address))) : []
+    return this.#options.limiter ? headersOf(this.#options.limiter.peek(anonymous(address))) : []
   }
 }
 
@@ -106,4 +97,13 @@ function headersOf({ limit, remaining, resetSeconds }: Allowance): [name: string
 
 function setHeaders({ response }: Exchange<never>, allowance: Allowance): void {
   for (const [name, value] of headersOf(allowance)) response.setHeader(name, value)
+}
+
+function anonymous(address: string): Client {
+  return { kind: 'anonymous', id: addressGroup(address) }
+}
+
+function refuseExcess(exchange: Exchange<never>, allowance: Allowance): never {
+  setHeaders(exchange, allowance)
+  throw new CarrelError('rate_limit_exceeded', undefined, { retryAfterSeconds: allowance.resetSeconds })
 }

@@ -103,14 +103,6 @@ class StoredRecommendationLists implements Recommendations {
     }
   }
 
-  /** Whether it is time for the next list, and nobody has asked to wait. */
-  #isDue(stored: StoredRecommendations | null, isGone: boolean) {
-    return (
-      (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
-      (stored?.nextTryAt == null || stored.nextTryAt.getTime() <= Date.now())
-    )
-  }
-
   async #show(
     reader: PluginReader,
     { provider, config }: Recommender,
@@ -156,7 +148,7 @@ class StoredRecommendationLists implements Recommendations {
     const stored = await findRecommendations(this.#parts.database, reader)
     // Its reasons may name what the reader may not see any more.
     const isGone = stored !== null && (await hidesAny(this.#parts.database, reader, stored.basedOn))
-    const due = this.#isDue(stored, isGone)
+    const due = isDue(stored, isGone)
     const [task, items] = await Promise.all([
       live ?? (due ? this.#start(reader).then((started) => started ?? findLiveRefresh(this.#parts.database, reader)) : null),
       isGone ? [] : this.#show(reader, chosen, (stored?.items ?? []) as Item[]),
@@ -194,4 +186,12 @@ class StoredRecommendationLists implements Recommendations {
     this.#closing.abort()
     await Promise.all(this.#telling)
   }
+}
+
+/** Whether it is time for the next list, and nobody has asked to wait. */
+function isDue(stored: StoredRecommendations | null, isGone: boolean) {
+  return (
+    (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
+    (stored?.nextTryAt == null || stored.nextTryAt.getTime() <= Date.now())
+  )
 }

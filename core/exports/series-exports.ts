@@ -110,9 +110,9 @@ export async function openExports(options: ExportsOptions): Promise<Exports> {
 
 class StoredExports implements Exports {
   readonly #options: ExportsOptions
-  readonly #limits
-  #cleaning
-  readonly #timer
+  readonly #limits: typeof EXPORT_LIMITS
+  #cleaning = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
 
   constructor(options: ExportsOptions) {
     this.#options = options
@@ -122,16 +122,16 @@ class StoredExports implements Exports {
       { concurrency: CONCURRENCY },
       runExport({ database: options.database, dataFolder: options.dataFolder, bytesMax: this.#limits.bytesMax }),
     )
-    this.#cleaning = this.#cleanQuietly()
-    this.#timer = setInterval(() => {
-      this.#cleaning = this.#cleaning.then(() => this.#cleanQuietly())
-    }, CLEAN_MS).unref()
   }
 
   async open(): Promise<this> {
     await removeHalfFiles(this.#options.dataFolder).catch((error: unknown) =>
       this.#options.log.error({ err: error }, 'Half-written exports could not be removed'),
     )
+    this.#cleaning = this.#cleanQuietly()
+    this.#timer = setInterval(() => {
+      this.#cleaning = this.#cleaning.then(() => this.#cleanQuietly())
+    }, CLEAN_MS).unref()
     return this
   }
 

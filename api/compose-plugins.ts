@@ -11,7 +11,7 @@ import type { DrawCover } from '#core/metadata/cover.ts'
 import { openRecommendations } from '#core/recommendations/recommendations.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
-import { openPluginHost } from '#plugins/host/plugin-host.ts'
+import { openPluginHost, type PluginHost } from '#plugins/host/plugin-host.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openUserPlugins } from '#plugins/host/user-plugins.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
@@ -70,30 +70,11 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   })
   let renewing: Promise<void> = Promise.resolve()
 
-  /** Encrypts anew what an older key was used for, so that nothing needs that key any more. */
-  async function renewCredentials(): Promise<void> {
-    try {
-      const { resealed, lost } = await plugins.credentials.rotate()
-      if (resealed > 0)
-        log.info(
-          { resealed },
-          'Credentials that plugins use were encrypted anew with the first key of CARREL_SECRET_KEY; the older ones are not needed for them any more',
-        )
-      if (lost > 0)
-        log.warn(
-          { lost },
-          'Credentials that plugins use were encrypted with a key that is not here: give that key too, behind the others, or enter them again',
-        )
-    } catch (error) {
-      log.error({ err: error }, 'Credentials that plugins use could not be encrypted anew; older keys are still needed')
-    }
-  }
-
   return {
     services: { plugins, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
     start() {
       // In safe mode too: it runs no plugin.
-      renewing = renewCredentials()
+      renewing = renewCredentials(plugins, log)
       if (!enabled) return
       repositories.start()
       libraryJobs.start()
@@ -106,5 +87,24 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
       plugins.close()
       templates.close()
     },
+  }
+}
+
+/** Encrypts anew what an older key was used for, so that nothing needs that key any more. */
+async function renewCredentials(plugins: PluginHost, log: Log): Promise<void> {
+  try {
+    const { resealed, lost } = await plugins.credentials.rotate()
+    if (resealed > 0)
+      log.info(
+        { resealed },
+        'Credentials that plugins use were encrypted anew with the first key of CARREL_SECRET_KEY; the older ones are not needed for them any more',
+      )
+    if (lost > 0)
+      log.warn(
+        { lost },
+        'Credentials that plugins use were encrypted with a key that is not here: give that key too, behind the others, or enter them again',
+      )
+  } catch (error) {
+    log.error({ err: error }, 'Credentials that plugins use could not be encrypted anew; older keys are still needed')
   }
 }

@@ -23,7 +23,7 @@ import { openMaintenance } from '#core/maintenance/maintenance.ts'
 import { openSeriesDownloads } from '#core/reading/download-series.ts'
 import { openPageCacheUpkeep } from '#core/reading/page-cache-upkeep.ts'
 import { openPublications } from '#core/reading/publications.ts'
-import { openPageReader } from '#core/reading/read-page.ts'
+import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 import { openTaskMetrics, type TaskMetrics } from '#core/tasks/task-metrics.ts'
@@ -120,6 +120,20 @@ export async function openWork(ground: Ground): Promise<Work> {
   }
 }
 
+const openPages = ({ settings, log, database }: Ground, pool: Pool): Promise<PageReader> =>
+  openPageReader({
+    database,
+    log,
+    readZipPage: pool.readZipPage,
+    readRarPage: pool.readRarPage,
+    extractRar: pool.extractRar,
+    renderPdfPage: pool.renderPdfPage,
+    resizeImage: pool.resizeImage,
+    cacheFolder: path.join(settings.dataFolder, 'page-cache'),
+    cacheBytesMax: settings.pageCacheBytesMax,
+    recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
+  })
+
 /** Opens all the server needs, HTTP itself excepted. */
 export async function openComposition(ground: Ground): Promise<Composition> {
   const { settings, log, database } = ground
@@ -127,23 +141,11 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(ground)
   const reserved = ground.reserved ?? database
   const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
-  const closeAccounts = () => accounts.close()
   const loopWatch = openLoopWatch({ log })
   const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
   const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
-    const pageReader = await openPageReader({
-      database,
-      log,
-      readZipPage: pool.readZipPage,
-      readRarPage: pool.readRarPage,
-      extractRar: pool.extractRar,
-      renderPdfPage: pool.renderPdfPage,
-      resizeImage: pool.resizeImage,
-      cacheFolder: path.join(settings.dataFolder, 'page-cache'),
-      cacheBytesMax: settings.pageCacheBytesMax,
-      recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
-    })
+    const pageReader = await openPages(ground, pool)
     const publications = openPublications({ database, readPublication: pool.readPublication, openZipEntry: pool.openZipEntry })
     openPageCacheUpkeep({ tasks, cache: pageReader.cache })
     return {
@@ -182,14 +184,14 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         await Promise.all([pageReader.close(), publications.close()])
         await closeWork()
         await events.close()
-        await closeAccounts()
+        await accounts.close()
       },
     }
   } catch (error) {
     loopWatch.close()
     await plugins.close()
     await closeWork()
-    await closeAccounts()
+    await accounts.close()
     throw error
   }
 }

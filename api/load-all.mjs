@@ -6,7 +6,7 @@ const MODULES = [
   'api/main.ts',
   'api/compose.ts',
   'api/server.ts',
-  'core/metadata/clear-leftovers.ts',
+  'core/metadata/clear-cover-orphans.ts',
   'core/ingest/add-library.ts',
   'plugins/packages/bundled-plugins.ts',
   'workers/pool/thread.ts',

@@ -88,114 +88,124 @@ async function chooseRepository(repositories: Repositories<unknown>, word: strin
 
 const day = (date: Date | null) => date?.toISOString().slice(0, 10) ?? 'never'
 
+async function addRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
+  const { words, flag, out } = input
+  const url = words[0] as string
+  const publicKey = flag('key')
+  if (publicKey !== undefined) {
+    const added = await repositories.add({ url, publicKey })
+    out.line(`Added ${printable(added.name)} (${added.url}): ${count(added.plugins, 'plugin')}.`)
+    return 0
+  }
+  const offer = await repositories.look(url)
+  out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. It is signed by the key with the fingerprint`)
+  out.line(`  ${offer.fingerprint}`)
+  out.line(`If its publisher says the same elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`)
+  return 0
+}
+
+const addCommand = (way: EgressWay | undefined): Command => ({
+  name: 'plugin repository add',
+  usage: '<address>',
+  summary: 'adds a repository of plugins, once its key is confirmed',
+  about:
+    'Fetches the index of a repository and shows the fingerprint of the key that signs it. Compare that with what its publisher says elsewhere, and give the key with --key: from then on nothing is believed that it has not signed.',
+  flags: [{ name: 'key', value: 'text', isSwitch: false, repeatable: false, about: 'The key that was shown and compared.' }],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) => withRepositories(input, way, 'make', (opened) => addRepository(input, opened)),
+})
+
+async function listRepositories(input: CommandInput, { repositories }: Opened): Promise<number> {
+  const all = await repositories.list()
+  for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
+    const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
+    input.out.line(`${url}  ${printable(name)}  ${count(plugins, 'plugin')}  ${state}`)
+    if (error !== null) input.out.line(`  The last attempt failed: ${printable(error)}`)
+  }
+  if (all.length === 0) input.out.line(`There is no plugin repository yet. Add one: ${typed('plugin repository add ADDRESS')}`)
+  return 0
+}
+
+const listCommand = (way: EgressWay | undefined): Command => ({
+  name: 'plugin repository list',
+  usage: '',
+  summary: 'lists the repositories of plugins',
+  about: 'Lists the repositories: address, name, how many plugins, when the index came and until when it holds.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  run: (input) => withRepositories(input, way, 'look', (opened) => listRepositories(input, opened)),
+})
+
+async function refreshRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
+  const { id } = await chooseRepository(repositories, input.words[0] as string)
+  const { name, plugins, error } = await repositories.refresh(id)
+  if (error !== null) throw new CommandProblem(`It could not be refreshed: ${printable(error)}`)
+  input.out.line(`${printable(name)}: ${count(plugins, 'plugin')}.`)
+  return 0
+}
+
+const refreshCommand = (way: EgressWay | undefined): Command => ({
+  name: 'plugin repository refresh',
+  usage: '<address>',
+  summary: 'fetches the index of a repository',
+  about: 'Fetches the index of a repository. Where that fails the last one stays until it expires.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) => withRepositories(input, way, 'change', (opened) => refreshRepository(input, opened)),
+})
+
+async function removeRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
+  const { id, name } = await chooseRepository(repositories, input.words[0] as string)
+  await repositories.remove(id)
+  input.out.line(`${printable(name)} is taken away.`)
+  return 0
+}
+
+const removeCommand = (way: EgressWay | undefined): Command => ({
+  name: 'plugin repository remove',
+  usage: '<address>',
+  summary: 'takes a repository of plugins away',
+  about: 'Takes a repository away. What was installed from it stays, and so does what it has revoked.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) => withRepositories(input, way, 'change', (opened) => removeRepository(input, opened)),
+})
+
+async function installPlugin(input: CommandInput, { host, repositories }: Opened): Promise<number> {
+  const { words, flag, out } = input
+  const { id } = await chooseRepository(repositories, words[0] as string)
+  const { permissionsOf } = await import('#plugins/packages/permissions.ts')
+  const wanted = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
+  const { plugin, version, sha256, waitsFor } = await repositories.install(wanted)
+  const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
+  out.line(`${printable(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
+  const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
+  for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
+  if (waitsFor.length > 0 && flag('yes') === 'true') {
+    await host.consent(plugin.id, { sha256 })
+    out.line('You have agreed; it runs.')
+  } else if (waitsFor.length > 0)
+    out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. Agree with: ${typed(`plugin consent ${plugin.key}`)}`)
+  else out.line('It asks for no more than was agreed to, and runs.')
+  return 0
+}
+
+const installCommand = (way: EgressWay | undefined): Command => ({
+  name: 'plugin repository install',
+  usage: '<address> <plugin> [version]',
+  summary: 'installs a plugin of a repository, or a new version of one',
+  about:
+    'Fetches a package of a repository, checks it, starts it once in its sandbox, and keeps it: the newest version that can be installed, unless another is given. It runs when somebody has agreed to what it asks for.',
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
+  wordsMin: 2,
+  wordsMax: 3,
+  run: (input) => withRepositories(input, way, 'change', (opened) => installPlugin(input, opened)),
+})
+
 /** @param way how requests go out; another in tests */
-export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] => [
-  {
-    name: 'plugin repository add',
-    usage: '<address>',
-    summary: 'adds a repository of plugins, once its key is confirmed',
-    about:
-      'Fetches the index of a repository and shows the fingerprint of the key that signs it. Compare that with what its publisher says elsewhere, and give the key with --key: from then on nothing is believed that it has not signed.',
-    flags: [{ name: 'key', value: 'text', isSwitch: false, repeatable: false, about: 'The key that was shown and compared.' }],
-    wordsMin: 1,
-    wordsMax: 1,
-    run: (input) =>
-      withRepositories(input, way, 'make', async ({ repositories }) => {
-        const { words, flag, out } = input
-        const url = words[0] as string
-        const publicKey = flag('key')
-        if (publicKey !== undefined) {
-          const added = await repositories.add({ url, publicKey })
-          out.line(`Added ${printable(added.name)} (${added.url}): ${count(added.plugins, 'plugin')}.`)
-          return 0
-        }
-        const offer = await repositories.look(url)
-        out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. It is signed by the key with the fingerprint`)
-        out.line(`  ${offer.fingerprint}`)
-        out.line(`If its publisher says the same elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`)
-        return 0
-      }),
-  },
-  {
-    name: 'plugin repository list',
-    usage: '',
-    summary: 'lists the repositories of plugins',
-    about: 'Lists the repositories: address, name, how many plugins, when the index came and until when it holds.',
-    flags: [],
-    wordsMin: 0,
-    wordsMax: 0,
-    run: (input) =>
-      withRepositories(input, way, 'look', async ({ repositories }) => {
-        const all = await repositories.list()
-        for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
-          const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
-          input.out.line(`${url}  ${printable(name)}  ${count(plugins, 'plugin')}  ${state}`)
-          if (error !== null) input.out.line(`  The last attempt failed: ${printable(error)}`)
-        }
-        if (all.length === 0) input.out.line(`There is no plugin repository yet. Add one: ${typed('plugin repository add ADDRESS')}`)
-        return 0
-      }),
-  },
-  {
-    name: 'plugin repository refresh',
-    usage: '<address>',
-    summary: 'fetches the index of a repository',
-    about: 'Fetches the index of a repository. Where that fails the last one stays until it expires.',
-    flags: [],
-    wordsMin: 1,
-    wordsMax: 1,
-    run: (input) =>
-      withRepositories(input, way, 'change', async ({ repositories }) => {
-        const { id } = await chooseRepository(repositories, input.words[0] as string)
-        const { name, plugins, error } = await repositories.refresh(id)
-        if (error !== null) throw new CommandProblem(`It could not be refreshed: ${printable(error)}`)
-        input.out.line(`${printable(name)}: ${count(plugins, 'plugin')}.`)
-        return 0
-      }),
-  },
-  {
-    name: 'plugin repository remove',
-    usage: '<address>',
-    summary: 'takes a repository of plugins away',
-    about: 'Takes a repository away. What was installed from it stays, and so does what it has revoked.',
-    flags: [],
-    wordsMin: 1,
-    wordsMax: 1,
-    run: (input) =>
-      withRepositories(input, way, 'change', async ({ repositories }) => {
-        const { id, name } = await chooseRepository(repositories, input.words[0] as string)
-        await repositories.remove(id)
-        input.out.line(`${printable(name)} is taken away.`)
-        return 0
-      }),
-  },
-  {
-    name: 'plugin repository install',
-    usage: '<address> <plugin> [version]',
-    summary: 'installs a plugin of a repository, or a new version of one',
-    about:
-      'Fetches a package of a repository, checks it, starts it once in its sandbox, and keeps it: the newest version that can be installed, unless another is given. It runs when somebody has agreed to what it asks for.',
-    flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
-    wordsMin: 2,
-    wordsMax: 3,
-    run: (input) =>
-      withRepositories(input, way, 'change', async ({ host, repositories }) => {
-        const { words, flag, out } = input
-        const { id } = await chooseRepository(repositories, words[0] as string)
-        const { permissionsOf } = await import('#plugins/packages/permissions.ts')
-        const wanted = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
-        const { plugin, version, sha256, waitsFor } = await repositories.install(wanted)
-        const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
-        out.line(`${printable(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
-        const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
-        for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
-        if (waitsFor.length > 0 && flag('yes') === 'true') {
-          await host.consent(plugin.id, { sha256 })
-          out.line('You have agreed; it runs.')
-        } else if (waitsFor.length > 0)
-          out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. Agree with: ${typed(`plugin consent ${plugin.key}`)}`)
-        else out.line('It asks for no more than was agreed to, and runs.')
-        return 0
-      }),
-  },
-]
+export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
+  [addCommand, listCommand, refreshCommand, removeCommand, installCommand].map((command) => command(way))

@@ -4,6 +4,7 @@ import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, openOwnDatabase } from '#api/cli/open-database.ts'
 import { checkStart, describeListenFailure } from '#api/cli/start-check.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
+import type { Composition } from '#api/compose.ts'
 import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/http/services.ts'
@@ -38,77 +39,17 @@ export const serve: Command = {
 /** HTTP and pictures take a second, which the other commands do without, and which PostgreSQL needs to start as well. */
 const load = () => Promise.all([import('#api/compose.ts'), import('#api/server.ts'), import('#core/ingest/add-library.ts')])
 
+type Closers = { what: string; close: () => Promise<void> }[]
+
 async function run(input: CommandInput): Promise<number> {
-  const { settings, log, stop } = input
-  const closers: { what: string; close: () => Promise<void> }[] = []
+  const { log, stop } = input
+  const closers: Closers = []
   const lost = Promise.withResolvers<string>()
-  let exitCode = 0
   watchGarbage()
   try {
-    log.info({ version: VERSION, node: process.versions.node }, `${NAME} starts`)
-    const folders = [...new Set([...settings.libraryFolders, ...input.words.map((word) => absolutePath(word, input.cwd))])]
-    // What fails to load early fails again below, where it is told.
-    const opened = await openOwnDatabase({
-      settings,
-      log,
-      purpose: 'server',
-      onHeld: async () => {
-        load().catch(() => {})
-        await checkStart(settings, folders)
-      },
-      onLost: lost.resolve,
-      stop,
-    })
-    closers.push({ what: 'database', close: opened.close })
-    // The launcher sees to it that PostgreSQL ends, should we be killed.
-    if (opened.databaseProcess) process.send?.({ database: opened.databaseProcess })
-    const watchdog = await watchMainThread(input, opened)
-    closers.push({ what: 'watchdog', close: async () => await watchdog?.close() })
-    if (stop.aborted) return 0
-    const [{ openComposition }, { openServer }, { addLibrary }] = await load()
-    const watch = await watchDataFolder(opened.settings.dataFolder, log)
-    closers.push({ what: 'watch of the data folder', close: async () => watch.close() })
-    const composition = await openComposition({ ...opened, log, dataFolderProblem: watch.problem })
-    closers.push({ what: 'workers and accounts', close: composition.close })
-    const { services } = composition
-
-    if (settings.firstAdmin && (await services.accounts.ensureFirstAdmin(settings.firstAdmin)))
-      log.info({ username: settings.firstAdmin.username }, 'Made the first admin')
-    for (const folder of folders) {
-      const { library, created } = await addLibrary(services, { folder })
-      if (created) log.info({ name: library.name, path: library.path }, 'Added a library')
-    }
-
-    const server = openServer(services)
-    // Tasks are given back to the queue while the last requests finish.
-    closers.push({
-      what: 'server',
-      close: async () => void (await Promise.all([server.close({ deadlineMs: DRAIN_MS }), services.tasks.stop()])),
-    })
-    const { url } = await server.listen(settings).catch((cause: NodeJS.ErrnoException) => {
-      throw new CommandProblem(describeListenFailure(cause, settings), { cause })
-    })
-    log.info({}, `Listening on ${url}`)
-    const { allowLocal } = settings.plugins
-    if (allowLocal.length > 0)
-      log.warn(
-        { allowLocal },
-        `For development, plugins may reach ${allowLocal.join(', ')} (plugins.allowLocal); leave that out on a server that others use`,
-      )
-    closers.push({ what: 'clearing of covers', close: clearInBackground(services) })
-    await composition.start()
-    await scanAll(services)
-
-    const ended = Promise.race([
-      lost.promise,
-      new Promise<null>((resolve) => (stop.aborted ? resolve(null) : stop.addEventListener('abort', () => resolve(null), { once: true }))),
-    ])
-    await watchFirstScan(input, services, { url, folder: opened.settings.dataFolder, ended })
-    const reason = await ended
-    if (reason !== null) {
-      log.error({}, `${reason} The server stops; start it anew.`)
-      exitCode = 1
-    }
+    const reason = await serveUntilEnd(input, closers, lost)
+    if (reason === null) return 0
+    log.error({}, `${reason} The server stops; start it anew.`)
   } catch (error) {
     // Asked to stop while something was being waited for.
     if (stop.aborted && (error as Error).name === 'AbortError') return 0
@@ -116,11 +57,91 @@ async function run(input: CommandInput): Promise<number> {
     const reason = await Promise.race([lost.promise, sleep(LOST_MS, null)])
     if (reason === null) throw error
     log.error({}, reason)
-    exitCode = 1
   } finally {
     await closeAll(input, closers)
   }
-  return exitCode
+  return 1
+}
+
+/** Why the server cannot go on; null where it was asked to stop. Whatever was opened is put into `closers`. */
+async function serveUntilEnd(input: CommandInput, closers: Closers, lost: PromiseWithResolvers<string>): Promise<string | null> {
+  const { settings, log, stop } = input
+  log.info({ version: VERSION, node: process.versions.node }, `${NAME} starts`)
+  const folders = [...new Set([...settings.libraryFolders, ...input.words.map((word) => absolutePath(word, input.cwd))])]
+  const opened = await openOwnDatabase({
+    settings,
+    log,
+    purpose: 'server',
+    onHeld: async () => {
+      // What fails to load early fails again below, where it is told.
+      load().catch(() => {})
+      await checkStart(settings, folders)
+    },
+    onLost: lost.resolve,
+    stop,
+  })
+  closers.push({ what: 'database', close: opened.close })
+  // The launcher sees to it that PostgreSQL ends, should we be killed.
+  if (opened.databaseProcess) process.send?.({ database: opened.databaseProcess })
+  const watchdog = await watchMainThread(input, opened)
+  closers.push({ what: 'watchdog', close: async () => await watchdog?.close() })
+  if (stop.aborted) return null
+  const composition = await compose(input, opened, closers)
+  const { services } = composition
+  await addFirst(services, folders)
+  const url = await listen(input, services, closers)
+  closers.push({ what: 'clearing of covers', close: clearInBackground(services) })
+  await composition.start()
+  await scanAll(services)
+  const ended = Promise.race([
+    lost.promise,
+    new Promise<null>((resolve) => (stop.aborted ? resolve(null) : stop.addEventListener('abort', () => resolve(null), { once: true }))),
+  ])
+  await watchFirstScan(input, services, { url, folder: opened.settings.dataFolder, ended })
+  return await ended
+}
+
+async function compose({ log }: CommandInput, opened: OpenedDatabase, closers: Closers): Promise<Composition> {
+  const [{ openComposition }] = await load()
+  const watch = await watchDataFolder(opened.settings.dataFolder, log)
+  closers.push({ what: 'watch of the data folder', close: async () => watch.close() })
+  const composition = await openComposition({ ...opened, log, dataFolderProblem: watch.problem })
+  closers.push({ what: 'workers and accounts', close: composition.close })
+  return composition
+}
+
+/** The first administrator and the libraries that the settings ask for. */
+async function addFirst(services: Services, folders: readonly string[]): Promise<void> {
+  const { accounts, log } = services
+  const { firstAdmin } = services.settings
+  const [, , { addLibrary }] = await load()
+  if (firstAdmin && (await accounts.ensureFirstAdmin(firstAdmin))) log.info({ username: firstAdmin.username }, 'Made the first admin')
+  for (const folder of folders) {
+    const { library, created } = await addLibrary(services, { folder })
+    if (created) log.info({ name: library.name, path: library.path }, 'Added a library')
+  }
+}
+
+/** Answers the address. @throws CommandProblem when the port cannot be had */
+async function listen({ settings, log }: CommandInput, services: Services, closers: Closers): Promise<string> {
+  const [, { openServer }] = await load()
+  const server = openServer(services)
+  // Tasks are given back to the queue while the last requests finish.
+  closers.push({
+    what: 'server',
+    close: async () => void (await Promise.all([server.close({ deadlineMs: DRAIN_MS }), services.tasks.stop()])),
+  })
+  const { url } = await server.listen(settings).catch((cause: NodeJS.ErrnoException) => {
+    throw new CommandProblem(describeListenFailure(cause, settings), { cause })
+  })
+  log.info({}, `Listening on ${url}`)
+  const { allowLocal } = settings.plugins
+  if (allowLocal.length > 0)
+    log.warn(
+      { allowLocal },
+      `For development, plugins may reach ${allowLocal.join(', ')} (plugins.allowLocal); leave that out on a server that others use`,
+    )
+  return url
 }
 
 /** Tells what the watchdog of an earlier process wrote down, then starts the one of this process. */
@@ -136,8 +157,8 @@ async function watchMainThread({ log }: CommandInput, { settings, database }: Op
 /** Removes the covers that a killed server left; answers how to stop. */
 function clearInBackground({ database, settings: { dataFolder }, log }: Services): () => Promise<void> {
   const stop = new AbortController()
-  const clearing = import('#core/metadata/clear-leftovers.ts')
-    .then(({ clearLeftovers }) => clearLeftovers({ database, dataFolder }, stop.signal))
+  const clearing = import('#core/metadata/clear-cover-orphans.ts')
+    .then(({ clearCoverOrphans }) => clearCoverOrphans({ database, dataFolder }, stop.signal))
     .catch((error: unknown) => {
       if (!stop.signal.aborted) log.error({ err: error }, 'Covers that nothing needs any more could not be removed')
     })
@@ -199,7 +220,7 @@ async function watchFirstScan(
   }
 }
 
-async function closeAll({ log, stop }: CommandInput, closers: { what: string; close: () => Promise<void> }[]): Promise<void> {
+async function closeAll({ log, stop }: CommandInput, closers: Closers): Promise<void> {
   if (stop.aborted) log.info({}, 'Stopping: requests under way finish, tasks go back to the queue')
   const hung = setTimeout(() => {
     log.error({}, `Closing took longer than ${CLOSE_MS / 1000} s; quitting. Unfinished tasks run again at the next start.`)

@@ -34,76 +34,81 @@ export interface Authentication {
 
 /** Bearer token or API key, X-API-Key, cookie and Basic, in this order, as passport strategies without sessions. */
 export function openAuthentication(callers: Accounts['callers']): Authentication {
-  const strategies = new passport.Passport()
-  const addresses = new WeakMap<IncomingMessage, string>()
-  const settle = (found: Promise<Caller | null>, done: (error: unknown, user?: unknown) => void) => {
-    found.then((caller) => done(null, caller ?? false), done)
+  return new HttpAuthentication(callers)
+}
+
+class HttpAuthentication implements Authentication {
+  readonly #strategies = new passport.Passport()
+  readonly #addresses = new WeakMap<IncomingMessage, string>()
+
+  constructor(callers: Accounts['callers']) {
+    this.#strategies.use(
+      'bearer',
+      new custom.Strategy((request, done) => {
+        const token = bearerOf(request)
+        if (token === null) done(null, false)
+        else settle(token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'), done)
+      }),
+    )
+    this.#strategies.use(
+      'api-key',
+      new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) => settle(callers.ofApiKey(key), done)),
+    )
+    this.#strategies.use(
+      'user-header',
+      new custom.Strategy((request, done) => {
+        const key = userHeaderOf(request)
+        if (key === null) done(null, false)
+        else settle(callers.ofApiKey(key), done)
+      }),
+    )
+    this.#strategies.use(
+      'cookie',
+      new custom.Strategy((request, done) => {
+        const token = cookieOf(request)
+        if (token === null) done(null, false)
+        else settle(callers.ofToken(token, 'cookie'), done)
+      }),
+    )
+    this.#strategies.use(
+      'session',
+      new custom.Strategy((request, done) => {
+        settle(firstSession(callers, appSessionsOf(request)), done)
+      }),
+    )
+    this.#strategies.use(
+      'basic',
+      new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
+        // The strategy cuts passwords at their first colon; RFC 7617 lets them have some.
+        const password = basicPasswordOf(request) ?? ''
+        settle(
+          callers.ofBasic({ username, password, address: this.#addresses.get(request) ?? '', device: readCookie(request, DEVICE_COOKIE) }),
+          done,
+        )
+      }),
+    )
   }
 
-  strategies.use(
-    'bearer',
-    new custom.Strategy((request, done) => {
-      const token = bearerOf(request)
-      if (token === null) done(null, false)
-      else settle(token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'), done)
-    }),
-  )
-  strategies.use(
-    'api-key',
-    new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) => settle(callers.ofApiKey(key), done)),
-  )
-  strategies.use(
-    'user-header',
-    new custom.Strategy((request, done) => {
-      const key = userHeaderOf(request)
-      if (key === null) done(null, false)
-      else settle(callers.ofApiKey(key), done)
-    }),
-  )
-  strategies.use(
-    'cookie',
-    new custom.Strategy((request, done) => {
-      const token = cookieOf(request)
-      if (token === null) done(null, false)
-      else settle(callers.ofToken(token, 'cookie'), done)
-    }),
-  )
-  strategies.use(
-    'session',
-    new custom.Strategy((request, done) => {
-      settle(firstSession(callers, appSessionsOf(request)), done)
-    }),
-  )
-  strategies.use(
-    'basic',
-    new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
-      // The strategy cuts passwords at their first colon; RFC 7617 lets them have some.
-      const password = basicPasswordOf(request) ?? ''
-      settle(
-        callers.ofBasic({ username, password, address: addresses.get(request) ?? '', device: readCookie(request, DEVICE_COOKIE) }),
-        done,
-      )
-    }),
-  )
-
-  return {
-    async findCaller(request, accepts, address) {
-      const names = [
-        ...['bearer', 'api-key', ...(accepts.userHeader ? ['user-header'] : [])],
-        ...[...(accepts.cookie ? ['cookie'] : []), ...(accepts.session ? ['session'] : []), ...(accepts.basic ? ['basic'] : [])],
-      ]
-      // Whoever sends a header means that one: a bad one is not saved by a cookie the browser added.
-      const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie' && name !== 'session') : names
-      addresses.set(request, address)
-      return new Promise((resolve, reject) => {
-        const done = (error: unknown, user: unknown) => {
-          if (error) reject(error)
-          else resolve((user || null) as Caller | null)
-        }
-        strategies.authenticate(explicit, { session: false }, done)(request, null, reject)
-      })
-    },
+  async findCaller(request: IncomingMessage, accepts: Accepts, address: string): Promise<Caller | null> {
+    const names = [
+      ...['bearer', 'api-key', ...(accepts.userHeader ? ['user-header'] : [])],
+      ...[...(accepts.cookie ? ['cookie'] : []), ...(accepts.session ? ['session'] : []), ...(accepts.basic ? ['basic'] : [])],
+    ]
+    // Whoever sends a header means that one: a bad one is not saved by a cookie the browser added.
+    const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie' && name !== 'session') : names
+    this.#addresses.set(request, address)
+    return new Promise((resolve, reject) => {
+      const done = (error: unknown, user: unknown) => {
+        if (error) reject(error)
+        else resolve((user || null) as Caller | null)
+      }
+      this.#strategies.authenticate(explicit, { session: false }, done)(request, null, reject)
+    })
   }
+}
+
+function settle(found: Promise<Caller | null>, done: (error: unknown, user?: unknown) => void) {
+  found.then((caller) => done(null, caller ?? false), done)
 }
 
 async function firstSession(callers: Accounts['callers'], tokens: readonly string[]): Promise<Caller | null> {

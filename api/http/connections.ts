@@ -28,7 +28,7 @@ export interface Connections {
   endSilent(): void
 }
 
-interface Held {
+interface Connection {
   group: string
   answers: Set<ServerResponse>
   /** Of its last answer, or of its beginning. */
@@ -39,123 +39,149 @@ interface Held {
   isStalled: boolean
 }
 
+interface ConnectionsOptions {
+  perAddress: number
+  isProxy: (address: string) => boolean
+  log: Log
+  connectionsMax?: number
+  firstByteMs?: number
+  stalledMs?: number
+}
+
 /**
  * Watches the connections of a server. Where there is no room for a new one the oldest that has said nothing is given up, then the one that has
  * been quiet for longest between two requests. Where all are being answered, one that waits for its own client, which sends its request or takes
  * its answer slowly, makes room: one of the address that has the most, and more than the new one's, or one that is stalled. Else the new one is refused.
  * @param options.perAddress connections of one address, or of one /64 of IPv6; those of trusted proxies stand for many and count nowhere
  */
-export function watchConnections(
-  http: Server,
-  options: {
-    perAddress: number
-    isProxy: (address: string) => boolean
-    log: Log
-    connectionsMax?: number
-    firstByteMs?: number
-    stalledMs?: number
-  },
-): Connections {
-  const { perAddress, isProxy, log, stalledMs = STALLED_MS } = options
-  const max = options.connectionsMax ?? roomForConnections()
-  // In the order of their coming.
-  const all = new Map<Socket, Held>()
-  const ofGroup = new Map<string, Set<Socket>>()
-  // The last resort, should giving up not keep pace: Node closes what comes beyond.
-  http.maxConnections = max + Math.ceil(max / 8)
+export function watchConnections(http: Server, options: ConnectionsOptions): Connections {
+  return new WatchedConnections(http, options)
+}
 
-  http.on('connection', (socket: Socket) => {
+class WatchedConnections implements Connections {
+  readonly #options: ConnectionsOptions
+  readonly #max: number
+  // In the order of their coming.
+  readonly #all = new Map<Socket, Connection>()
+  readonly #ofGroup = new Map<string, Set<Socket>>()
+
+  constructor(http: Server, options: ConnectionsOptions) {
+    this.#options = options
+    this.#max = options.connectionsMax ?? roomForConnections()
+    // The last resort, should giving up not keep pace: Node closes what comes beyond.
+    http.maxConnections = this.#max + Math.ceil(this.#max / 8)
+    http.on('connection', (socket: Socket) => {
+      this.#take(socket)
+    })
+    const looking = setInterval(() => this.#lookForStalled(), options.stalledMs ?? STALLED_MS).unref()
+    http.once('close', () => clearInterval(looking))
+  }
+
+  #take(socket: Socket): void {
+    const { isProxy, perAddress, firstByteMs = FIRST_BYTE_MS } = this.#options
     const address = socket.remoteAddress ?? ''
     const group = isProxy(address) ? '' : addressGroup(address)
-    const own = ofGroup.get(group) ?? new Set()
-    if (group !== '' && own.size >= perAddress && !giveUpIdle(own, 0)) return refuse(socket, address)
-    if (all.size >= max && !giveUpIdle(all.keys(), COMING_MS) && !giveUpSlow(own.size) && !giveUpIdle(all.keys(), 0))
-      return refuse(socket, address)
+    const own = this.#ofGroup.get(group) ?? new Set()
+    const isFull =
+      (group !== '' && own.size >= perAddress && !this.#giveUpIdle(own, 0)) || (this.#all.size >= this.#max && !this.#makeRoom(own.size))
+    if (isFull) {
+      this.#refuse(socket)
+      return
+    }
     const timer = setTimeout(() => {
       if (socket.bytesRead === 0) socket.destroy()
-    }, options.firstByteMs ?? FIRST_BYTE_MS).unref()
-    all.set(socket, { group, answers: new Set(), quietSince: performance.now(), timer, moved: Number.NEGATIVE_INFINITY, isStalled: false })
-    ofGroup.set(group, own.add(socket))
-    socket.once('close', () => forget(socket))
-  })
+    }, firstByteMs).unref()
+    const quietSince = performance.now()
+    this.#all.set(socket, { group, answers: new Set(), quietSince, timer, moved: Number.NEGATIVE_INFINITY, isStalled: false })
+    this.#ofGroup.set(group, own.add(socket))
+    socket.once('close', () => this.#forget(socket))
+  }
 
-  function forget(socket: Socket): void {
-    const held = all.get(socket)
-    if (!held) return
-    clearTimeout(held.timer)
-    all.delete(socket)
-    const own = ofGroup.get(held.group)
+  /** @param share what the address of the new one has */
+  #makeRoom(share: number): boolean {
+    return this.#giveUpIdle(this.#all.keys(), COMING_MS) || this.#giveUpSlow(share) || this.#giveUpIdle(this.#all.keys(), 0)
+  }
+
+  #forget(socket: Socket): void {
+    const connection = this.#all.get(socket)
+    if (!connection) return
+    clearTimeout(connection.timer)
+    this.#all.delete(socket)
+    const own = this.#ofGroup.get(connection.group)
     own?.delete(socket)
-    if (own?.size === 0) ofGroup.delete(held.group)
+    if (own?.size === 0) this.#ofGroup.delete(connection.group)
   }
 
   /** Hangs up one that asks for nothing, which is missed least; false when there is none. @param patienceMs that one which has said nothing yet has */
-  function giveUpIdle(sockets: Iterable<Socket>, patienceMs: number): boolean {
+  #giveUpIdle(sockets: Iterable<Socket>, patienceMs: number): boolean {
     const spoken = performance.now() - patienceMs
     let quietest: { socket: Socket; quietSince: number } | null = null
     for (const socket of sockets) {
-      const { answers, quietSince } = all.get(socket) as Held
+      const { answers, quietSince } = this.#all.get(socket) as Connection
       if (socket.bytesRead === 0) {
-        if (quietSince <= spoken) return hangUp(socket)
+        if (quietSince <= spoken) return this.#hangUp(socket)
       } else if (answers.size === 0 && (quietest === null || quietSince < quietest.quietSince)) quietest = { socket, quietSince }
     }
-    return quietest !== null && hangUp(quietest.socket)
+    return quietest !== null && this.#hangUp(quietest.socket)
   }
 
-  function hangUp(socket: Socket): true {
+  #hangUp(socket: Socket): true {
     // Not when it is closed: a burst of new ones would give up the same one again and again.
-    forget(socket)
+    this.#forget(socket)
     socket.destroy()
     return true
   }
 
   /** Hangs up one that waits for its own client. @param share what the address of the new one has */
-  function giveUpSlow(share: number): boolean {
+  #giveUpSlow(share: number): boolean {
     let largest: Set<Socket> | null = null
-    for (const [group, sockets] of ofGroup) if (group !== '' && sockets.size > (largest?.size ?? share + 1)) largest = sockets
-    const stalled = (socket: Socket) => all.get(socket)?.isStalled === true && waitsForClient(socket)
-    const slow = [...(largest ?? [])].find(waitsForClient) ?? [...all.keys()].find(stalled)
+    for (const [group, sockets] of this.#ofGroup) if (group !== '' && sockets.size > (largest?.size ?? share + 1)) largest = sockets
+    const stalled = (socket: Socket) => this.#all.get(socket)?.isStalled === true && this.#waitsForClient(socket)
+    const slow = [...(largest ?? [])].find((socket) => this.#waitsForClient(socket)) ?? [...this.#all.keys()].find(stalled)
     if (slow === undefined) return false
-    log.debug({ address: slow.remoteAddress, connections: all.size }, 'A slow connection was given up to make room')
-    return hangUp(slow)
+    this.#options.log.debug({ address: slow.remoteAddress, connections: this.#all.size }, 'A slow connection was given up to make room')
+    return this.#hangUp(slow)
   }
 
   /** Whether what is under way goes on only when the client sends or takes something. */
-  function waitsForClient(socket: Socket): boolean {
+  #waitsForClient(socket: Socket): boolean {
     if (socket.bytesRead === 0 || socket.writableLength > 0) return true
-    for (const { req } of all.get(socket)?.answers ?? []) if (!req.complete) return true
+    for (const { req } of this.#all.get(socket)?.answers ?? []) if (!req.complete) return true
     return false
   }
 
-  function lookForStalled(): void {
-    for (const [socket, held] of all) {
+  #lookForStalled(): void {
+    for (const [socket, connection] of this.#all) {
       const moved = socket.bytesRead + socket.bytesWritten - socket.writableLength
-      held.isStalled = moved - held.moved < STALLED_BYTES
-      held.moved = moved
+      connection.isStalled = moved - connection.moved < STALLED_BYTES
+      connection.moved = moved
     }
   }
-  const looking = setInterval(lookForStalled, stalledMs).unref()
-  http.once('close', () => clearInterval(looking))
 
-  function refuse(socket: Socket, address: string): void {
-    log.debug({ address, connections: all.size }, 'A connection was refused: all there may be are being answered')
+  #refuse(socket: Socket): void {
+    this.#options.log.debug(
+      { address: socket.remoteAddress ?? '', connections: this.#all.size },
+      'A connection was refused: all there may be are being answered',
+    )
     socket.destroy()
   }
 
-  return {
-    note(socket, answer) {
-      const held = all.get(socket)
-      if (!held) return
-      held.answers.add(answer)
-      answer.once('close', () => {
-        held.answers.delete(answer)
-        held.quietSince = performance.now()
-      })
-    },
-    answersOf: (socket) => all.get(socket)?.answers ?? new Set(),
-    endSilent() {
-      for (const socket of all.keys()) if (socket.bytesRead === 0) socket.destroy()
-    },
+  note(socket: Socket, answer: ServerResponse): void {
+    const connection = this.#all.get(socket)
+    if (!connection) return
+    connection.answers.add(answer)
+    answer.once('close', () => {
+      connection.answers.delete(answer)
+      connection.quietSince = performance.now()
+    })
+  }
+
+  answersOf(socket: Socket): ReadonlySet<ServerResponse> {
+    return this.#all.get(socket)?.answers ?? new Set()
+  }
+
+  endSilent(): void {
+    for (const socket of this.#all.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
 }
 

@@ -15,70 +15,75 @@ export interface Gate {
   headersOfAddress(address: string): [name: string, value: string][]
 }
 
-/** @param parts.limiter null = no limits and no headers */
-export function openGate(parts: { limiter: RateLimiter | null; authentication: Authentication; callers: Accounts['callers'] }): Gate {
-  const { limiter, authentication, callers } = parts
+interface GateOptions {
+  limiter: RateLimiter | null
+  authentication: Authentication
+  callers: Accounts['callers']
+}
 
-  function anonymous(address: string): Client {
-    return { kind: 'anonymous', id: addressGroup(address) }
+/** @param options.limiter null = no limits and no headers */
+export function openGate(options: GateOptions): Gate {
+  return new HttpGate(options)
+}
+
+class HttpGate implements Gate {
+  readonly #options: GateOptions
+
+  constructor(options: GateOptions) {
+    this.#options = options
   }
 
   /**
    * Whether checking this credential asks the database about a key or a password we have never seen to be good. Tokens cost it
    * nothing unless we signed them.
    */
-  function isGuess({ request }: Exchange<never>, accepts: Accepts): boolean {
+  #isGuess({ request }: Exchange<never>, accepts: Accepts): boolean {
     const password = accepts.basic ? basicPasswordOf(request) : null
     const name = accepts.userHeader ? userHeaderOf(request) : null
-    return [...apiKeysOf(request), ...[password, name].filter((key) => key !== null)].some((key) => !callers.knowsApiKey(key))
+    return [...apiKeysOf(request), ...[password, name].filter((key) => key !== null)].some((key) => !this.#options.callers.knowsApiKey(key))
   }
 
-  function refuse(exchange: Exchange<never>, allowance: Allowance): never {
+  async enter(exchange: Exchange<never>): Promise<void> {
+    const { request, route } = exchange
+    const exempt = isExempt(exchange.path)
+    // Who asks makes no difference here, and finding it out would let anybody put questions to the database without a limit.
+    if (exempt && (route === null || route.allow.who === 'public')) {
+      if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.peek(anonymous(exchange.address)))
+      return
+    }
+    const { cookie = false, basic = false, session = false, userHeader = false } = route?.allow ?? {}
+    const accepts: Accepts = { cookie, basic, session, userHeader }
+    let stranger = anonymous(exchange.address)
+    if (hasCredential(request, accepts)) {
+      if (this.#isGuess(exchange, accepts)) {
+        stranger = { ...stranger, kind: 'guessing' }
+        const allowance = this.#options.limiter?.peek(stranger)
+        if (allowance?.allowed === false) refuseExcess(exchange, allowance)
+      }
+      try {
+        exchange.caller = await this.#options.authentication.findCaller(request, accepts, exchange.address)
+      } catch (error) {
+        // A throttled or failed check is a request all the same, of this address.
+        if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(stranger))
+        throw error
+      }
+      exchange.badCredential = exchange.caller === null
+    }
+    if (!this.#options.limiter) return
+    const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : stranger
+    // Wrong guesses count everywhere, or the exempt paths would be the place to make them.
+    const counts = !exempt || client.kind === 'guessing'
+    const allowance = counts ? this.#options.limiter.take(client) : this.#options.limiter.peek(client)
+    if (counts && !allowance.allowed) refuseExcess(exchange, allowance)
     setHeaders(exchange, allowance)
-    throw new CarrelError('rate_limit_exceeded', undefined, { retryAfterSeconds: allowance.resetSeconds })
   }
 
-  return {
-    async enter(exchange) {
-      const { request, route } = exchange
-      const exempt = isExempt(exchange.path)
-      // Who asks makes no difference here, and finding it out would let anybody put questions to the database without a limit.
-      if (exempt && (route === null || route.allow.who === 'public')) {
-        if (limiter) setHeaders(exchange, limiter.peek(anonymous(exchange.address)))
-        return
-      }
-      const { cookie = false, basic = false, session = false, userHeader = false } = route?.allow ?? {}
-      const accepts: Accepts = { cookie, basic, session, userHeader }
-      let stranger = anonymous(exchange.address)
-      if (hasCredential(request, accepts)) {
-        if (isGuess(exchange, accepts)) {
-          stranger = { ...stranger, kind: 'guessing' }
-          const allowance = limiter?.peek(stranger)
-          if (allowance?.allowed === false) refuse(exchange, allowance)
-        }
-        try {
-          exchange.caller = await authentication.findCaller(request, accepts, exchange.address)
-        } catch (error) {
-          // A throttled or failed check is a request all the same, of this address.
-          if (limiter) setHeaders(exchange, limiter.take(stranger))
-          throw error
-        }
-        exchange.badCredential = exchange.caller === null
-      }
-      if (!limiter) return
-      const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : stranger
-      // Wrong guesses count everywhere, or the exempt paths would be the place to make them.
-      const counts = !exempt || client.kind === 'guessing'
-      const allowance = counts ? limiter.take(client) : limiter.peek(client)
-      if (counts && !allowance.allowed) refuse(exchange, allowance)
-      setHeaders(exchange, allowance)
-    },
+  count(exchange: Exchange<never>): void {
+    if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(anonymous(exchange.address)))
+  }
 
-    count(exchange) {
-      if (limiter) setHeaders(exchange, limiter.take(anonymous(exchange.address)))
-    },
-
-    headersOfAddress: (address) => (limiter ? headersOf(limiter.peek(anonymous(address))) : []),
+  headersOfAddress(address: string): [name: string, value: string][] {
+    return this.#options.limiter ? headersOf(this.#options.limiter.peek(anonymous(address))) : []
   }
 }
 
@@ -92,4 +97,13 @@ function headersOf({ limit, remaining, resetSeconds }: Allowance): [name: string
 
 function setHeaders({ response }: Exchange<never>, allowance: Allowance): void {
   for (const [name, value] of headersOf(allowance)) response.setHeader(name, value)
+}
+
+function anonymous(address: string): Client {
+  return { kind: 'anonymous', id: addressGroup(address) }
+}
+
+function refuseExcess(exchange: Exchange<never>, allowance: Allowance): never {
+  setHeaders(exchange, allowance)
+  throw new CarrelError('rate_limit_exceeded', undefined, { retryAfterSeconds: allowance.resetSeconds })
 }

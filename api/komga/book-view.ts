@@ -89,7 +89,6 @@ export const sortNumberOf = ({ number, position }: Pick<BookDetail, 'number' | '
 
 export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
   const number = sortNumberOf(detail)
-  const locked = (name: string) => detail.locks.has(name)
   const file = basename(book.filePath)
   return {
     id: book.id,
@@ -113,40 +112,49 @@ export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
       epubDivinaCompatible: book.fileFormat === 'epub' && detail.pageSource !== 'none',
       epubIsKepub: false,
     },
-    metadata: {
-      title: book.title,
-      titleLock: locked('title'),
-      summary: detail.summary ?? '',
-      summaryLock: locked('summary'),
-      number: numberText(number),
-      numberLock: locked('number'),
-      numberSort: number,
-      numberSortLock: locked('number'),
-      releaseDate: dayText(detail.year, detail.month, detail.day),
-      releaseDateLock: locked('year'),
-      authors: personsOf(detail.authors),
-      authorsLock: locked('authors'),
-      tags: detail.tags,
-      tagsLock: false,
-      isbn: detail.isbns?.split(',')[0]?.trim() ?? '',
-      isbnLock: locked('isbns'),
-      links: detail.links.map(({ source, url }) => ({ label: source, url })),
-      linksLock: false,
-      created: secondsOf(detail.metadataCreatedAt),
-      lastModified: secondsOf(detail.metadataUpdatedAt),
-    },
-    readProgress: book.readProgress && {
-      page: book.readProgress.currentPage,
-      completed: book.readProgress.completed,
-      readDate: secondsOf(book.readProgress.updatedAt),
-      created: secondsOf(book.readProgress.startedAt),
-      lastModified: secondsOf(book.readProgress.updatedAt),
-      deviceId: '',
-      deviceName: '',
-    },
+    metadata: komgaMetadata(book, detail, number),
+    readProgress: book.readProgress && komgaProgress(book.readProgress),
     deleted: book.deleted,
     // "unhashed:" stands before the id of a book whose file was not read yet.
     fileHash: book.fileHash.startsWith('unhashed:') ? '' : book.fileHash,
     oneshot: detail.isOneshot,
+  }
+}
+
+function komgaMetadata(book: Book, detail: BookDetail, number: number): KomgaBook['metadata'] {
+  const locked = (name: string) => detail.locks.has(name)
+  return {
+    title: book.title,
+    titleLock: locked('title'),
+    summary: detail.summary ?? '',
+    summaryLock: locked('summary'),
+    number: numberText(number),
+    numberLock: locked('number'),
+    numberSort: number,
+    numberSortLock: locked('number'),
+    releaseDate: dayText(detail.year, detail.month, detail.day),
+    releaseDateLock: locked('year'),
+    authors: personsOf(detail.authors),
+    authorsLock: locked('authors'),
+    tags: detail.tags,
+    tagsLock: false,
+    isbn: detail.isbns?.split(',')[0]?.trim() ?? '',
+    isbnLock: locked('isbns'),
+    links: detail.links.map(({ source, url }) => ({ label: source, url })),
+    linksLock: false,
+    created: secondsOf(detail.metadataCreatedAt),
+    lastModified: secondsOf(detail.metadataUpdatedAt),
+  }
+}
+
+function komgaProgress(progress: NonNullable<Book['readProgress']>): NonNullable<KomgaBook['readProgress']> {
+  return {
+    page: progress.currentPage,
+    completed: progress.completed,
+    readDate: secondsOf(progress.updatedAt),
+    created: secondsOf(progress.startedAt),
+    lastModified: secondsOf(progress.updatedAt),
+    deviceId: '',
+    deviceName: '',
   }
 }

@@ -1,15 +1,15 @@
 import type { Knex } from 'knex'
 import Type from 'typebox'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { type Call, getKomgaBook, getKomgaSeries } from '#api/komga/lists.ts'
 import { BookEdit, type MetadataChange, readBookEdit, readSeriesEdit, SeriesEdit } from '#api/komga/metadata-change.ts'
 import { komgaEndpoint } from '#api/komga/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { addSharingTag, listSharingTags, setSeriesTags } from '#core/account/sharing-store.ts'
 import { replaceFacts } from '#core/catalog/replace-facts.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import { getHeldBook } from '#core/metadata/book-metadata-query.ts'
+import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { lockBooks, patchBooks, setBookNames } from '#core/metadata/edit-book-metadata.ts'
 import { lockSeries, patchSeries, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
 import type { Author } from '#core/metadata/field.ts'
@@ -33,7 +33,7 @@ const hasMembers = (value: object): boolean => Object.keys(value).length > 0
 
 /** What an edit says of a book that is not so already. Read before anything is changed, and on no connection that a change holds. */
 async function readBookChange(call: Call, bookId: string, edit: BookEdit): Promise<MetadataChange> {
-  const { values } = await getHeldBook(call.services.database, signedInCaller(call), bookId)
+  const { values } = await getBookRecord(call.services.database, signedInCaller(call), bookId)
   const { metadata: shown } = await getKomgaBook(call, bookId)
   const isbns = (values['isbns'] as string | undefined) ?? null
   return readBookEdit(edit, { shown, authors: (values['authors'] ?? []) as Author[], isbns })

@@ -78,7 +78,6 @@ export const DIRECTIONS: Readonly<Record<string, string>> = {
 }
 
 export function komgaSeries(series: Series, detail: SeriesDetail): KomgaSeries {
-  const locked = (name: string) => detail.locks.has(name)
   const { books } = detail
   return {
     id: series.id,
@@ -92,39 +91,7 @@ export function komgaSeries(series: Series, detail: SeriesDetail): KomgaSeries {
     booksReadCount: detail.readCount,
     booksUnreadCount: Math.max(0, series.bookCount - detail.readCount - detail.inProgressCount),
     booksInProgressCount: detail.inProgressCount,
-    metadata: {
-      status: STATUSES[detail.status ?? ''] ?? 'ONGOING',
-      statusLock: locked('status'),
-      title: series.title,
-      titleLock: locked('title'),
-      titleSort: series.titleSort ?? series.title,
-      titleSortLock: locked('titleSort'),
-      summary: series.summary ?? '',
-      summaryLock: locked('summary'),
-      // Some apps read it as a text that is never null.
-      readingDirection: DIRECTIONS[detail.readingDirection ?? ''] ?? '',
-      readingDirectionLock: locked('readingDirection'),
-      publisher: series.publisher ?? '',
-      publisherLock: locked('publisher'),
-      ageRating: detail.ageRating,
-      ageRatingLock: locked('ageRating'),
-      language: detail.language ?? '',
-      languageLock: locked('language'),
-      genres: detail.genres,
-      genresLock: locked('genres'),
-      tags: detail.tags,
-      tagsLock: locked('tags'),
-      totalBookCount: detail.totalVolumeCount,
-      totalBookCountLock: locked('totalVolumeCount'),
-      sharingLabels: detail.sharingTags,
-      sharingLabelsLock: false,
-      links: detail.links.map(({ source, url }) => ({ label: source, url })),
-      linksLock: false,
-      alternateTitles: detail.alternateTitles,
-      alternateTitlesLock: locked('alternateTitles'),
-      created: secondsOf(detail.metadataCreatedAt),
-      lastModified: secondsOf(detail.metadataUpdatedAt),
-    },
+    metadata: komgaMetadata(series, detail),
     booksMetadata: {
       authors: personsOf(books.authors),
       tags: books.tags,
@@ -136,5 +103,42 @@ export function komgaSeries(series: Series, detail: SeriesDetail): KomgaSeries {
     },
     deleted: series.bookCount === 0,
     oneshot: detail.isOneshot,
+  }
+}
+
+function komgaMetadata(series: Series, detail: SeriesDetail): KomgaSeries['metadata'] {
+  const locked = (name: string) => detail.locks.has(name)
+  return {
+    status: STATUSES[detail.status ?? ''] ?? 'ONGOING',
+    statusLock: locked('status'),
+    title: series.title,
+    titleLock: locked('title'),
+    titleSort: series.titleSort ?? series.title,
+    titleSortLock: locked('titleSort'),
+    summary: series.summary ?? '',
+    summaryLock: locked('summary'),
+    // Some apps read it as a text that is never null.
+    readingDirection: DIRECTIONS[detail.readingDirection ?? ''] ?? '',
+    readingDirectionLock: locked('readingDirection'),
+    publisher: series.publisher ?? '',
+    publisherLock: locked('publisher'),
+    ageRating: detail.ageRating,
+    ageRatingLock: locked('ageRating'),
+    language: detail.language ?? '',
+    languageLock: locked('language'),
+    genres: detail.genres,
+    genresLock: locked('genres'),
+    tags: detail.tags,
+    tagsLock: locked('tags'),
+    totalBookCount: detail.totalVolumeCount,
+    totalBookCountLock: locked('totalVolumeCount'),
+    sharingLabels: detail.sharingTags,
+    sharingLabelsLock: false,
+    links: detail.links.map(({ source, url }) => ({ label: source, url })),
+    linksLock: false,
+    alternateTitles: detail.alternateTitles,
+    alternateTitlesLock: locked('alternateTitles'),
+    created: secondsOf(detail.metadataCreatedAt),
+    lastModified: secondsOf(detail.metadataUpdatedAt),
   }
 }

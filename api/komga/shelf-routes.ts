@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { answerBookIds, answerBooks, answerSeries, answerSeriesIds, type Call, readBooks } from '#api/komga/lists.ts'
 import { type PageAsk, PageOf, pageOf, pageQuery, readWindow, type Window } from '#api/komga/page-object.ts'
@@ -9,7 +10,6 @@ import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaBookSort, readKomgaSeriesSort } from '#api/komga/sort.ts'
 import { secondsOf } from '#api/komga/values.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { bookThumbnail, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getBook, listIdsOfBooks } from '#core/catalog/book-query.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
@@ -123,6 +123,18 @@ const SHELVES_MAX = 1_000
 const SHELVES_AT_ONCE = 10
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+async function answerShelves(call: Call, kind: ShelfKind, query: Static<typeof listQuery>) {
+  const window = readWindow(query)
+  const libraryIds = query.library_id?.flatMap((ids) => ids.split(',')).filter((one) => UUID.test(one))
+  const list = { offset: window.offset, limit: Math.min(window.limit, SHELVES_MAX), search: query.search?.trim() ?? null, libraryIds }
+  const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, list)
+  return pageOf(window, {
+    content: listInParts(items, SHELVES_AT_ONCE, (part) => show(call, kind, part)),
+    count: items.length,
+    total,
+  })
+}
+
 /** What is the same for both kinds. */
 function shelfRoutes<K extends ShelfKind>(kind: K) {
   const { path, noun, read, write } = KINDS[kind]
@@ -138,17 +150,7 @@ function shelfRoutes<K extends ShelfKind>(kind: K) {
       who: read,
       query: listQuery,
       reply: PageOf(Reply),
-      run: async (call, { query }) => {
-        const window = readWindow(query)
-        const libraryIds = query.library_id?.flatMap((ids) => ids.split(',')).filter((one) => UUID.test(one))
-        const list = { offset: window.offset, limit: Math.min(window.limit, SHELVES_MAX), search: query.search?.trim() ?? null, libraryIds }
-        const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, list)
-        return pageOf(window, {
-          content: listInParts(items, SHELVES_AT_ONCE, (part) => show(call, kind, part)),
-          count: items.length,
-          total,
-        }) as never
-      },
+      run: async (call, { query }) => (await answerShelves(call, kind, query)) as never,
     }),
     komgaEndpoint({
       method: 'GET',

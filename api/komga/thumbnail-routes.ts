@@ -2,9 +2,9 @@ import { stat } from 'node:fs/promises'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { StreamReply } from '#api/http/endpoint.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import type { Call } from '#api/komga/lists.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { CHECKED_COVER } from '#api/views/thumbnail.ts'
 import { findCover } from '#core/catalog/book-file.ts'
 import { type CoverFile, chooseCover, deleteCover, dropChoice, getCoverFile, listCovers, uploadCover } from '#core/catalog/choose-cover.ts'
@@ -94,13 +94,22 @@ async function upload(call: Call, owner: CoverOwner, { bytes, selected }: { byte
   return await shownCover(call, owner, { ...row, is_selected: false })
 }
 
-function thumbnailRoutes(kind: Kind) {
-  const { path, id, read, write, Reply } = KINDS[kind]
-  const base = `/api/v1/${path}/:${id}/thumbnails`
-  const params = Type.Object({ [id]: Uuid })
-  const oneParams = Type.Object({ [id]: Uuid, coverId: Uuid })
-  const ownerOf = (given: object): CoverOwner => ({ kind, id: ((given as Record<string, string>)[id] as string).toLowerCase() })
-  const coverOf = (given: object): string => (given as { coverId: string }).coverId.toLowerCase()
+/** What is the same for all routes of a kind. */
+function sharedBy(kind: Kind) {
+  const { path, id } = KINDS[kind]
+  return {
+    base: `/api/v1/${path}/:${id}/thumbnails`,
+    params: Type.Object({ [id]: Uuid }),
+    oneParams: Type.Object({ [id]: Uuid, coverId: Uuid }),
+    ownerOf: (given: object): CoverOwner => ({ kind, id: ((given as Record<string, string>)[id] as string).toLowerCase() }),
+  }
+}
+
+const coverOf = (given: object): string => (given as { coverId: string }).coverId.toLowerCase()
+
+function readRoutes(kind: Kind) {
+  const { read, Reply } = KINDS[kind]
+  const { base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
     komgaEndpoint({
       method: 'GET',
@@ -119,6 +128,13 @@ function thumbnailRoutes(kind: Kind) {
       mediaTypes: [MEDIA_TYPE],
       run: (call, { params }) => pictureOf(call, ownerOf(params), coverOf(params)),
     }),
+  ]
+}
+
+function writeRoutes(kind: Kind) {
+  const { write, Reply } = KINDS[kind]
+  const { base, params, oneParams, ownerOf } = sharedBy(kind)
+  return [
     komgaEndpoint({
       method: 'POST',
       path: base,
@@ -165,5 +181,7 @@ function thumbnailRoutes(kind: Kind) {
     }),
   ]
 }
+
+const thumbnailRoutes = (kind: Kind) => [...readRoutes(kind), ...writeRoutes(kind)]
 
 export const komgaThumbnailRoutes = [...thumbnailRoutes('book'), ...thumbnailRoutes('series')]

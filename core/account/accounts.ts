@@ -7,12 +7,12 @@ import { type Callers, openCallers } from '#core/account/callers.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
 import { createFirstAdmin, createUser, editUser, registerUser, removeUser } from '#core/account/edit-user.ts'
-import { openKnownDevices, type Shown } from '#core/account/known-devices.ts'
+import { type KnownDevices, openKnownDevices, type Shown } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { openRegistrationLimit } from '#core/account/registration.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
-import { type LoginProof, openSignIn, type SignedIn } from '#core/account/sign-in.ts'
+import { type LoginProof, openSignIn, type SignedIn, type SignIn } from '#core/account/sign-in.ts'
 import { openTokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
@@ -80,101 +80,168 @@ export interface Accounts {
   close(): Promise<void>
 }
 
-/**
- * @param options.tokenKey HS256 key; at least 32 bytes
- * @param options.reserved connections for finding callers and signing in, which lists cannot use up; those of `database` unless given
- */
-export function openAccounts(options: {
+interface AccountsOptions {
   database: Knex
   reserved?: Knex
   settings: Pick<Settings, 'accessTokenSeconds' | 'refreshTokenDays'>
   tokenKey: Uint8Array
   log: Log
-}): Accounts {
-  const { database, reserved = database, settings, log } = options
-  const tokens = openTokens({ key: options.tokenKey, lifetimeSeconds: options.settings.accessTokenSeconds })
-  const throttle = openLoginThrottle()
-  const devices = openKnownDevices({ database: reserved, key: options.tokenKey })
-  const registrations = openRegistrationLimit()
-  const appSessions = openAppSessions({ database: reserved, key: options.tokenKey, rememberedDays: options.settings.refreshTokenDays })
-  const callers = openCallers({ database: reserved, tokens, throttle, devices, appSessions })
-  const { accessTokenSeconds, refreshTokenDays } = settings
-  const signIn = openSignIn({ database: reserved, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
+}
 
-  async function recordUses(): Promise<void> {
-    await callers.recordUses().catch((error: unknown) => log.warn({ error }, 'When API keys were last used could not be written down'))
+/**
+ * @param options.tokenKey HS256 key; at least 32 bytes
+ * @param options.reserved connections for finding callers and signing in, which lists cannot use up; those of `database` unless given
+ */
+export function openAccounts(options: AccountsOptions): Accounts {
+  return new StoredAccounts(options)
+}
+
+class StoredAccounts implements Accounts {
+  readonly #options: AccountsOptions
+  readonly #throttle = openLoginThrottle()
+  readonly #registrations = openRegistrationLimit()
+  readonly #devices: KnownDevices
+  readonly callers: Callers
+  readonly #signIn: SignIn
+  readonly #timers: NodeJS.Timeout[]
+
+  constructor(options: AccountsOptions) {
+    this.#options = options
+    const { reserved: database = options.database, tokenKey: key, settings, log } = options
+    const { accessTokenSeconds, refreshTokenDays } = settings
+    const tokens = openTokens({ key, lifetimeSeconds: accessTokenSeconds })
+    const appSessions = openAppSessions({ database, key, rememberedDays: refreshTokenDays })
+    const throttle = this.#throttle
+    const devices = openKnownDevices({ database, key })
+    this.#devices = devices
+    this.callers = openCallers({ database, tokens, throttle, devices, appSessions })
+    const { callers } = this
+    this.#signIn = openSignIn({ database, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
+    this.#timers = [setInterval(() => this.#recordUses(), RECORD_USES_MS).unref(), setInterval(() => this.#purge(), PURGE_MS).unref()]
   }
-  async function purge(): Promise<void> {
-    await purgeSessions(database, new Date(Date.now() - KEEP_ENDED_MS)).catch((error: unknown) =>
-      log.warn({ error }, 'Old sessions could not be purged'),
+
+  async #recordUses(): Promise<void> {
+    await this.callers
+      .recordUses()
+      .catch((error: unknown) => this.#options.log.warn({ error }, 'When API keys were last used could not be written down'))
+  }
+
+  async #purge(): Promise<void> {
+    await purgeSessions(this.#options.database, new Date(Date.now() - KEEP_ENDED_MS)).catch((error: unknown) =>
+      this.#options.log.warn({ error }, 'Old sessions could not be purged'),
     )
   }
-  const timers = [setInterval(recordUses, RECORD_USES_MS).unref(), setInterval(purge, PURGE_MS).unref()]
 
   /** Forgets the user alone, once the change stands: to check everybody again would cost all who are signed in. */
-  async function changing<T>(work: Promise<T>, userOf: (changed: T) => string): Promise<T> {
+  async #changing<T>(work: Promise<T>, userOf: (changed: T) => string): Promise<T> {
     try {
       const changed = await work
-      callers.forget(userOf(changed))
+      this.callers.forget(userOf(changed))
       return changed
     } catch (error) {
       // What was refused has changed nothing; of anything else nobody knows whether it stands.
       const isRefused = error instanceof CarrelError && error.code !== 'internal' && error.code !== 'unavailable'
-      if (!isRefused) callers.forget()
+      if (!isRefused) this.callers.forget()
       throw error
     }
   }
 
-  return {
-    callers,
-    login: signIn.login,
-    refresh: signIn.refresh,
-    logout: signIn.logout,
+  login(proof: LoginProof): Promise<SignedIn> {
+    return this.#signIn.login(proof)
+  }
 
-    needsSetup: async () => !(await hasUsers(database)),
-    async initialize(wanted) {
-      // Asked before the costly hash; insertFirstUser asks again under lock.
-      if (await hasUsers(database)) refuseSecondSetup()
-      const user = await createFirstAdmin(database, wanted)
-      return signIn.begin(user ?? refuseSecondSetup())
-    },
-    async ensureFirstAdmin({ username, password, email }) {
-      if (await hasUsers(database)) return false
-      // An address that leads nowhere: the machine's own name for itself (RFC 6761).
-      const address = email ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
-      return (await createFirstAdmin(database, { username, password, email: address })) !== null
-    },
+  refresh(refreshToken: string): Promise<SignedIn> {
+    return this.#signIn.refresh(refreshToken)
+  }
 
-    async register({ username, email, password }, address) {
-      if (!(await hasUsers(database))) refuse('conflict', 'Carrel has not been set up yet; make its first administrator first.')
-      registrations.count(address)
-      return signIn.begin(await registerUser(database, { username, email, password }))
-    },
-    isRegistrationOpen: async () => (await readRegistration(database)).isOpen,
-    changePassword: (by, change, shown) =>
-      changing(changePassword({ database, throttle, devices }, by.userId, change, shown), ({ id }) => id),
+  logout(caller: Caller): Promise<void> {
+    return this.#signIn.logout(caller)
+  }
 
-    listUsers: (window) => listUsers(database, window),
-    async getUser(id) {
-      const user = await findUser(database, id)
-      if (user === null) refuse('not_found', 'There is no such user.')
-      return { ...user, sharingTags: await listSharingGrants(database, id) }
-    },
-    findUser: async (login) => (await findUserByLogin(database, login))?.user ?? null,
-    createUser: (wanted, by) => createUser(database, wanted, by),
-    editUser: (id, edit, by) => changing(editUser(database, id, edit, by), (user) => user.id),
-    removeUser: async (id, by) => void (await changing(removeUser(database, id, by), (user) => user.id)),
+  async needsSetup(): Promise<boolean> {
+    return !(await hasUsers(this.#options.database))
+  }
 
-    listApiKeys: (by, window) => listApiKeys(database, { userId: by.userId, ...window }),
-    getApiKey: (id, by) => getApiKey(database, id, by, 'users-read'),
-    createApiKey: (wanted, by) => createApiKey(database, wanted, by),
-    editApiKey: (id, edit, by) => changing(editApiKey(database, id, edit, by), ({ userId }) => userId),
-    removeApiKey: async (id, by) => void (await changing(removeApiKey(database, id, by), ({ userId }) => userId)),
+  async initialize(wanted: NewUser): Promise<SignedIn> {
+    // Asked before the costly hash; insertFirstUser asks again under lock.
+    if (await hasUsers(this.#options.database)) refuseSecondSetup()
+    const user = await createFirstAdmin(this.#options.database, wanted)
+    return this.#signIn.begin(user ?? refuseSecondSetup())
+  }
 
-    async close() {
-      for (const timer of timers) clearInterval(timer)
-      await recordUses()
-    },
+  async ensureFirstAdmin({ username, password, email }: { username: string; password: string; email?: string }): Promise<boolean> {
+    if (await hasUsers(this.#options.database)) return false
+    // An address that leads nowhere: the machine's own name for itself (RFC 6761).
+    const address = email ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
+    return (await createFirstAdmin(this.#options.database, { username, password, email: address })) !== null
+  }
+
+  async register({ username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn> {
+    if (!(await hasUsers(this.#options.database))) refuse('conflict', 'Carrel has not been set up yet; make its first administrator first.')
+    this.#registrations.count(address)
+    return this.#signIn.begin(await registerUser(this.#options.database, { username, email, password }))
+  }
+
+  async isRegistrationOpen(): Promise<boolean> {
+    return (await readRegistration(this.#options.database)).isOpen
+  }
+
+  changePassword(by: Caller, change: PasswordChange, shown: Shown): Promise<EditedUser> {
+    return this.#changing(
+      changePassword({ database: this.#options.database, throttle: this.#throttle, devices: this.#devices }, by.userId, change, shown),
+      ({ id }) => id,
+    )
+  }
+
+  listUsers(window: { filter: UserFilter; offset: number; limit: number }): Promise<{ total: number; users: User[] }> {
+    return listUsers(this.#options.database, window)
+  }
+
+  async getUser(id: string): Promise<UserDetail> {
+    const user = await findUser(this.#options.database, id)
+    if (user === null) refuse('not_found', 'There is no such user.')
+    return { ...user, sharingTags: await listSharingGrants(this.#options.database, id) }
+  }
+
+  async findUser(login: string): Promise<User | null> {
+    return (await findUserByLogin(this.#options.database, login))?.user ?? null
+  }
+
+  createUser(wanted: NewUser, by: Caller | null): Promise<User> {
+    return createUser(this.#options.database, wanted, by)
+  }
+
+  editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser> {
+    return this.#changing(editUser(this.#options.database, id, edit, by), (user) => user.id)
+  }
+
+  async removeUser(id: string, by: Caller | null): Promise<void> {
+    await this.#changing(removeUser(this.#options.database, id, by), (user) => user.id)
+  }
+
+  listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; keys: ApiKey[] }> {
+    return listApiKeys(this.#options.database, { userId: by.userId, ...window })
+  }
+
+  getApiKey(id: string, by: Caller): Promise<ApiKey> {
+    return getApiKey(this.#options.database, id, by, 'users-read')
+  }
+
+  createApiKey(wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
+    return createApiKey(this.#options.database, wanted, by)
+  }
+
+  editApiKey(id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {
+    return this.#changing(editApiKey(this.#options.database, id, edit, by), ({ userId }) => userId)
+  }
+
+  async removeApiKey(id: string, by: Caller): Promise<void> {
+    await this.#changing(removeApiKey(this.#options.database, id, by), ({ userId }) => userId)
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#recordUses()
   }
 }
 

@@ -51,59 +51,71 @@ interface BasicProof {
   user: User
 }
 
-export function openCallers(parts: {
+interface CallersOptions {
   database: Knex
   tokens: Tokens
   throttle: LoginThrottle
   devices: KnownDevices
   appSessions: AppSessions
-}): Callers {
-  const { database, tokens, throttle, devices, appSessions } = parts
+}
+
+export function openCallers(options: CallersOptions): Callers {
+  return new CachedCallers(options)
+}
+
+class CachedCallers implements Callers {
+  readonly #options: CallersOptions
   // What each caller has just shown: nobody but this file needs to know it.
-  const grounds = new WeakMap<Caller, SessionGround>()
-  const sessions = openFreshCache<User>({
-    max: REMEMBERED_MAX,
-    freshMs: FRESH_MS,
-    load: (key) => {
-      const [sessionId = '', userId = ''] = key.split(' ')
-      return findSessionUser(database, { sessionId, userId })
-    },
-  })
-  const keys = openFreshCache<ApiKeyProof>({
-    max: REMEMBERED_MAX,
-    freshMs: FRESH_MS,
-    load: (keyPrefix) => findApiKeyByPrefix(database, keyPrefix),
-  })
+  readonly #grounds = new WeakMap<Caller, SessionGround>()
+  readonly #sessions
+  readonly #keys
   // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are remembered
   // under a keyed hash that dies with the process.
-  const basics = new LRUCache<string, BasicProof & { freshUntil: number }>(bounded(REMEMBERED_MAX))
-  const basicKey = randomBytes(32)
+  readonly #basics = new LRUCache<string, BasicProof & { freshUntil: number }>(bounded(REMEMBERED_MAX))
+  readonly #basicKey = randomBytes(32)
   // Outlives `forget`: that somebody signed out makes no stranger of a key, and one that is no longer good is still looked up.
-  const goodKeys = new LRUCache<string, true>(bounded(REMEMBERED_MAX))
-  let uses = new Map<string, Date>()
-  let generation = 0
+  readonly #goodKeys = new LRUCache<string, true>(bounded(REMEMBERED_MAX))
+  #uses = new Map<string, Date>()
+  #generation = 0
   // Of many requests at once with the same name and password one pays for the check.
-  const checks = new Map<string, Promise<BasicProof | null>>()
+  readonly #checks = new Map<string, Promise<BasicProof | null>>()
 
-  async function ofApiKey(key: string, via: 'api_key' | 'basic' = 'api_key'): Promise<Caller | null> {
+  constructor(options: CallersOptions) {
+    this.#options = options
+    this.#sessions = openFreshCache<User>({
+      max: REMEMBERED_MAX,
+      freshMs: FRESH_MS,
+      load: (key) => {
+        const [sessionId = '', userId = ''] = key.split(' ')
+        return findSessionUser(options.database, { sessionId, userId })
+      },
+    })
+    this.#keys = openFreshCache<ApiKeyProof>({
+      max: REMEMBERED_MAX,
+      freshMs: FRESH_MS,
+      load: (keyPrefix) => findApiKeyByPrefix(options.database, keyPrefix),
+    })
+  }
+
+  async #ofKey(key: string, via: 'api_key' | 'basic' = 'api_key'): Promise<Caller | null> {
     const prefix = findKeyPrefix(key)
     if (prefix === null) return null
-    const proof = await keys.get(prefix)
-    if (proof === null) goodKeys.delete(prefix)
+    const proof = await this.#keys.get(prefix)
+    if (proof === null) this.#goodKeys.delete(prefix)
     if (proof === null || !isApiKey(key, proof.keyHash)) return null
     const { user } = proof
     if (!isGood(proof.key) || !user.isActive) return null
-    goodKeys.set(prefix, true)
-    if (uses.size < USES_MAX || uses.has(proof.key.id)) uses.set(proof.key.id, new Date())
+    this.#goodKeys.set(prefix, true)
+    if (this.#uses.size < USES_MAX || this.#uses.has(proof.key.id)) this.#uses.set(proof.key.id, new Date())
     const caller = callerOf(user, narrowed(user, proof.key), via)
-    grounds.set(caller, { userId: user.id, passwordHash: null, apiKeyId: proof.key.id })
+    this.#grounds.set(caller, { userId: user.id, passwordHash: null, apiKeyId: proof.key.id })
     return caller
   }
 
-  async function checkBasic(username: string, password: string, shown: Shown): Promise<BasicProof | null> {
-    const { found, account } = await findLogin(database, username)
-    const known = await devices.find(found?.user.id ?? null, shown)
-    const attempt = throttle.begin({ account, address: shown.address, known })
+  async #checkBasic(username: string, password: string, shown: Shown): Promise<BasicProof | null> {
+    const { found, account } = await findLogin(this.#options.database, username)
+    const known = await this.#options.devices.find(found?.user.id ?? null, shown)
+    const attempt = this.#options.throttle.begin({ account, address: shown.address, known })
     try {
       const good = await verifyPassword(password, found?.passwordHash ?? null)
       if (!found || !good || !found.user.isActive) {
@@ -112,7 +124,7 @@ export function openCallers(parts: {
       }
       attempt.succeed()
       // E-readers keep no cookies: they are known by where they are.
-      await devices.recordAddress(found.user.id, shown.address)
+      await this.#options.devices.recordAddress(found.user.id, shown.address)
       return { login: username, ...found }
     } catch (error) {
       attempt.abandon()
@@ -121,86 +133,96 @@ export function openCallers(parts: {
   }
 
   /** Guesses count where they come from: only those of one place share a check. */
-  async function proveBasic(id: string, basic: { username: string; password: string; shown: Shown }): Promise<BasicProof | null> {
+  async #proveBasic(id: string, basic: { username: string; password: string; shown: Shown }): Promise<BasicProof | null> {
     const flight = JSON.stringify([id, basic.shown])
-    const running = checks.get(flight)
+    const running = this.#checks.get(flight)
     if (running) return await running
-    const begun = generation
+    const begun = this.#generation
     const check = runForSeveral(async () => {
       const { username, password, shown } = basic
       // The same hash as before means the same password: no need to check it again.
-      const known = basics.get(id)
-      const now = known ? await findUserByLogin(database, username) : null
+      const known = this.#basics.get(id)
+      const now = known ? await findUserByLogin(this.#options.database, username) : null
       const isUnchanged = known && now && now.passwordHash === known.passwordHash
-      const proof = isUnchanged ? { login: username, ...now } : await checkBasic(username, password, shown)
-      if (proof === null) basics.delete(id)
-      else if (begun === generation) basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
+      const proof = isUnchanged ? { login: username, ...now } : await this.#checkBasic(username, password, shown)
+      if (proof === null) this.#basics.delete(id)
+      else if (begun === this.#generation) this.#basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
       return proof
     }).finally(() => {
-      if (checks.get(flight) === check) checks.delete(flight)
+      if (this.#checks.get(flight) === check) this.#checks.delete(flight)
     })
-    checks.set(flight, check)
+    this.#checks.set(flight, check)
     return await check
   }
 
-  return {
-    async ofToken(token, via) {
-      const claims = await tokens.verify(token)
-      if (claims === null) return null
-      const user = await sessions.get(`${claims.sessionId} ${claims.userId}`)
-      if (user === null || !user.isActive) return null
-      return { ...callerOf(user, permissionsOf(user), via), sessionId: claims.sessionId }
-    },
+  async ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null> {
+    const claims = await this.#options.tokens.verify(token)
+    if (claims === null) return null
+    const user = await this.#sessions.get(`${claims.sessionId} ${claims.userId}`)
+    if (user === null || !user.isActive) return null
+    return { ...callerOf(user, permissionsOf(user), via), sessionId: claims.sessionId }
+  }
 
-    ofApiKey: (key) => ofApiKey(key),
+  ofApiKey(key: string): Promise<Caller | null> {
+    return this.#ofKey(key)
+  }
 
-    async ofBasic({ username, password, address, device = null }) {
-      if (findKeyPrefix(password) !== null) return ofApiKey(password, 'basic')
-      const id = createHmac('sha256', basicKey)
-        .update(JSON.stringify([username, password]))
-        .digest('base64')
-      const known = basics.get(id)
-      const isFresh = known !== undefined && known.freshUntil > performance.now()
-      const proof = isFresh ? known : await proveBasic(id, { username, password, shown: { address, device } })
-      if (proof === null || !proof.user.isActive) return null
-      const caller = callerOf(proof.user, permissionsOf(proof.user), 'basic')
-      grounds.set(caller, { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null })
-      return caller
-    },
+  async ofBasic({
+    username,
+    password,
+    address,
+    device = null,
+  }: {
+    username: string
+    password: string
+    address: string
+    device?: string | null
+  }): Promise<Caller | null> {
+    if (findKeyPrefix(password) !== null) return this.#ofKey(password, 'basic')
+    const id = createHmac('sha256', this.#basicKey)
+      .update(JSON.stringify([username, password]))
+      .digest('base64')
+    const known = this.#basics.get(id)
+    const isFresh = known !== undefined && known.freshUntil > performance.now()
+    const proof = isFresh ? known : await this.#proveBasic(id, { username, password, shown: { address, device } })
+    if (proof === null || !proof.user.isActive) return null
+    const caller = callerOf(proof.user, permissionsOf(proof.user), 'basic')
+    this.#grounds.set(caller, { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null })
+    return caller
+  }
 
-    async ofAppSession(token) {
-      const found = await appSessions.find(token)
-      if (found === null || !found.user.isActive) return null
-      const { user, key, sessionId } = found
-      if (key !== null && !isGood(key)) return null
-      return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'app_session'), sessionId }
-    },
+  async ofAppSession(token: string): Promise<Caller | null> {
+    const found = await this.#options.appSessions.find(token)
+    if (found === null || !found.user.isActive) return null
+    const { user, key, sessionId } = found
+    if (key !== null && !isGood(key)) return null
+    return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'app_session'), sessionId }
+  }
 
-    async beginAppSession(caller, { remembered }) {
-      const ground = grounds.get(caller)
-      return ground === undefined ? null : await appSessions.begin(ground, remembered)
-    },
+  async beginAppSession(caller: Caller, { remembered }: { remembered: boolean }): Promise<AppSession | null> {
+    const ground = this.#grounds.get(caller)
+    return ground === undefined ? null : await this.#options.appSessions.begin(ground, remembered)
+  }
 
-    knowsApiKey(key) {
-      const prefix = findKeyPrefix(key)
-      return prefix !== null && goodKeys.has(prefix)
-    },
+  knowsApiKey(key: string): boolean {
+    const prefix = findKeyPrefix(key)
+    return prefix !== null && this.#goodKeys.has(prefix)
+  }
 
-    forget(userId) {
-      generation++
-      checks.clear()
-      const isMeant = (user: User) => userId === undefined || user.id === userId
-      sessions.forget(isMeant)
-      keys.forget(({ user }) => isMeant(user))
-      for (const [id, { user }] of basics) if (isMeant(user)) basics.delete(id)
-      appSessions.forget(userId)
-    },
+  forget(userId?: string): void {
+    this.#generation++
+    this.#checks.clear()
+    const isMeant = (user: User) => userId === undefined || user.id === userId
+    this.#sessions.forget(isMeant)
+    this.#keys.forget(({ user }) => isMeant(user))
+    for (const [id, { user }] of this.#basics) if (isMeant(user)) this.#basics.delete(id)
+    this.#options.appSessions.forget(userId)
+  }
 
-    async recordUses() {
-      const batch = uses
-      uses = new Map()
-      await recordApiKeyUses(database, batch)
-    },
+  async recordUses(): Promise<void> {
+    const batch = this.#uses
+    this.#uses = new Map()
+    await recordApiKeyUses(this.#options.database, batch)
   }
 }
 

@@ -69,92 +69,144 @@ interface Lane {
   succeed(): void
 }
 
+/** The failures of one account from one place, or of one address. */
+class FailureCount implements Lane {
+  readonly #entries: LRUCache<string, Entry>
+  readonly #key: string
+  readonly #limit: typeof PLACE
+  readonly #entry: Entry
+  readonly #forgives: boolean
+  readonly #now: () => number
+
+  constructor(entries: LRUCache<string, Entry>, key: string, options: { limit: typeof PLACE; forgives: boolean; now: () => number }) {
+    this.#entries = entries
+    this.#key = key
+    this.#limit = options.limit
+    this.#forgives = options.forgives
+    this.#now = options.now
+    this.#entry = entries.get(key) ?? { failures: 0, pending: 0, pausedUntil: 0 }
+    entries.set(key, this.#entry)
+  }
+
+  wait(): number {
+    const { failures, pending, pausedUntil } = this.#entry
+    const waitMs = pausedUntil - this.#now()
+    if (waitMs > 0) return Math.ceil(waitMs / 1000)
+    // Attempts still in the air count as failures, else a hundred at once would all be the first.
+    return pending > 0 && failures + pending >= this.#limit.freeFailures ? 1 : 0
+  }
+
+  enter(): void {
+    this.#entry.pending++
+  }
+
+  leave(): void {
+    this.#entry.pending--
+  }
+
+  fail(): void {
+    this.#entry.failures++
+    const over = this.#entry.failures - this.#limit.freeFailures
+    if (over >= 0) this.#entry.pausedUntil = this.#now() + Math.min(2 ** Math.min(over, 30), this.#limit.pauseSecondsMax) * 1000
+    this.#entries.set(this.#key, this.#entry)
+  }
+
+  succeed(): void {
+    if (this.#forgives) this.#entry.failures = 0
+  }
+}
+
+/** What one account has left for all places that it was never signed in from. */
+class AccountAllowance implements Lane {
+  readonly #entries: LRUCache<string, Allowance>
+  readonly #account: string
+  readonly #entry: Allowance
+  readonly #now: () => number
+
+  constructor(entries: LRUCache<string, Allowance>, account: string, now: () => number) {
+    this.#entries = entries
+    this.#account = account
+    this.#now = now
+    this.#entry = entries.get(account) ?? { left: TOTAL.failures, at: now(), pending: 0 }
+    entries.set(account, this.#entry)
+  }
+
+  #refill(): void {
+    const now = this.#now()
+    this.#entry.left = Math.min(TOTAL.failures, this.#entry.left + (now - this.#entry.at) / TOTAL.refillMs)
+    this.#entry.at = now
+  }
+
+  wait(): number {
+    this.#refill()
+    const lacking = 1 + this.#entry.pending - this.#entry.left
+    return lacking <= 0 ? 0 : Math.max(1, Math.ceil((lacking * TOTAL.refillMs) / 1000))
+  }
+
+  enter(): void {
+    this.#entry.pending++
+  }
+
+  leave(): void {
+    this.#entry.pending--
+  }
+
+  fail(): void {
+    this.#refill()
+    this.#entry.left = Math.max(0, this.#entry.left - 1)
+    this.#entries.set(this.#account, this.#entry)
+  }
+
+  succeed(): void {}
+}
+
 /** @param now milliseconds of a clock that only goes forward */
 export function openLoginThrottle(now: () => number = () => performance.now()): LoginThrottle {
-  const places = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
-  const addresses = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
+  return new MemoryLoginThrottle(now)
+}
+
+class MemoryLoginThrottle implements LoginThrottle {
+  readonly #now: () => number
+  readonly #places = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
+  readonly #addresses = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
   // Full again after an hour, so kept for longer.
-  const totals = new LRUCache<string, Allowance>({ ...bounded(ENTRIES_MAX), ttl: 2 * TOTAL.failures * TOTAL.refillMs })
+  readonly #totals = new LRUCache<string, Allowance>({ ...bounded(ENTRIES_MAX), ttl: 2 * TOTAL.failures * TOTAL.refillMs })
 
-  function countLane(cache: LRUCache<string, Entry>, key: string, limit: typeof PLACE, forgives: boolean): Lane {
-    const entry = cache.get(key) ?? { failures: 0, pending: 0, pausedUntil: 0 }
-    cache.set(key, entry)
-    return {
-      wait() {
-        const waitMs = entry.pausedUntil - now()
-        if (waitMs > 0) return Math.ceil(waitMs / 1000)
-        // Attempts still in the air count as failures, else a hundred at once would all be the first.
-        return entry.pending > 0 && entry.failures + entry.pending >= limit.freeFailures ? 1 : 0
-      },
-      enter: () => void entry.pending++,
-      leave: () => void entry.pending--,
-      fail() {
-        entry.failures++
-        const over = entry.failures - limit.freeFailures
-        if (over >= 0) entry.pausedUntil = now() + Math.min(2 ** Math.min(over, 30), limit.pauseSecondsMax) * 1000
-        cache.set(key, entry)
-      },
-      succeed() {
-        if (forgives) entry.failures = 0
-      },
-    }
+  constructor(now: () => number) {
+    this.#now = now
   }
 
-  function totalLane(account: string): Lane {
-    const entry = totals.get(account) ?? { left: TOTAL.failures, at: now(), pending: 0 }
-    totals.set(account, entry)
-    const refill = () => {
-      entry.left = Math.min(TOTAL.failures, entry.left + (now() - entry.at) / TOTAL.refillMs)
-      entry.at = now()
-    }
-    return {
-      wait() {
-        refill()
-        const lacking = 1 + entry.pending - entry.left
-        return lacking <= 0 ? 0 : Math.max(1, Math.ceil((lacking * TOTAL.refillMs) / 1000))
-      },
-      enter: () => void entry.pending++,
-      leave: () => void entry.pending--,
-      fail() {
-        refill()
-        entry.left = Math.max(0, entry.left - 1)
-        totals.set(account, entry)
-      },
-      succeed: () => {},
-    }
-  }
-
-  function lanesOf({ account, address, known }: Guesser): Lane[] {
-    if (known.device !== null) return [countLane(places, `${account} device ${known.device}`, PLACE, true)]
+  #lanesOf({ account, address, known }: Guesser): Lane[] {
+    const now = this.#now
+    const place = { limit: PLACE, forgives: true, now }
+    if (known.device !== null) return [new FailureCount(this.#places, `${account} device ${known.device}`, place)]
     const group = addressGroup(address)
     return [
-      countLane(places, `${account} address ${group}`, PLACE, true),
+      new FailureCount(this.#places, `${account} address ${group}`, place),
       // It keeps its count: else whoever owns one account could guess at the others between two logins of their own.
-      countLane(addresses, group, ADDRESS, false),
-      ...(known.address ? [] : [totalLane(account)]),
+      new FailureCount(this.#addresses, group, { limit: ADDRESS, forgives: false, now }),
+      ...(known.address ? [] : [new AccountAllowance(this.#totals, account, now)]),
     ]
   }
 
-  return {
-    begin(who) {
-      const lanes = lanesOf(who)
-      const wait = Math.max(...lanes.map((lane) => lane.wait()))
-      if (wait > 0) refuse('rate_limit_exceeded', undefined, { retryAfterSeconds: wait })
-      for (const lane of lanes) lane.enter()
-      const leave = () => {
-        for (const lane of lanes) lane.leave()
-      }
-      return {
-        succeed() {
-          leave()
-          for (const lane of lanes) lane.succeed()
-        },
-        fail() {
-          leave()
-          for (const lane of lanes) lane.fail()
-        },
-        abandon: leave,
-      }
-    },
+  begin(who: Guesser): LoginAttempt {
+    const lanes = this.#lanesOf(who)
+    const wait = Math.max(...lanes.map((lane) => lane.wait()))
+    if (wait > 0) refuse('rate_limit_exceeded', undefined, { retryAfterSeconds: wait })
+    for (const lane of lanes) lane.enter()
+    const leave = () => {
+      for (const lane of lanes) lane.leave()
+    }
+    return {
+      succeed() {
+        leave()
+        for (const lane of lanes) lane.succeed()
+      },
+      fail() {
+        leave()
+        for (const lane of lanes) lane.fail()
+      },
+      abandon: leave,
+    }
   }
 }

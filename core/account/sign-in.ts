@@ -56,7 +56,7 @@ export interface SignIn {
   logout(caller: Caller): Promise<void>
 }
 
-export function openSignIn(parts: {
+interface SignInOptions {
   database: Knex
   tokens: Tokens
   throttle: LoginThrottle
@@ -65,81 +65,97 @@ export function openSignIn(parts: {
   accessTokenSeconds: number
   refreshTokenDays: number
   log: Log
-}): SignIn {
-  const { database, tokens, throttle, devices, callers, log } = parts
+}
 
-  async function answer(user: User, sessionId: string, refreshToken: string): Promise<SignedIn> {
-    const accessToken = await tokens.sign({ userId: user.id, sessionId, role: user.role })
-    return { accessToken, refreshToken, tokenType: 'Bearer', expiresIn: parts.accessTokenSeconds, user: userInfo(user) }
+export function openSignIn(options: SignInOptions): SignIn {
+  return new SessionSignIn(options)
+}
+
+interface OpenedSession {
+  sessionId: string
+  refreshToken: string
+}
+
+class SessionSignIn implements SignIn {
+  readonly #options: SignInOptions
+
+  constructor(options: SignInOptions) {
+    this.#options = options
   }
 
-  function makeRefreshToken() {
+  async #answer(user: User, sessionId: string, refreshToken: string): Promise<SignedIn> {
+    const accessToken = await this.#options.tokens.sign({ userId: user.id, sessionId, role: user.role })
+    return { accessToken, refreshToken, tokenType: 'Bearer', expiresIn: this.#options.accessTokenSeconds, user: userInfo(user) }
+  }
+
+  #makeRefreshToken() {
     const token = `rt_${randomBytes(REFRESH_TOKEN_BYTES).toString('base64url')}`
-    return { token, tokenHash: hash(token), expiresAt: new Date(Date.now() + parts.refreshTokenDays * DAY_MS) }
+    return { token, tokenHash: hash(token), expiresAt: new Date(Date.now() + this.#options.refreshTokenDays * DAY_MS) }
   }
 
   /** @param passwordHash what the password was checked against. @returns null when that is not the password any more */
-  async function openSession(user: User, passwordHash: string | null): Promise<{ sessionId: string; refreshToken: string } | null> {
-    const { token, tokenHash, expiresAt } = makeRefreshToken()
-    const sessionId = await insertSession(database, { userId: user.id, passwordHash, tokenHash, expiresAt })
+  async #openSession(user: User, passwordHash: string | null): Promise<OpenedSession | null> {
+    const { token, tokenHash, expiresAt } = this.#makeRefreshToken()
+    const sessionId = await insertSession(this.#options.database, { userId: user.id, passwordHash, tokenHash, expiresAt })
     return sessionId === null ? null : { sessionId, refreshToken: token }
   }
 
-  async function greet(user: User, session: { sessionId: string; refreshToken: string }): Promise<SignedIn> {
-    await recordLogin(database, user.id)
-    return answer(user, session.sessionId, session.refreshToken)
+  async #greet(user: User, session: OpenedSession): Promise<SignedIn> {
+    await recordLogin(this.#options.database, user.id)
+    return this.#answer(user, session.sessionId, session.refreshToken)
   }
 
-  return {
-    async begin(user) {
-      return greet(user, (await openSession(user, null)) ?? refuse('unauthorized', NOT_YOU))
-    },
+  async begin(user: User): Promise<SignedIn> {
+    return this.#greet(user, (await this.#openSession(user, null)) ?? refuse('unauthorized', NOT_YOU))
+  }
 
-    async login({ username, password, address, device }) {
-      const { found, account } = await findLogin(database, username)
-      const shown = { address, device: device?.shown ?? null }
-      const known = await devices.find(found?.user.id ?? null, shown)
-      const attempt = throttle.begin({ account, address, known })
-      let session: Awaited<ReturnType<typeof openSession>>
-      try {
-        const good = await verifyPassword(password, found?.passwordHash ?? null)
-        // One that is not active costs no more than a wrong password.
-        session = found?.user.isActive && good ? await openSession(found.user, found.passwordHash) : null
-      } catch (error) {
-        attempt.abandon()
-        throw error
-      }
-      if (!found || !session) {
-        attempt.fail()
-        log.info({ address }, 'A sign-in was refused')
-        refuse('unauthorized', NOT_YOU)
-      }
-      attempt.succeed()
-      if (device) device.keep(await devices.record(found.user.id, shown, known))
-      else await devices.recordAddress(found.user.id, address)
-      return greet(found.user, session)
-    },
+  async login({ username, password, address, device }: LoginProof): Promise<SignedIn> {
+    const { found, account } = await findLogin(this.#options.database, username)
+    const shown = { address, device: device?.shown ?? null }
+    const known = await this.#options.devices.find(found?.user.id ?? null, shown)
+    const attempt = this.#options.throttle.begin({ account, address, known })
+    let session: OpenedSession | null
+    try {
+      const good = await verifyPassword(password, found?.passwordHash ?? null)
+      // One that is not active costs no more than a wrong password.
+      session = found?.user.isActive && good ? await this.#openSession(found.user, found.passwordHash) : null
+    } catch (error) {
+      attempt.abandon()
+      throw error
+    }
+    if (!found || !session) {
+      attempt.fail()
+      this.#options.log.info({ address }, 'A sign-in was refused')
+      refuse('unauthorized', NOT_YOU)
+    }
+    attempt.succeed()
+    if (device) device.keep(await this.#options.devices.record(found.user.id, shown, known))
+    else await this.#options.devices.recordAddress(found.user.id, address)
+    return this.#greet(found.user, session)
+  }
 
-    async refresh(refreshToken) {
-      const next = makeRefreshToken()
-      const rotation = await rotateRefreshToken(database, {
-        tokenHash: hash(refreshToken),
-        nextHash: next.tokenHash,
-        expiresAt: next.expiresAt,
-      })
-      if (rotation.outcome === 'rotated') return answer(rotation.user, rotation.sessionId, next.token)
-      if (rotation.outcome === 'reused') {
-        callers.forget(rotation.userId)
-        log.warn({ userId: rotation.userId, sessionId: rotation.sessionId }, 'A refresh token was used twice; its session was ended')
-      }
-      refuse('unauthorized', NOT_THIS_TOKEN)
-    },
+  async refresh(refreshToken: string): Promise<SignedIn> {
+    const next = this.#makeRefreshToken()
+    const rotation = await rotateRefreshToken(this.#options.database, {
+      tokenHash: hash(refreshToken),
+      nextHash: next.tokenHash,
+      expiresAt: next.expiresAt,
+    })
+    if (rotation.outcome === 'rotated') return this.#answer(rotation.user, rotation.sessionId, next.token)
+    if (rotation.outcome === 'reused') {
+      this.#options.callers.forget(rotation.userId)
+      this.#options.log.warn(
+        { userId: rotation.userId, sessionId: rotation.sessionId },
+        'A refresh token was used twice; its session was ended',
+      )
+    }
+    refuse('unauthorized', NOT_THIS_TOKEN)
+  }
 
-    async logout({ sessionId, userId }) {
-      if (sessionId === undefined) return
-      await revokeSession(database, sessionId)
-      callers.forget(userId)
-    },
+  async logout({ sessionId, userId }: Caller): Promise<void> {
+    if (sessionId === undefined) return
+    await revokeSession(this.#options.database, sessionId)
+    this.#options.callers.forget(userId)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { type Caller, shownReader } from '#core/account/caller.ts'
-import { shownFilePath } from '#core/account/shown-path.ts'
+import { shownFilePath } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
 import type { Fragment } from '#core/catalog/filter-query.ts'

@@ -53,7 +53,7 @@ export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('
 export const trueMtimeNs = (mtimeNs: string): string => (isMarkedUnread(mtimeNs) ? markUnread(mtimeNs) : mtimeNs)
 
 /** Another row with the content of a book. */
-export interface Twin {
+export interface Duplicate {
   id: string
   path: string
 }
@@ -62,10 +62,10 @@ export interface Twin {
  * Other books of the library with this content: those marked as deleted first, since a scan has missed them already, and of those the one of
  * the same name, so that equal files in a renamed folder stay the books they were.
  */
-export async function listTwins(
+export async function listBooksWithContent(
   database: Knex,
   book: { id: string; libraryId: string; fileName: string; sha256: string },
-): Promise<Twin[]> {
+): Promise<Duplicate[]> {
   const { rows } = await database.raw(
     `SELECT id, path FROM books WHERE library_id = ? AND file_hash = ? AND id <> ? ORDER BY deleted_at IS NULL, file_name <> ?, id LIMIT 20`,
     [book.libraryId, book.sha256, book.id, book.fileName],
@@ -74,17 +74,17 @@ export async function listTwins(
 }
 
 /**
- * Gives the place of a newly found book to the row of its twin; the new row goes. Answers the series both stood in, or null when one of the
+ * Gives the place of a newly found book to the row of its duplicate; the new row goes. Answers the series both stood in, or null when one of the
  * rows has changed meanwhile.
  */
-export async function takePlace(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<SeriesIds | null> {
+export async function relinkBook(trx: Knex.Transaction, found: BookToAnalyse, duplicate: Duplicate): Promise<SeriesIds | null> {
   // One move at a time in a library: several books of one renamed folder would wait for each other's rows in a circle.
   await trx.raw('SELECT 1 FROM libraries WHERE id = ? FOR NO KEY UPDATE', [found.library_id])
   const { rows } = await trx.raw('SELECT id, path, series_id FROM books WHERE id = ANY(?::uuid[]) ORDER BY id FOR UPDATE', [
-    [found.id, twin.id],
+    [found.id, duplicate.id],
   ])
   const locked = rows as { id: string; path: string; series_id: string }[]
-  const old = locked.find((row) => row.id === twin.id && row.path === twin.path)
+  const old = locked.find((row) => row.id === duplicate.id && row.path === duplicate.path)
   const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
   if (!old || !fresh) return null
   const { rows: taken } = await trx.raw(
@@ -190,7 +190,7 @@ export interface Recorded {
   /** Of the book. */
   seriesId: string
   /** Whether books of its series have said something that the series does not know yet. */
-  seedDue: boolean
+  aggregateDue: boolean
   /** Members of the book that are not what they were, its metadata excepted. */
   changed: string[]
 }
@@ -221,7 +221,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
          SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
      )
      -- The row of the book as it was: a statement sees nothing of what it writes.
-     SELECT s.id AS "seriesId", s.seed_due AS "seedDue", array_remove(ARRAY[
+     SELECT s.id AS "seriesId", s.seed_due AS "aggregateDue", array_remove(ARRAY[
        CASE WHEN b.state <> :state THEN 'analyzed' END, CASE WHEN b.page_count <> :pageCount THEN 'pageCount' END,
        CASE WHEN b.file_hash IS DISTINCT FROM coalesce(CAST(:sha256 AS text), b.file_hash) THEN 'fileHash' END,
        CASE WHEN b.file_format <> coalesce(CAST(:format AS text), b.file_format) THEN 'fileFormat' END,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { FILE_PATH_NOTE } from '#core/account/shown-path.ts'
+import { FILE_PATH_NOTE } from '#core/account/path-view.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { BOOK_ERROR_TYPES, BOOK_FORMATS } from '#core/metadata/analysis.ts'
 import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'

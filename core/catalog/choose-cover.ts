@@ -17,7 +17,7 @@ import {
 } from '#core/metadata/chosen-cover-store.ts'
 import { type BookCover, type CoverOwner, chosenCoverPath, type DrawCover, type SeriesCover } from '#core/metadata/cover.ts'
 import { removeCoverFiles, writeCoverFiles } from '#core/metadata/cover-file.ts'
-import { forgetCover } from '#core/metadata/leftover-store.ts'
+import { forgetCover } from '#core/metadata/cover-orphan-store.ts'
 
 interface Parts {
   database: Knex

@@ -1,6 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
+import { seesWholePaths, shownFilePathSql } from '#core/account/path-view.ts'
 import type { Permission } from '#core/account/permission.ts'
-import { seesWholePaths, shownFilePathSql } from '#core/account/shown-path.ts'
 import { type Condition, type FilterField, type Operand, readCondition } from '#core/catalog/condition.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { BOOK_TYPES } from '#core/metadata/book-metadata.ts'

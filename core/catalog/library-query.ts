@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { shownLibraryPath } from '#core/account/shown-path.ts'
+import { shownLibraryPath } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Library } from '#core/catalog/library.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'

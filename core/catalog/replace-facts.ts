@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { lockRecords, touchRecords } from '#core/metadata/holding-store.ts'
+import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { deleteFact, type Facts, listFacts, memberOfFacts, saveFact } from '#core/metadata/series-facts-store.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { type Caller, shownReader } from '#core/account/caller.ts'
-import { seesWholePaths } from '#core/account/shown-path.ts'
+import { seesWholePaths } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Fragment } from '#core/catalog/filter-query.ts'
 import { found, rankedOrder } from '#core/catalog/search-query.ts'

@@ -13,63 +13,78 @@ export interface Channel {
   close(): Promise<void>
 }
 
+interface ChannelOptions {
+  name: string
+  prepare?: (client: Client) => Promise<unknown>
+  onPayload: (payload: string) => void
+  onReturn: () => void
+  onLoss: (error: unknown) => void
+}
+
 /**
  * @param options.prepare runs on every connection before it listens
  * @param options.onPayload what was notified, by other processes and by this one, in the order of the commits
  * @param options.onReturn the connection is back after a loss, during which notifications were missed
  * @throws when the first connection fails
  */
-export async function openChannel(
-  database: Knex,
-  options: {
-    name: string
-    prepare?: (client: Client) => Promise<unknown>
-    onPayload: (payload: string) => void
-    onReturn: () => void
-    onLoss: (error: unknown) => void
-  },
-): Promise<Channel> {
-  let closed = false
-  let client: Client | null = null
-  let timer: NodeJS.Timeout | undefined
-  let probing: NodeJS.Timeout | undefined
+export async function openChannel(database: Knex, options: ChannelOptions): Promise<Channel> {
+  return await new ListeningChannel(database, options).open()
+}
 
-  async function connect(): Promise<void> {
+class ListeningChannel implements Channel {
+  readonly #database: Knex
+  readonly #options: ChannelOptions
+  #closed = false
+  #client: Client | null = null
+  #timer: NodeJS.Timeout | undefined
+  #probing: NodeJS.Timeout | undefined
+
+  constructor(database: Knex, options: ChannelOptions) {
+    this.#database = database
+    this.#options = options
+  }
+
+  async open(): Promise<this> {
+    await this.#connect()
+    return this
+  }
+
+  async #connect(): Promise<void> {
     // Outside the pool, since it stays for good.
-    const fresh = (await database.client.acquireRawConnection()) as Client
-    if (closed) return await fresh.end()
+    const fresh = (await this.#database.client.acquireRawConnection()) as Client
+    if (this.#closed) return await fresh.end()
     // From here on close() ends it, even while it waits in prepare().
-    client = fresh
+    this.#client = fresh
     let listens = false
     let fault: unknown = null
     const lose = (error: unknown) => {
-      if (fault || closed) return
+      if (fault || this.#closed) return
       fault = error
       // Before that it is connect() that fails: a second way to connect again would end in connections waiting for each other.
       if (!listens) return
-      discard(fresh)
-      options.onLoss(error)
-      timer = setTimeout(reconnect, RECONNECT_MS)
+      this.#discard(fresh)
+      this.#options.onLoss(error)
+      this.#timer = setTimeout(() => this.#reconnect(), RECONNECT_MS)
     }
     fresh.on('error', lose)
     fresh.on('end', () => lose(new Error('the connection was closed')))
     fresh.on('notification', ({ payload }) => {
-      if (payload) options.onPayload(payload)
+      if (payload) this.#options.onPayload(payload)
     })
     try {
-      await options.prepare?.(fresh)
-      await fresh.query(`LISTEN ${options.name}`)
+      await this.#options.prepare?.(fresh)
+      await fresh.query(`LISTEN ${this.#options.name}`)
       if (fault) throw fault
       listens = true
-      probing = setTimeout(() => probe(fresh, lose), PROBE_MS)
+      this.#probing = setTimeout(() => this.#probe(fresh, lose), PROBE_MS)
     } catch (error) {
-      discard(fresh)
+      this.#discard(fresh)
       throw error
     }
   }
 
   /** Asks the connection for a sign of life now and then. */
-  async function probe(connected: Client, lose: (error: unknown) => void): Promise<void> {
+  async #probe(connected: Client, lose: (error: unknown) => void): Promise<void> {
     let isAnswered = false
     // The answer may lie there when this process had no turn for so long: it is read before the second of these.
     const giveUp = () => setImmediate(() => setImmediate(() => isAnswered || lose(new Error('the connection does not answer'))))
@@ -77,7 +92,7 @@ export async function openChannel(
     try {
       await connected.query('SELECT 1')
       isAnswered = true
-      if (!closed && client === connected) probing = setTimeout(() => probe(connected, lose), PROBE_MS)
+      if (!this.#closed && this.#client === connected) this.#probing = setTimeout(() => this.#probe(connected, lose), PROBE_MS)
     } catch (error) {
       lose(error)
     } finally {
@@ -85,30 +100,27 @@ export async function openChannel(
     }
   }
 
-  function discard(lost: Client): void {
-    if (client === lost) client = null
-    clearTimeout(probing)
+  #discard(lost: Client): void {
+    if (this.#client === lost) this.#client = null
+    clearTimeout(this.#probing)
     lost.end().catch(() => {})
   }
 
-  async function reconnect(): Promise<void> {
+  async #reconnect(): Promise<void> {
     try {
-      await connect()
-      if (!closed) options.onReturn()
+      await this.#connect()
+      if (!this.#closed) this.#options.onReturn()
     } catch (error) {
-      if (closed) return
-      options.onLoss(error)
-      timer = setTimeout(reconnect, RECONNECT_MS)
+      if (this.#closed) return
+      this.#options.onLoss(error)
+      this.#timer = setTimeout(() => this.#reconnect(), RECONNECT_MS)
     }
   }
 
-  await connect()
-  return {
-    async close() {
-      closed = true
-      clearTimeout(timer)
-      clearTimeout(probing)
-      await client?.end()
-    },
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    clearTimeout(this.#probing)
+    await this.#client?.end()
   }
 }

@@ -58,6 +58,14 @@ export async function findRunningUrl(folder: string): Promise<string | null> {
   return found?.ready && password !== null ? socketUrl(found.socketFolder, DATABASE, { password }) : null
 }
 
+interface EmbeddedPostgresOptions {
+  folder: string
+  log: Log
+  onExit: (reason: string) => void
+  settings?: Record<string, string>
+  mayCreateDatabases?: boolean
+}
+
 /**
  * Starts a PostgreSQL of our own on `<folder>/postgres`, made when new, reached by a Unix socket only. The caller must hold the
  * lock of the folder: whatever still runs on it is taken for left over and stopped.
@@ -65,27 +73,11 @@ export async function findRunningUrl(folder: string): Promise<string | null> {
  * @param options.mayCreateDatabases whether whoever has the URL may make databases, for tests
  * @param options.onExit called when it ends without close()
  */
-export async function openEmbeddedPostgres(options: {
-  folder: string
-  log: Log
-  onExit: (reason: string) => void
-  settings?: Record<string, string>
-  mayCreateDatabases?: boolean
-}): Promise<EmbeddedPostgres> {
+export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, log } = options
   const cluster = path.join(folder, 'postgres')
   const runner = await findPostgresRunner(folder)
-  const orphan = await stopOrphan(cluster)
-  if (orphan !== null) log.warn({ pid: orphan }, 'Stopped the PostgreSQL that an earlier, killed start left running')
-  const left = await readPostmasterFile(cluster)
-  if (left) await removeSocketFolder(folder, left.socketFolder)
-
-  if (!(await stat(path.join(cluster, 'PG_VERSION')).catch(() => null))) {
-    log.info({}, 'Creating the database')
-    await createCluster({ cluster, runner, log })
-  }
-  await checkOwner(cluster, runner)
-
+  await prepareCluster(folder, { cluster, runner, log })
   await allowPreparation(cluster, runner.owner)
   const password = await rotatePassword(folder)
   const socketFolder = await makeSocketFolder(folder, runner)
@@ -95,18 +87,7 @@ export async function openEmbeddedPostgres(options: {
   const lastLines = followOutput(server, log)
 
   let closing = false
-  // Without this a process.exit() anywhere would leave the server running.
-  const stopAtExit = () => server.kill('SIGINT')
-  process.once('exit', stopAtExit)
-  const ended = new Promise<string>((resolve) => {
-    server.once('error', (error) => resolve(`it could not be started: ${error.message}`))
-    server.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}`))
-  }).then(async (reason) => {
-    process.off('exit', stopAtExit)
-    await removeSocketFolder(folder, socketFolder)
-    return reason
-  })
-
+  const ended = followEnd(server, () => removeSocketFolder(folder, socketFolder))
   await waitUntilReady({ cluster, server, ended, lastLines })
   const urlOf = (database: string) => socketUrl(socketFolder, database, { password })
   const close = async () => {
@@ -131,6 +112,36 @@ export async function openEmbeddedPostgres(options: {
     if (!closing) options.onExit(`PostgreSQL is gone: ${describeLastWords(cluster, lastLines(), reason)}`)
   })
   return { url: urlOf(DATABASE), urlOf, pid: server.pid!, close }
+}
+
+/** Stops what an earlier start left running, and makes the cluster where there is none. */
+async function prepareCluster(
+  folder: string,
+  { cluster, runner, log }: { cluster: string; runner: PostgresRunner; log: Log },
+): Promise<void> {
+  const orphan = await stopOrphan(cluster)
+  if (orphan !== null) log.warn({ pid: orphan }, 'Stopped the PostgreSQL that an earlier, killed start left running')
+  const left = await readPostmasterFile(cluster)
+  if (left) await removeSocketFolder(folder, left.socketFolder)
+  if (!(await stat(path.join(cluster, 'PG_VERSION')).catch(() => null))) {
+    log.info({}, 'Creating the database')
+    await createCluster({ cluster, runner, log })
+  }
+  await checkOwner(cluster, runner)
+}
+
+/** Why the server ended, once it has and everything is cleared away. */
+async function followEnd(server: ChildProcess, clear: () => Promise<void>): Promise<string> {
+  // Without this a process.exit() anywhere would leave the server running.
+  const stopAtExit = () => server.kill('SIGINT')
+  process.once('exit', stopAtExit)
+  const reason = await new Promise<string>((resolve) => {
+    server.once('error', (error) => resolve(`it could not be started: ${error.message}`))
+    server.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}`))
+  })
+  process.off('exit', stopAtExit)
+  await clear()
+  return reason
 }
 
 /** Its lines go to our log as details; the last ones are kept for the message when it dies. */

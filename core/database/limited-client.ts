@@ -2,16 +2,18 @@ import PostgresClient from 'knex/lib/dialects/postgres/index.js'
 import { type Connection, NoPlace, noConnection, type StatementLimiter, waitedTooLong } from '#core/database/statement-limits.ts'
 import { currentScope, type LiveScope, runWithPlace } from '#core/database/statement-scope.ts'
 
-/**
- * A client of knex whose statements keep the limits of the scope that they run in, if any. Every statement of every query builder passes
- * here, so that no query has to know. The limiter is held by the class: clients of transactions inherit methods and no fields.
- */
-export function limitedClient(limiter: StatementLimiter): typeof PostgresClient {
-  const { limits, places } = limiter
-  const shares = new WeakMap<object, () => void>()
+/** What statements of a scope wait for beside their own limits: a place to run in, and a share of the connections. */
+class ScopeWaits {
+  readonly #limiter: StatementLimiter
+  readonly #shares = new WeakMap<object, () => void>()
+
+  constructor(limiter: StatementLimiter) {
+    this.#limiter = limiter
+  }
 
   /** Where there was no place the connection has been given back; another is taken when there is one. */
-  async function runAgain(scope: LiveScope, run: () => Promise<unknown>): Promise<unknown> {
+  async runAgain(scope: LiveScope, run: () => Promise<unknown>): Promise<unknown> {
+    const { limits, places } = this.#limiter
     const begun = performance.now()
     const release = await places.take(scope.owner, limits.waitMs - scope.waitedMs)
     scope.waitedMs += performance.now() - begun
@@ -23,19 +25,33 @@ export function limitedClient(limiter: StatementLimiter): typeof PostgresClient 
     }
   }
 
-  async function acquireShare(scope: LiveScope, acquire: (waitMs: number) => Promise<object>): Promise<object> {
+  async acquireShare(scope: LiveScope, acquire: (waitMs: number) => Promise<object>): Promise<object> {
+    const { limits, shares } = this.#limiter
     const begun = performance.now()
-    const release = await limiter.shares.take(scope.owner, limits.acquireMs)
+    const release = await shares.take(scope.owner, limits.acquireMs)
     if (release === null) throw noConnection()
     try {
       const connection = await acquire(limits.acquireMs - (performance.now() - begun))
-      shares.set(connection, release)
+      this.#shares.set(connection, release)
       return connection
     } catch (error) {
       release()
       throw error
     }
   }
+
+  releaseShare(connection: object): void {
+    this.#shares.get(connection)?.()
+    this.#shares.delete(connection)
+  }
+}
+
+/**
+ * A client of knex whose statements keep the limits of the scope that they run in, if any. Every statement of every query builder passes
+ * here, so that no query has to know. The limiter is held by the class: clients of transactions inherit methods and no fields.
+ */
+export function limitedClient(limiter: StatementLimiter): typeof PostgresClient {
+  const waits = new ScopeWaits(limiter)
 
   return class LimitedClient extends PostgresClient {
     override runner(builder: unknown) {
@@ -45,7 +61,7 @@ export function limitedClient(limiter: StatementLimiter): typeof PostgresClient 
       const run = runner.run.bind(runner)
       runner.run = () =>
         run().catch((error: unknown) => {
-          if (error instanceof NoPlace) return runAgain(stored.scope, () => super.runner(builder).run())
+          if (error instanceof NoPlace) return waits.runAgain(stored.scope, () => super.runner(builder).run())
           throw error
         })
       return runner
@@ -63,12 +79,11 @@ export function limitedClient(limiter: StatementLimiter): typeof PostgresClient 
     override async acquireConnection(): Promise<object> {
       const stored = currentScope()
       if (stored === null) return await super.acquireConnection()
-      return await acquireShare(stored.scope, (waitMs) => acquireWithin(this.pool as Pool, waitMs))
+      return await waits.acquireShare(stored.scope, (waitMs) => acquireWithin(this.pool as Pool, waitMs))
     }
 
     override releaseConnection(connection: object): Promise<void> {
-      shares.get(connection)?.()
-      shares.delete(connection)
+      waits.releaseShare(connection)
       return super.releaseConnection(connection)
     }
 

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { shownFilePathSql } from '#core/account/shown-path.ts'
+import { shownFilePathSql } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { BOOK_ANCHOR, type BookExportField, type ExportColumns, SERIES_ANCHOR, type SeriesExportField } from '#core/exports/export-field.ts'
 import type { ExportRecord, ExportRow } from '#core/exports/export-format.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { type Caller, shownReader } from '#core/account/caller.ts'
-import { seesWholePaths } from '#core/account/shown-path.ts'
+import { seesWholePaths } from '#core/account/path-view.ts'
 import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,
@@ -95,105 +95,134 @@ export interface Exports {
   close(): Promise<void>
 }
 
-/** Registers the handler at the queue and cleans up; call before the queue's start(). */
-export async function openExports(parts: {
+interface ExportsOptions {
   database: Knex
   tasks: TaskQueue
   dataFolder: string
   log: Log
   limits?: Partial<typeof EXPORT_LIMITS>
-}): Promise<Exports> {
-  const { database, tasks, dataFolder, log } = parts
-  const limits = { ...EXPORT_LIMITS, ...parts.limits }
-  tasks.handle('export_series', { concurrency: CONCURRENCY }, runExport({ database, dataFolder, bytesMax: limits.bytesMax }))
+}
 
-  async function clean(): Promise<void> {
-    await settleExports(database)
-    await removeExportFiles(dataFolder, await deleteExpired(database))
+/** Registers the handler at the queue and cleans up; call before the queue's start(). */
+export async function openExports(options: ExportsOptions): Promise<Exports> {
+  return await new StoredExports(options).open()
+}
+
+class StoredExports implements Exports {
+  readonly #options: ExportsOptions
+  readonly #limits: typeof EXPORT_LIMITS
+  #cleaning = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ExportsOptions) {
+    this.#options = options
+    this.#limits = { ...EXPORT_LIMITS, ...options.limits }
+    options.tasks.handle(
+      'export_series',
+      { concurrency: CONCURRENCY },
+      runExport({ database: options.database, dataFolder: options.dataFolder, bytesMax: this.#limits.bytesMax }),
+    )
+  }
+
+  async open(): Promise<this> {
+    await removeHalfFiles(this.#options.dataFolder).catch((error: unknown) =>
+      this.#options.log.error({ err: error }, 'Half-written exports could not be removed'),
+    )
+    this.#cleaning = this.#cleanQuietly()
+    this.#timer = setInterval(() => {
+      this.#cleaning = this.#cleaning.then(() => this.#cleanQuietly())
+    }, CLEAN_MS).unref()
+    return this
+  }
+
+  async #clean(): Promise<void> {
+    await settleExports(this.#options.database)
+    await removeExportFiles(this.#options.dataFolder, await deleteExpired(this.#options.database))
     // Their users are gone, or the server was killed between the row and the file.
-    const old = await listOldFiles(dataFolder, new Date(Date.now() - limits.keptDays * 24 * 3_600_000))
+    const old = await listOldFiles(this.#options.dataFolder, new Date(Date.now() - this.#limits.keptDays * 24 * 3_600_000))
     const known = await listKnownExports(
-      database,
+      this.#options.database,
       old.map(({ id }) => id),
     )
     await removeExportFiles(
-      dataFolder,
+      this.#options.dataFolder,
       old.filter(({ id }) => !known.has(id)),
     )
   }
-  const cleanQuietly = () => clean().catch((error: unknown) => log.error({ err: error }, 'Old exports could not be removed'))
-  await removeHalfFiles(dataFolder).catch((error: unknown) => log.error({ err: error }, 'Half-written exports could not be removed'))
-  let cleaning = cleanQuietly()
-  const timer = setInterval(() => {
-    cleaning = cleaning.then(cleanQuietly)
-  }, CLEAN_MS).unref()
 
-  async function find(caller: Caller, id: string): Promise<ExportRecordRow> {
-    await settleExports(database, caller.userId)
-    return (await findExport(database, { id, userId: caller.userId })) ?? refuse('not_found', `There is no export ${id}.`)
+  #cleanQuietly() {
+    return this.#clean().catch((error: unknown) => this.#options.log.error({ err: error }, 'Old exports could not be removed'))
   }
 
-  return {
-    async create(caller, wish) {
-      const exportType = wish.exportType ?? 'series'
-      checkPermission(caller, exportType)
-      const libraryIds = await checkLibraries(database, wish.libraryIds)
-      const told = readFields(exportType, wish)
-      checkProgress(caller, told)
-      const request = { format: wish.format, exportType, libraryIds, ...told, wholePaths: seesWholePaths(caller) }
-      const id = randomUUID()
-      const added = await addExport(database, { id, userId: caller.userId, request }, limits)
-      if ('busy' in added) {
-        const many = `${added.busy} of your exports are on their way; more than ${limits.atOnceMax} at once are not made.`
-        refuse('conflict', `${many} Wait for one, or delete it.`)
-      }
-      if ('full' in added) {
-        refuse(
-          'conflict',
-          'The exports of everybody take all the room they may. Delete those you do not need, or wait until some have expired.',
-        )
-      }
-      await removeExportFiles(dataFolder, added.removed)
-      await tasks.add({ id, type: 'export_series', userId: caller.userId, dedupeKey: id })
-      return shown(added.row)
-    },
-    async list(caller) {
-      await settleExports(database, caller.userId)
-      return (await listExports(database, caller.userId)).map(shown)
-    },
-    async get(caller, id) {
-      return shown(await find(caller, id))
-    },
-    async remove(caller, id) {
-      const row = await deleteExport(database, { id, userId: caller.userId })
-      if (row === null) refuse('not_found', `There is no export ${id}.`)
-      await tasks.cancel(row.task_id)
-      await removeExportFiles(dataFolder, [row])
-    },
-    async findFile(caller, id) {
-      const row = await find(caller, id)
-      checkPermission(caller, row.export_type)
-      checkPaths(caller, row)
-      checkProgress(caller, { fields: row.fields, bookFields: row.book_fields })
-      if (row.status !== 'completed') {
-        const why =
-          row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was cancelled.' : 'it is being made.'
-        refuse('conflict', `This export has no file: ${why}`)
-      }
-      const file = exportPath(dataFolder, row)
-      const there = await access(file).then(
-        () => true,
-        () => false,
+  async #find(caller: Caller, id: string): Promise<ExportRecordRow> {
+    await settleExports(this.#options.database, caller.userId)
+    return (await findExport(this.#options.database, { id, userId: caller.userId })) ?? refuse('not_found', `There is no export ${id}.`)
+  }
+
+  async create(caller: Caller, wish: ExportWish): Promise<SeriesExport> {
+    const exportType = wish.exportType ?? 'series'
+    checkPermission(caller, exportType)
+    const libraryIds = await checkLibraries(this.#options.database, wish.libraryIds)
+    const told = readFields(exportType, wish)
+    checkProgress(caller, told)
+    const request = { format: wish.format, exportType, libraryIds, ...told, wholePaths: seesWholePaths(caller) }
+    const id = randomUUID()
+    const added = await addExport(this.#options.database, { id, userId: caller.userId, request }, this.#limits)
+    if ('busy' in added) {
+      const many = `${added.busy} of your exports are on their way; more than ${this.#limits.atOnceMax} at once are not made.`
+      refuse('conflict', `${many} Wait for one, or delete it.`)
+    }
+    if ('full' in added) {
+      refuse(
+        'conflict',
+        'The exports of everybody take all the room they may. Delete those you do not need, or wait until some have expired.',
       )
-      if (!there) refuse('not_found', 'The file of this export is gone. Ask for the export again.')
-      const day = row.created_at.toISOString().slice(0, 10)
-      const fileName = `${row.export_type === 'books' ? 'books' : 'series'}-${day}.${row.format}`
-      return { path: file, mediaType: EXPORT_MEDIA_TYPES[row.format], etag: row.id, fileName }
-    },
-    async close() {
-      clearInterval(timer)
-      await cleaning
-    },
+    }
+    await removeExportFiles(this.#options.dataFolder, added.removed)
+    await this.#options.tasks.add({ id, type: 'export_series', userId: caller.userId, dedupeKey: id })
+    return shown(added.row)
+  }
+
+  async list(caller: Caller): Promise<SeriesExport[]> {
+    await settleExports(this.#options.database, caller.userId)
+    return (await listExports(this.#options.database, caller.userId)).map(shown)
+  }
+
+  async get(caller: Caller, id: string): Promise<SeriesExport> {
+    return shown(await this.#find(caller, id))
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    const row = await deleteExport(this.#options.database, { id, userId: caller.userId })
+    if (row === null) refuse('not_found', `There is no export ${id}.`)
+    await this.#options.tasks.cancel(row.task_id)
+    await removeExportFiles(this.#options.dataFolder, [row])
+  }
+
+  async findFile(caller: Caller, id: string): Promise<{ path: string; mediaType: string; etag: string; fileName: string }> {
+    const row = await this.#find(caller, id)
+    checkPermission(caller, row.export_type)
+    checkPaths(caller, row)
+    checkProgress(caller, { fields: row.fields, bookFields: row.book_fields })
+    if (row.status !== 'completed') {
+      const why =
+        row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was cancelled.' : 'it is being made.'
+      refuse('conflict', `This export has no file: ${why}`)
+    }
+    const file = exportPath(this.#options.dataFolder, row)
+    const there = await access(file).then(
+      () => true,
+      () => false,
+    )
+    if (!there) refuse('not_found', 'The file of this export is gone. Ask for the export again.')
+    const day = row.created_at.toISOString().slice(0, 10)
+    const fileName = `${row.export_type === 'books' ? 'books' : 'series'}-${day}.${row.format}`
+    return { path: file, mediaType: EXPORT_MEDIA_TYPES[row.format], etag: row.id, fileName }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#cleaning
   }
 }
 

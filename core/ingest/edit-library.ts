@@ -19,7 +19,7 @@ import { compileExcludes } from '#core/foundation/glob.ts'
 import type { Scans } from '#core/ingest/scans.ts'
 import { findActiveScan } from '#core/ingest/scans-store.ts'
 import { BOOK_FORMATS } from '#core/metadata/analysis.ts'
-import { clearLeftovers } from '#core/metadata/clear-leftovers.ts'
+import { clearCoverOrphans } from '#core/metadata/clear-cover-orphans.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 /**
@@ -79,7 +79,7 @@ export async function removeLibrary(parts: { database: Knex; scans: Scans; dataF
   const { database, scans, dataFolder } = parts
   await scans.cancel(libraryId)
   if (!(await deleteLibraryRows(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
-  await clearLeftovers({ database, dataFolder })
+  await clearCoverOrphans({ database, dataFolder })
 }
 
 const nameOf = (name: string) => name.trim() || refuseValue('/name', 'A library needs a name.')

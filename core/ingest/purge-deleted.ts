@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
 import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
-import { clearLeftovers } from '#core/metadata/clear-leftovers.ts'
+import { clearCoverOrphans } from '#core/metadata/clear-cover-orphans.ts'
 import { checkSeries } from '#core/metadata/series-metadata-query.ts'
 
 interface Parts {
@@ -23,7 +23,7 @@ export async function purgeDeleted(
 ): Promise<number> {
   const purged = await deleteAll(database, { libraryId }, { signal, ...options })
   await deleteEmptySeries(database, libraryId)
-  await clearLeftovers({ database, dataFolder }, signal)
+  await clearCoverOrphans({ database, dataFolder }, signal)
   return purged
 }
 
@@ -32,7 +32,7 @@ export async function purgeDeletedOfSeries({ database, dataFolder }: Parts, call
   const id = await checkSeries(database, caller, seriesId)
   const purged = await deleteAll(database, { seriesId: id }, {})
   if (purged > 0) await deleteSeriesWhenEmpty(database, id)
-  await clearLeftovers({ database, dataFolder })
+  await clearCoverOrphans({ database, dataFolder })
   return purged
 }
 

@@ -24,9 +24,9 @@ import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openSharedLock } from '#core/foundation/shared-lock.ts'
 import { recordEmbedded, saysSomething } from '#core/ingest/record-embedded.ts'
-import { adoptMoved, listGoneTwins } from '#core/ingest/relink-moved.ts'
+import { listGoneDuplicates, relinkMoved } from '#core/ingest/relink-moved.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/ingest/suspect-store.ts'
-import { hearBook, seedSettled } from '#core/metadata/aggregate-series.ts'
+import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
 import type { Analyse, Analysis, AnalysisRequest, Problem } from '#core/metadata/analysis.ts'
 import { chooseTitle } from '#core/metadata/book-title.ts'
 import { removeCovers, writeCover } from '#core/metadata/cover-store.ts'
@@ -105,7 +105,7 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
   const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSame(before, known)
   if (before && !isFinished) return await analyzeUntilStill(parts, run, { book, known, before })
   // Finished before a crash, or put in line twice: a server that was killed may have written the book and not its series.
-  await seedSettled(database, book.series_id)
+  await aggregateSettled(database, book.series_id)
   return 'done'
 }
 
@@ -243,7 +243,7 @@ async function recordStill(parts: Parts, book: BookToAnalyse, done: Done): Promi
       (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, unread }))
     // After the commit.
     parts.announcer.soon(news)
-    for (const seriesId of due) await seedSettled(database, seriesId)
+    for (const seriesId of due) await aggregateSettled(database, seriesId)
   }
   // After the row, so that a scan which notes the folder in between still finds the mark there.
   if (unread || !isSame(facts, known)) await forgetFolder(database, book)
@@ -251,7 +251,7 @@ async function recordStill(parts: Parts, book: BookToAnalyse, done: Done): Promi
 
 /** What an analysis leaves behind. */
 interface Written {
-  /** Series that are to be seeded when they are settled. */
+  /** Series that are to be aggregated when they are settled. */
   due: string[]
   /** To be announced after the commit. */
   news: NewAnnouncement[]
@@ -276,17 +276,17 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
   const { file } = done.analysis
   // Only a file that was never analysed can be one that was moved here.
   if (book.file_hash !== null || file === null) return null
-  for (const twin of await listGoneTwins(parts.database, book, file.sha256)) {
+  for (const duplicate of await listGoneDuplicates(parts.database, book, file.sha256)) {
     const adopted = await parts.database.transaction(async (trx) => {
-      const moved = await adoptMoved(trx, book, twin)
+      const moved = await relinkMoved(trx, book, duplicate)
       if (!moved) return null
       // What is known of the book came with its row, and so did the locks.
-      const known = await findBookToAnalyse(trx, twin.id)
+      const known = await findBookToAnalyse(trx, duplicate.id)
       const { described = true, cover_locked = false } = known ?? {}
-      const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: twin.id, unread: false })
+      const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: duplicate.id, unread: false })
       if (moved.leftSeriesId === null) return written
       // It speaks for that one no longer.
-      if (described) await hearBook(trx, moved.leftSeriesId)
+      if (described) await aggregateAfter(trx, moved.leftSeriesId)
       return { ...written, due: [...written.due, moved.leftSeriesId] }
     })
     if (adopted) return adopted
@@ -313,7 +313,7 @@ async function write(
     if (row.coverHash === null) await removeCovers(parts.dataFolder, [bookId])
     return recorded
   })
-  if (written !== null) return { due: written.seedDue ? [written.seriesId] : [], news: newsOf(book, bookId, written) }
+  if (written !== null) return { due: written.aggregateDue ? [written.seriesId] : [], news: newsOf(book, bookId, written) }
   await removeCovers(parts.dataFolder, [bookId])
   return { due: [], news: [] }
 }
@@ -377,5 +377,5 @@ async function writeWithMetadata(
   const changed = await recordEmbedded(trx, record)
   // A book that was moved speaks for another series now.
   if (!changed && row.bookId === book.id) return recorded
-  return { ...recorded, changed: [...recorded.changed, ...(changed ?? [])], seedDue: await hearBook(trx, recorded.seriesId) }
+  return { ...recorded, changed: [...recorded.changed, ...(changed ?? [])], aggregateDue: await aggregateAfter(trx, recorded.seriesId) }
 }

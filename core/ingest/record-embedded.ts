@@ -5,9 +5,9 @@ import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { embeddedTitle } from '#core/metadata/book-title.ts'
 import type { Embedded, KeptEmbedded } from '#core/metadata/embedded.ts'
 import { changeExternalIds, changeLinks, findKeptEmbedded, storeKeptEmbedded } from '#core/metadata/embedded-store.ts'
-import { changedNames, type Field, type Holding } from '#core/metadata/field.ts'
+import { changedNames, type Field, type MetadataRecord } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
-import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX, nameKey } from '#core/metadata/name.ts'
 import { addNames, removeNames, type Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
@@ -30,30 +30,30 @@ export const saysSomething = ({ title, ...more }: Embedded, bookStrategy: string
 
 /**
  * Writes what a file and its name say of a book, where no lock and no stronger source forbids. Answers the members that changed;
- * null when nothing changed that its series may be seeded from. Within the transaction that writes the analysis.
+ * null when nothing changed that its series is aggregated from. Within the transaction that writes the analysis.
  */
 export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy, embedded }: EmbeddedRecord): Promise<string[] | null> {
-  const holding = (await loadHoldings(trx, 'book', [bookId])).get(bookId)
-  if (!holding) return null
+  const record = (await loadRecords(trx, 'book', [bookId])).get(bookId)
+  if (!record) return null
   const title = embeddedTitle({ strategy: bookStrategy, embedded: embedded.title }) ?? null
-  const read = applyPatch(fields, holding, { ...NOTHING, ...embedded.book, title }, 'embedded')
+  const read = applyPatch(fields, record, { ...NOTHING, ...embedded.book, title }, 'embedded')
   const named = applyPatch(fields, read.next, { ...readFileName(fileName) }, 'file_name')
   const before = await findKeptEmbedded(trx, bookId)
   const kept = keptOf(embedded)
-  const isSameHolding = isSame(holding, named.next)
-  if (isSameHolding && isDeepStrictEqual(before, kept)) return null
-  if (!isSameHolding || before === null) await storeHoldings(trx, 'book', new Map([[bookId, named.next]]))
+  const isSameRecord = isSame(record, named.next)
+  if (isSameRecord && isDeepStrictEqual(before, kept)) return null
+  if (!isSameRecord || before === null) await storeRecords(trx, 'book', new Map([[bookId, named.next]]))
   if (!isDeepStrictEqual(before, kept)) {
     await storeKeptEmbedded(trx, bookId, kept)
-    await changeKept(trx, bookId, { before: before ?? {}, after: kept ?? {}, locks: holding.locks })
+    await changeKept(trx, bookId, { before: before ?? {}, after: kept ?? {}, locks: record.locks })
   }
   const lists = KEPT_MEMBERS.filter((name) => !isDeepStrictEqual(before?.[name], kept?.[name]))
-  return [...changedNames(holding, named.next), ...lists]
+  return [...changedNames(record, named.next), ...lists]
 }
 
 const KEPT_MEMBERS = ['genres', 'tags', 'links', 'externalIds'] as const
 
-const isSame = (one: Holding, other: Holding) =>
+const isSame = (one: MetadataRecord, other: MetadataRecord) =>
   isDeepStrictEqual(one.values, other.values) && isDeepStrictEqual(one.sources, other.sources)
 
 /** Null where the file says nothing at all. */

@@ -1,17 +1,24 @@
 import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { type BookToAnalyse, joinSeries, listTwins, lockSeriesPair, type Twin, takePlace } from '#core/catalog/book-store.ts'
+import {
+  type BookToAnalyse,
+  type Duplicate,
+  joinSeries,
+  listBooksWithContent,
+  lockSeriesPair,
+  relinkBook,
+} from '#core/catalog/book-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 /** Books with the content of a newly found one whose own files are gone: one of them was moved here. */
-export async function listGoneTwins(database: Knex, found: BookToAnalyse, sha256: string): Promise<Twin[]> {
-  const twins = await listTwins(database, { id: found.id, libraryId: found.library_id, fileName: found.file_name, sha256 })
-  const gone: Twin[] = []
-  for (const twin of twins) if (await isGone(twin.path)) gone.push(twin)
+export async function listGoneDuplicates(database: Knex, found: BookToAnalyse, sha256: string): Promise<Duplicate[]> {
+  const duplicates = await listBooksWithContent(database, { id: found.id, libraryId: found.library_id, fileName: found.file_name, sha256 })
+  const gone: Duplicate[] = []
+  for (const duplicate of duplicates) if (await isGone(duplicate.path)) gone.push(duplicate)
   return gone
 }
 
@@ -20,8 +27,12 @@ export async function listGoneTwins(database: Knex, found: BookToAnalyse, sha256
  * it progress, locks and metadata; the new row goes. Null when another copy of the file was quicker; else the series that the book has left,
  * if it has left one.
  */
-export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, twin: Twin): Promise<{ leftSeriesId: string | null } | null> {
-  const series = await takePlace(trx, found, twin)
+export async function relinkMoved(
+  trx: Knex.Transaction,
+  found: BookToAnalyse,
+  duplicate: Duplicate,
+): Promise<{ leftSeriesId: string | null } | null> {
+  const series = await relinkBook(trx, found, duplicate)
   if (!series) return null
   if (series.oldId === series.newId) return { leftSeriesId: null }
   // When a folder was renamed, its series is the old one, with all its books.
@@ -34,10 +45,10 @@ export async function adoptMoved(trx: Knex.Transaction, found: BookToAnalyse, tw
 
 /** The new name of the folder is its title, unless a file or a person has given a better one. */
 async function renameSeries(trx: Knex, seriesId: string, title: string): Promise<void> {
-  const holding = (await loadHoldings(trx, 'series', [seriesId])).get(seriesId)
-  if (!holding) return
-  const { next } = applyPatch(SERIES_FIELDS, holding, { title }, 'file_name')
-  await storeHoldings(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
+  const record = (await loadRecords(trx, 'series', [seriesId])).get(seriesId)
+  if (!record) return
+  const { next } = applyPatch(SERIES_FIELDS, record, { title }, 'file_name')
+  await storeRecords(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
   await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 

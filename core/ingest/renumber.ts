@@ -7,10 +7,10 @@ import { refuse } from '#core/foundation/errors.ts'
 import { listPlaces } from '#core/ingest/title-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import { isSameHolding } from '#core/metadata/edit-holdings.ts'
-import type { Holding } from '#core/metadata/field.ts'
+import { isSameRecord } from '#core/metadata/edit-records.ts'
+import type { MetadataRecord } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
-import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
@@ -88,8 +88,8 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
     const books = await listFileNames(database, seriesId, { after, limit: STEP })
     const names = new Map(books.map(({ id, fileName }) => [id, fileName]))
     const { changed, skipped } = await database.transaction(async (trx) => {
-      const done = numbersOf(await loadHoldings(trx, 'book', [...names.keys()]), names)
-      await storeHoldings(trx, 'book', done.changed)
+      const done = numbersOf(await loadRecords(trx, 'book', [...names.keys()]), names)
+      await storeRecords(trx, 'book', done.changed)
       await announceBooks(trx, [...done.changed.keys()], NUMBERS)
       return done
     })
@@ -103,13 +103,13 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
 }
 
 /** What changes when the names of files say number, volume and chapter once more. */
-function numbersOf(holdings: ReadonlyMap<string, Holding>, names: ReadonlyMap<string, string>) {
-  const changed = new Map<string, Holding>()
+function numbersOf(records: ReadonlyMap<string, MetadataRecord>, names: ReadonlyMap<string, string>) {
+  const changed = new Map<string, MetadataRecord>()
   let skipped = 0
-  for (const [id, holding] of holdings) {
+  for (const [id, record] of records) {
     const { number, volume, chapter } = readFileName(names.get(id) as string)
-    const { next, outcomes } = applyPatch(BOOK_FIELDS, holding, { number, volume, chapter }, 'file_name')
-    if (!isSameHolding(holding, next)) changed.set(id, next)
+    const { next, outcomes } = applyPatch(BOOK_FIELDS, record, { number, volume, chapter }, 'file_name')
+    if (!isSameRecord(record, next)) changed.set(id, next)
     else if (outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))) skipped++
   }
   return { changed, skipped }

@@ -8,9 +8,9 @@ import { refuse } from '#core/foundation/errors.ts'
 import { titleOfPlace } from '#core/ingest/group-series.ts'
 import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/ingest/title-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { isSameHolding } from '#core/metadata/edit-holdings.ts'
-import type { Holding } from '#core/metadata/field.ts'
-import { loadHoldings, lockRecords, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { isSameRecord } from '#core/metadata/edit-records.ts'
+import type { MetadataRecord } from '#core/metadata/field.ts'
+import { loadRecords, lockRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
@@ -151,11 +151,11 @@ const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly str
   const titles = await titlesOf(rules, await listPlaces(database, ids))
   // Counted when it is written: what a transaction loses has not happened.
   const told = tally.dryRun
-    ? changesOf(await readHoldings(database, 'series', ids), titles).told
+    ? changesOf(await readRecords(database, 'series', ids), titles).told
     : await database.transaction(async (trx) => {
-        const { changed, told } = changesOf(await loadHoldings(trx, 'series', ids), titles)
+        const { changed, told } = changesOf(await loadRecords(trx, 'series', ids), titles)
         await storeFolderTitles(trx, titles)
-        await storeHoldings(trx, 'series', changed)
+        await storeRecords(trx, 'series', changed)
         await announceSeries(trx, [...changed.keys()], ['title', 'titleSort'])
         return told
       })
@@ -192,18 +192,18 @@ async function titlesOf(rules: Rules, places: readonly TitledPlace[]): Promise<M
   return titles
 }
 
-function changesOf(holdings: ReadonlyMap<string, Holding>, titles: ReadonlyMap<string, string>) {
-  const changed = new Map<string, Holding>()
+function changesOf(records: ReadonlyMap<string, MetadataRecord>, titles: ReadonlyMap<string, string>) {
+  const changed = new Map<string, MetadataRecord>()
   const told: TitleResult[] = []
-  for (const [seriesId, holding] of holdings) {
+  for (const [seriesId, record] of records) {
     const title = titles.get(seriesId)
     if (title === undefined) continue
-    const { next, outcomes } = applyPatch(SERIES_FIELDS, holding, { title }, 'file_name')
+    const { next, outcomes } = applyPatch(SERIES_FIELDS, record, { title }, 'file_name')
     const sorted = withSortTitle(next)
-    if (!isSameHolding(holding, sorted)) changed.set(seriesId, sorted)
+    if (!isSameRecord(record, sorted)) changed.set(seriesId, sorted)
     const result = outcomes[0]?.result
     const skipped = result === 'locked' || result === 'outranked'
-    const shown = { originalTitle: holding.values.title as string, newTitle: sorted.values.title as string }
+    const shown = { originalTitle: record.values.title as string, newTitle: sorted.values.title as string }
     told.push({ seriesId, ...shown, changed: result === 'set', skipped, skipReason: skipped ? result : null })
   }
   return { changed, told }

@@ -28,7 +28,7 @@ import {
 } from '#core/ingest/scan-store.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/ingest/scans-store.ts'
 import { streamWalk, type WalkBatch } from '#core/ingest/walk-stream.ts'
-import { seedLeftOver } from '#core/metadata/aggregate-series.ts'
+import { aggregateDue } from '#core/metadata/aggregate-series.ts'
 import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 /** Errors told one by one; the rest is a number. A broken disk would fill the answer otherwise. */
@@ -148,13 +148,13 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
     if (gone.length > 0) await forgetFolders(database, library.id, gone)
     await acceptFound(database, library.id)
   }
-  await queueLeftOver(parts, state)
+  await queuePending(parts, state)
   run.signal.throwIfAborted()
   return await finish(parts, state, { missing, guard })
 }
 
 /** Books that no task stands in line for, though they need one. */
-async function queueLeftOver({ database, tasks }: ScanParts, state: Scan): Promise<void> {
+async function queuePending({ database, tasks }: ScanParts, state: Scan): Promise<void> {
   const { library } = state
   const unread = await listUnreadPaths(database, library.id)
   if (unread.length > 0) {
@@ -177,7 +177,7 @@ async function finish(parts: ScanParts, state: Scan, { missing, guard }: { missi
   if (complete) await noteMissed(database, library.id, run.id)
   // Before the scan ends, so that no other one adds books meanwhile.
   const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
-  await seedLeftOver(database, library.id, run.signal)
+  await aggregateDue(database, library.id, run.signal)
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)

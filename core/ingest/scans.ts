@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
-import { shownMessage } from '#core/account/shown-path.ts'
+import { shownMessage } from '#core/account/path-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -112,25 +112,39 @@ export interface Scans {
 
 /** Registers the handler of scans at the queue; call before its start(). */
 export async function openScans(parts: ScanParts): Promise<Scans> {
-  const { database, tasks } = parts
-  // Two: one that waits for a slow disk need not hold up another.
-  tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
-  await endLostScans(database)
+  return await new QueuedScans(parts).open()
+}
 
-  async function getLibrary(libraryId: string): Promise<LibraryState> {
-    return (await findLibraryState(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+class QueuedScans implements Scans {
+  readonly #parts: ScanParts
+
+  constructor(parts: ScanParts) {
+    this.#parts = parts
+    // Two: one that waits for a slow disk need not hold up another.
+    parts.tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
   }
 
-  async function isRestricted(by: Caller | null): Promise<boolean> {
-    return by !== null && (await hasSharingGrants(database, by.userId))
+  async open(): Promise<this> {
+    await endLostScans(this.#parts.database)
+    return this
   }
 
-  async function describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
+  async #getLibrary(libraryId: string): Promise<LibraryState> {
+    return (await findLibraryState(this.#parts.database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+  }
+
+  async #isRestricted(by: Caller | null): Promise<boolean> {
+    return by !== null && (await hasSharingGrants(this.#parts.database, by.userId))
+  }
+
+  async #describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
-    const restricted = await isRestricted(by)
+    const restricted = await this.#isRestricted(by)
     const tellsPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
-    const unrelated = tellsPaths ? describeUnrelated(await listUnrelatedFolders(database, row.library_id, WARNINGS_MAX + 1)) : []
-    const strategies = await findStrategies(database, row.library_id)
+    const unrelated = tellsPaths
+      ? describeUnrelated(await listUnrelatedFolders(this.#parts.database, row.library_id, WARNINGS_MAX + 1))
+      : []
+    const strategies = await findStrategies(this.#parts.database, row.library_id)
     const warnings = [...(strategies ? describeReplaced(strategies) : []), ...unrelated]
     return {
       libraryId: row.library_id,
@@ -140,7 +154,7 @@ export async function openScans(parts: ScanParts): Promise<Scans> {
       ...(restricted
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
         : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
-      pendingAnalysis: await count(database, row.library_id, restricted ? by : null),
+      pendingAnalysis: await count(this.#parts.database, row.library_id, restricted ? by : null),
       // They name paths of any series, and nothing tells which: whoever might not see one of them is told none.
       guard: restricted ? null : row.guard,
       errors: tellsPaths ? row.errors.map((error) => (by === null ? error : shownMessage(by, error))) : [],
@@ -151,69 +165,72 @@ export async function openScans(parts: ScanParts): Promise<Scans> {
   }
 
   /** Asks the scan to stop and waits until it has; false when it had ended. */
-  async function stop(scanId: string): Promise<boolean> {
-    if (!(await requestCancel(database, scanId))) return false
-    await tasks.cancel(scanId)
+  async #stop(scanId: string): Promise<boolean> {
+    if (!(await requestCancel(this.#parts.database, scanId))) return false
+    await this.#parts.tasks.cancel(scanId)
     for (const until = Date.now() + CANCEL_WAIT_MS; Date.now() < until; await sleep(CANCEL_LOOK_MS)) {
-      await endLostScans(database)
-      const scan = await findScan(database, scanId)
+      await endLostScans(this.#parts.database)
+      const scan = await findScan(this.#parts.database, scanId)
       if (!scan || (scan.status !== 'pending' && scan.status !== 'processing')) break
     }
     return true
   }
 
-  return {
-    async start(libraryId, mode = 'normal', by = null, { confirm = false } = {}) {
-      const library = await getLibrary(libraryId)
-      if (!library.is_active) refuse('conflict', `The library "${library.name}" is switched off: switch it on (isActive) to scan it.`)
-      const id = randomUUID()
-      // A folder that is not there now is none that somebody has looked at: the scan will say so.
-      const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
-      const scan = { id, libraryId, mode, confirmedRoot }
-      if (!(await insertScan(database, scan))) {
-        const lost = await endLostScans(database)
-        if (lost === 0 || !(await insertScan(database, scan))) refuse('scan_running')
-      }
-      try {
-        await tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
-      } catch (error) {
-        await endScan(database, id, { status: 'failed', errors: ['The scan could not be put in line.'] })
-        throw error
-      }
-      const row = await findScan(database, id)
-      return row ? await describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
-    },
+  async start(
+    libraryId: string,
+    mode: ScanMode = 'normal',
+    by: Caller | null = null,
+    { confirm = false }: { confirm?: boolean | undefined } = {},
+  ): Promise<ScanStatus & { taskId: string }> {
+    const library = await this.#getLibrary(libraryId)
+    if (!library.is_active) refuse('conflict', `The library "${library.name}" is switched off: switch it on (isActive) to scan it.`)
+    const id = randomUUID()
+    // A folder that is not there now is none that somebody has looked at: the scan will say so.
+    const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
+    const scan = { id, libraryId, mode, confirmedRoot }
+    if (!(await insertScan(this.#parts.database, scan))) {
+      const lost = await endLostScans(this.#parts.database)
+      if (lost === 0 || !(await insertScan(this.#parts.database, scan))) refuse('scan_running')
+    }
+    try {
+      await this.#parts.tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
+    } catch (error) {
+      await endScan(this.#parts.database, id, { status: 'failed', errors: ['The scan could not be put in line.'] })
+      throw error
+    }
+    const row = await findScan(this.#parts.database, id)
+    return row ? await this.#describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
+  }
 
-    async getStatus(libraryId, by = null) {
-      const library = await getLibrary(libraryId)
-      let row = await findLatestScan(database, libraryId)
-      // Whoever ran it may have died over stopping.
-      if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(database)) > 0)
-        row = await findLatestScan(database, libraryId)
-      if (row) return await describe(row, by)
-      const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
-      return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
-    },
+  async getStatus(libraryId: string, by: Caller | null = null): Promise<ScanStatus> {
+    const library = await this.#getLibrary(libraryId)
+    let row = await findLatestScan(this.#parts.database, libraryId)
+    // Whoever ran it may have died over stopping.
+    if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(this.#parts.database)) > 0)
+      row = await findLatestScan(this.#parts.database, libraryId)
+    if (row) return await this.#describe(row, by)
+    const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
+    return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
+  }
 
-    async cancel(libraryId) {
-      await getLibrary(libraryId)
-      const active = await findActiveScan(database, libraryId)
-      if (active) await stop(active.id)
-      await tasks.cancelAll({ type: 'analyze_library', libraryId })
-      await tasks.cancelAll({ type: 'analyze_book', libraryId })
-    },
+  async cancel(libraryId: string): Promise<void> {
+    await this.#getLibrary(libraryId)
+    const active = await findActiveScan(this.#parts.database, libraryId)
+    if (active) await this.#stop(active.id)
+    await this.#parts.tasks.cancelAll({ type: 'analyze_library', libraryId })
+    await this.#parts.tasks.cancelAll({ type: 'analyze_book', libraryId })
+  }
 
-    async cancelOne(scanId) {
-      const scan = await findScan(database, scanId)
-      const stopped = await stop(scanId)
-      if (scan && stopped) await tasks.cancelAll({ type: 'analyze_book', libraryId: scan.library_id })
-      return stopped
-    },
+  async cancelOne(scanId: string): Promise<boolean> {
+    const scan = await findScan(this.#parts.database, scanId)
+    const stopped = await this.#stop(scanId)
+    if (scan && stopped) await this.#parts.tasks.cancelAll({ type: 'analyze_book', libraryId: scan.library_id })
+    return stopped
+  }
 
-    async listActive(by = null) {
-      const rows = await listActiveScans(database)
-      return await Promise.all(rows.map((row) => describe(row, by)))
-    },
+  async listActive(by: Caller | null = null): Promise<ScanStatus[]> {
+    const rows = await listActiveScans(this.#parts.database)
+    return await Promise.all(rows.map((row) => this.#describe(row, by)))
   }
 }
 

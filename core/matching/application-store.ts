@@ -1,11 +1,11 @@
 import type { Knex } from 'knex'
 import type { FactName, Givers } from '#core/matching/fact.ts'
 import type { Source } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 
 /** What applying changed, enough to undo it. */
 export interface Changes {
-  /** Of fields: what they held and hold; `authors` takes the sources of the roles along. */
+  /** Of fields: what they were and are; `authors` takes the sources of the roles along. */
   values: Record<string, { before: unknown; after: unknown; sources: Record<string, Source | null> }>
   /** `givers`: who had given what before; without it people. */
   facts: Partial<Record<FactName, { before: unknown; after: unknown; givers?: Givers }>>

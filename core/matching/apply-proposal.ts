@@ -8,9 +8,9 @@ import { type KnownFacts, readFacts, writeFact } from '#core/matching/fact-store
 import { type Choice, type FieldPreview, mergedOf, type Proposal, previewProposal, type Standing } from '#core/matching/proposal.ts'
 import { recordSynced } from '#core/matching/target-query.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { isSameHolding } from '#core/metadata/edit-holdings.ts'
-import type { Holding, Source } from '#core/metadata/field.ts'
-import { fieldsOf, type Kind, loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { isSameRecord } from '#core/metadata/edit-records.ts'
+import type { MetadataRecord, Source } from '#core/metadata/field.ts'
+import { fieldsOf, type Kind, loadRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 /** Which record; that the caller may see it was looked at before. */
@@ -34,8 +34,8 @@ const missing = ({ kind, id }: Target): never => refuse('not_found', `There is n
 
 /** What applying would do now. @throws not_found */
 export async function previewOn(database: Knex, target: Target, proposal: Proposal, choice: Choice): Promise<FieldPreview[]> {
-  const holding = (await readHoldings(database, target.kind, [target.id])).get(target.id) ?? missing(target)
-  const standing: Standing = { holding, ...(await readFacts(database, target.kind, target.id)) }
+  const record = (await readRecords(database, target.kind, [target.id])).get(target.id) ?? missing(target)
+  const standing: Standing = { record, ...(await readFacts(database, target.kind, target.id)) }
   return previewProposal(target.kind, standing, proposal, choice)
 }
 
@@ -53,17 +53,17 @@ export async function applyProposal(
 ): Promise<{ fields: FieldPreview[]; applicationId: string | null }> {
   return await database.transaction(async (trx) => {
     const { kind, id } = target
-    const holding = (await loadHoldings(trx, kind, [id])).get(id) ?? missing(target)
-    const standing: Standing = { holding, ...(await readFacts(trx, kind, id)) }
+    const record = (await loadRecords(trx, kind, [id])).get(id) ?? missing(target)
+    const standing: Standing = { record, ...(await readFacts(trx, kind, id)) }
     const fields = previewProposal(kind, standing, proposal, choice)
     // What is the same already is confirmed by it: the value is the provider's from now on.
     const given = fields.filter(({ status, reason }) => status === 'will_apply' || (status === 'unchanged' && reason === null))
     const patch = Object.fromEntries(given.flatMap(({ field }) => (field in proposal.values ? [[field, proposal.values[field]]] : [])))
-    const patched = applyPatch(fieldsOf(kind), holding, patch, 'plugin').next
+    const patched = applyPatch(fieldsOf(kind), record, patch, 'plugin').next
     // What a series is sorted by follows its title, unless the provider or somebody else says it.
     const next = kind === 'series' && 'title' in patch && !('titleSort' in patch) ? withSortTitle(patched) : patched
-    if (!isSameHolding(holding, next)) await storeHoldings(trx, kind, new Map([[id, next]]))
-    const changes: Changes = { values: changedValues(kind, holding, next), facts: {}, coverId: null }
+    if (!isSameRecord(record, next)) await storeRecords(trx, kind, new Map([[id, next]]))
+    const changes: Changes = { values: changedValues(kind, record, next), facts: {}, coverId: null }
     for (const name of FACTS[kind]) {
       if (!given.some(({ field }) => field === name) || !proposal.facts[name]) continue
       const before = givenOf(standing, name)
@@ -85,7 +85,7 @@ export async function applyProposal(
 }
 
 /** Values and their sources that are different; the sources of people stand by role. */
-function changedValues(kind: Kind, before: Holding, after: Holding): Changes['values'] {
+function changedValues(kind: Kind, before: MetadataRecord, after: MetadataRecord): Changes['values'] {
   const roles = fieldsOf(kind)
     .filter(({ role }) => role !== undefined)
     .map(({ name }) => name)
@@ -113,14 +113,14 @@ export async function undoApplication(
     const application = (await claimApplication(trx, id)) ?? refuse('not_found', `There is no application ${id} of metadata.`)
     if (application.undoneAt !== null) refuse('conflict', 'This was undone already.')
     const { kind, recordId, changes } = application
-    const holding = (await loadHoldings(trx, kind, [recordId])).get(recordId) ?? missing({ kind, id: recordId })
+    const record = (await loadRecords(trx, kind, [recordId])).get(recordId) ?? missing({ kind, id: recordId })
     const known = await readFacts(trx, kind, recordId)
     const undone: string[] = []
     const left: { field: string; reason: string }[] = []
-    const values: Record<string, unknown> = { ...holding.values }
-    const sources: Record<string, Source> = { ...holding.sources }
+    const values: Record<string, unknown> = { ...record.values }
+    const sources: Record<string, Source> = { ...record.sources }
     for (const [field, change] of Object.entries(changes.values)) {
-      const reason = objection(holding, field, isDeepStrictEqual(holding.values[field] ?? null, change.after))
+      const reason = objection(record, field, isDeepStrictEqual(record.values[field] ?? null, change.after))
       if (reason !== null) {
         left.push({ field, reason })
         continue
@@ -133,11 +133,11 @@ export async function undoApplication(
       }
       undone.push(field)
     }
-    if (undone.length > 0) await storeHoldings(trx, kind, new Map([[recordId, { values, sources, locks: holding.locks }]]))
+    if (undone.length > 0) await storeRecords(trx, kind, new Map([[recordId, { values, sources, locks: record.locks }]]))
     for (const [field, { before, after, givers = {} }] of Object.entries(changes.facts)) {
       const name = field as FactName
       const now = givenOf(known, name)
-      const reason = objection(holding, field, isDeepStrictEqual(inOrder(now.value), inOrder(after)))
+      const reason = objection(record, field, isDeepStrictEqual(inOrder(now.value), inOrder(after)))
       if (reason === null) {
         const restored = restoredFact(name, now, { value: before as Facts[FactName], givers })
         await writeFact(trx, kind, { id: recordId, name, before: now, after: restored })
@@ -159,7 +159,7 @@ const givenOf = <Name extends FactName>({ facts, givers }: Pick<KnownFacts, 'fac
 const inOrder = (fact: unknown): unknown => (Array.isArray(fact) ? fact.map((one) => JSON.stringify(one)).sort() : fact)
 
 /** Why a field is left as it is; null when it may be put back. */
-function objection({ locks }: Holding, field: string, isAsApplied: boolean): string | null {
+function objection({ locks }: MetadataRecord, field: string, isAsApplied: boolean): string | null {
   if (locks.has(field)) return 'It was locked since.'
   return isAsApplied ? null : 'It was changed since.'
 }

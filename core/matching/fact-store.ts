@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { entriesOf, type FactName, type Facts, type GivenFact, type Givers } from '#core/matching/fact.ts'
 import type { Giver } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { nameKey } from '#core/metadata/name.ts'
 import { replaceNames } from '#core/metadata/taxonomy-store.ts'
 

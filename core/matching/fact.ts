@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Giver } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { NAMES_MAX, nameKey } from '#core/metadata/name.ts'
 
 /** What stands beside the fields of a series or book, as far as a provider may say it. */

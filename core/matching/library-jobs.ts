@@ -17,10 +17,10 @@ import {
   updateJob,
 } from '#core/matching/library-job-store.ts'
 import type { MatchTally, MatchTasks } from '#core/matching/match-tasks.ts'
-import type { Matching } from '#core/matching/matching.ts'
+import type { Matched, Matching } from '#core/matching/matching.ts'
 import type { Provider, ProviderClient } from '#core/matching/provider-client.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/matching/target-query.ts'
-import { FinalFailure, type TaskQueue, taskErrorMessage } from '#core/tasks/task.ts'
+import { FinalFailure, type TaskQueue, type TaskRun, taskErrorMessage } from '#core/tasks/task.ts'
 import { getTask, type TaskStatus } from '#core/tasks/task-query.ts'
 
 export interface JobWish {
@@ -39,7 +39,7 @@ export interface JobDelta {
   skipped: { field: string; reason: string }[]
 }
 
-export interface JobRehearsal {
+export interface JobDryRun {
   sample: JobDelta[]
   totalEligible: number
   estSkippedNoId: number
@@ -66,11 +66,11 @@ export interface LibraryJobs {
    * @param how.by who is told: what they may not see is neither looked at nor counted
    * @throws not_found
    */
-  rehearse(
+  dryRun(
     libraryId: string,
     jobId: string,
     how: { by: Caller; sampleSize: number; config?: JobConfig | undefined; signal?: AbortSignal },
-  ): Promise<JobRehearsal>
+  ): Promise<JobDryRun>
   /** Puts in line what is due; after `start` the clock does so. */
   runDue(): Promise<void>
   start(): void
@@ -92,89 +92,31 @@ export interface LibraryJobParts {
 }
 
 export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
-  const { database, tasks, providers, matching, matchTasks, log } = parts
-  let timer: NodeJS.Timeout | undefined
+  return new ScheduledLibraryJobs(parts)
+}
 
-  /** A run whose task has ended without a word, as where a server was killed at its last try, is over. */
-  async function settled(job: LibraryJob): Promise<LibraryJob> {
-    if (job.lastRunStatus !== 'running' || job.taskId === null) return job
-    const status = await statusOf(job.taskId)
-    if (status === 'pending' || status === 'processing') return job
-    const end =
-      status === 'cancelled'
-        ? ({ status, message: 'The task was cancelled.' } as const)
-        : ({ status: 'failed', message: 'The server stopped while it ran.' } as const)
-    await settleRun(database, job, end)
-    return (await findJob(database, job.id)) ?? job
+class ScheduledLibraryJobs implements LibraryJobs {
+  readonly #parts: LibraryJobParts
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: LibraryJobParts) {
+    this.#parts = parts
+    parts.tasks.handle('library_job', { concurrency: 1 }, (run) => this.#run(run))
   }
 
-  async function get(libraryId: string, jobId: string): Promise<LibraryJob> {
-    const job = await findJob(database, jobId)
-    return job !== null && job.libraryId === libraryId.toLowerCase()
-      ? job
-      : refuse('not_found', `There is no job ${jobId} of this library.`)
-  }
-
-  /** The provider that a job asks, and why it cannot. */
-  async function providerOf({ provider: wanted, scope = 'series_only' }: JobConfig): Promise<Provider | { failure: string }> {
-    const provider = (await providers.list()).find(({ id, key }) => key === wanted || id === wanted)
-    if (provider === undefined) return { failure: `There is no plugin "${wanted}".` }
-    if (provider.state !== 'enabled') return { failure: `${provider.name} is ${provider.state}.` }
-    const missing = kindsOf(scope).find((kind) => !provider.methods.includes(`metadata.${kind}.get`))
-    return missing === undefined ? provider : { failure: `${provider.name} has no metadata of ${missing === 'book' ? 'books' : 'series'}.` }
-  }
-
-  const passOf = (libraryId: string, kind: Pass['kind'], provider: Provider, { skipRecentlySyncedWithinS }: JobConfig): Pass => ({
-    ...{ kind, libraryId },
-    synced: skipRecentlySyncedWithinS ? { source: idKeyOf(provider, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
-  })
-
-  const wishOf = (provider: Provider, kind: Pass['kind'], config: JobConfig) => ({
-    pluginIds: [provider.id],
-    fields: fieldsOf(config, kind),
-    existingIdsOnly: config.existingSourceIdsOnly ?? false,
-  })
-
-  const enqueue = ({ id, libraryId }: LibraryJob) => tasks.add({ type: 'library_job', libraryId, params: { jobId: id }, dedupeKey: id })
-
-  /** What can be no timetable any more was one when it was entered. */
-  const nextOf = ({ cronSchedule, timezone }: LibraryJob): Date | null | CarrelError => {
-    try {
-      return nextRun(cronSchedule, timezone, new Date())
-    } catch (error) {
-      if (error instanceof CarrelError) return error
-      throw error
-    }
-  }
-
-  async function runDue(): Promise<void> {
-    for (const job of await listDueJobs(database)) {
-      const next = nextOf(job)
-      if (next instanceof CarrelError) {
-        // It would be due for ever, and all behind it with it.
-        if (await advanceJob(database, job, null)) await recordRun(database, job.id, { status: 'failed', message: next.message })
-        continue
-      }
-      // Into the queue first: killed in between, the job is found due again, and a task that waits already is the same one.
-      const { taskId } = await enqueue(job)
-      if (await advanceJob(database, job, next))
-        log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was put in line`)
-    }
-  }
-
-  tasks.handle('library_job', { concurrency: 1 }, async (run) => {
+  async #run(run: TaskRun): Promise<object> {
     const jobId = String(run.params['jobId'])
-    const job = (await findJob(database, jobId)) ?? stop('The job was deleted.')
-    const provider = await providerOf(job.config)
+    const job = (await findJob(this.#parts.database, jobId)) ?? stop('The job was deleted.')
+    const provider = await this.#providerOf(job.config)
     if ('failure' in provider) {
-      await recordRun(database, job.id, { status: 'failed', message: provider.failure })
+      await recordRun(this.#parts.database, job.id, { status: 'failed', message: provider.failure })
       return stop(provider.failure)
     }
-    await recordRun(database, job.id, { status: 'running', message: null, taskId: run.id })
+    await recordRun(this.#parts.database, job.id, { status: 'running', message: null, taskId: run.id })
     try {
       const tallies: Partial<Record<Pass['kind'], MatchTally>> = {}
       for (const kind of kindsOf(job.config.scope))
-        tallies[kind] = await matchTasks.matchAll(
+        tallies[kind] = await this.#parts.matchTasks.matchAll(
           passOf(job.libraryId, kind, provider, job.config),
           wishOf(provider, kind, job.config),
           run,
@@ -182,134 +124,188 @@ export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
       const sum = (name: 'processed' | 'matched' | 'fieldsApplied') =>
         Object.values(tallies).reduce((total, tally) => total + tally[name], 0)
       const message = `${sum('processed')} looked at, ${sum('matched')} found, ${sum('fieldsApplied')} fields changed.`
-      await recordRun(database, job.id, { status: 'completed', message })
+      await recordRun(this.#parts.database, job.id, { status: 'completed', message })
       return { message, ...tallies }
     } catch (error) {
       // A server that stops gives the task back, and the next one goes on with it.
-      if (!run.signal.aborted) await recordRun(database, job.id, { status: 'failed', message: taskErrorMessage(error) })
-      else if ((await statusOf(run.id)) === 'cancelled')
-        await recordRun(database, job.id, { status: 'cancelled', message: 'The task was cancelled.' })
+      if (!run.signal.aborted) await recordRun(this.#parts.database, job.id, { status: 'failed', message: taskErrorMessage(error) })
+      else if ((await this.#statusOf(run.id)) === 'cancelled')
+        await recordRun(this.#parts.database, job.id, { status: 'cancelled', message: 'The task was cancelled.' })
       throw error
     }
-  })
+  }
+
+  /** A run whose task has ended without a word, as where a server was killed at its last try, is over. */
+  async #settled(job: LibraryJob): Promise<LibraryJob> {
+    if (job.lastRunStatus !== 'running' || job.taskId === null) return job
+    const status = await this.#statusOf(job.taskId)
+    if (status === 'pending' || status === 'processing') return job
+    const end =
+      status === 'cancelled'
+        ? ({ status, message: 'The task was cancelled.' } as const)
+        : ({ status: 'failed', message: 'The server stopped while it ran.' } as const)
+    await settleRun(this.#parts.database, job, end)
+    return (await findJob(this.#parts.database, job.id)) ?? job
+  }
+
+  async #get(libraryId: string, jobId: string): Promise<LibraryJob> {
+    const job = await findJob(this.#parts.database, jobId)
+    return job !== null && job.libraryId === libraryId.toLowerCase()
+      ? job
+      : refuse('not_found', `There is no job ${jobId} of this library.`)
+  }
+
+  /** The provider that a job asks, and why it cannot. */
+  async #providerOf({ provider: wanted, scope = 'series_only' }: JobConfig): Promise<Provider | { failure: string }> {
+    const provider = (await this.#parts.providers.list()).find(({ id, key }) => key === wanted || id === wanted)
+    if (provider === undefined) return { failure: `There is no plugin "${wanted}".` }
+    if (provider.state !== 'enabled') return { failure: `${provider.name} is ${provider.state}.` }
+    const missing = kindsOf(scope).find((kind) => !provider.methods.includes(`metadata.${kind}.get`))
+    return missing === undefined ? provider : { failure: `${provider.name} has no metadata of ${missing === 'book' ? 'books' : 'series'}.` }
+  }
+
+  #enqueue({ id, libraryId }: LibraryJob) {
+    return this.#parts.tasks.add({ type: 'library_job', libraryId, params: { jobId: id }, dedupeKey: id })
+  }
+
+  async runDue(): Promise<void> {
+    for (const job of await listDueJobs(this.#parts.database)) {
+      const next = nextOf(job)
+      if (next instanceof CarrelError) {
+        // It would be due for ever, and all behind it with it.
+        if (await advanceJob(this.#parts.database, job, null))
+          await recordRun(this.#parts.database, job.id, { status: 'failed', message: next.message })
+        continue
+      }
+      // Into the queue first: killed in between, the job is found due again, and a task that waits already is the same one.
+      const { taskId } = await this.#enqueue(job)
+      if (await advanceJob(this.#parts.database, job, next))
+        this.#parts.log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was put in line`)
+    }
+  }
 
   /** Null of tasks that ended some time ago: they are forgotten. */
-  const statusOf = async (taskId: string): Promise<TaskStatus | null> =>
-    await getTask(database, taskId).then(
+  async #statusOf(taskId: string): Promise<TaskStatus | null> {
+    return await getTask(this.#parts.database, taskId).then(
       ({ status }) => status,
       () => null,
     )
-  const isActive = async (taskId: string): Promise<boolean> => ['pending', 'processing'].includes(String(await statusOf(taskId)))
+  }
+
+  async #isActive(taskId: string): Promise<boolean> {
+    return ['pending', 'processing'].includes(String(await this.#statusOf(taskId)))
+  }
 
   /** Its numbers count everything in the library, and what it failed at may name any of it. */
-  const toldTo = async (by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> =>
-    (await hasSharingGrants(database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
-  const oneToldTo = async (by: Caller, job: LibraryJob): Promise<LibraryJob> => (await toldTo(by, [job]))[0] ?? job
+  async #toldTo(by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> {
+    return (await hasSharingGrants(this.#parts.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
+  }
 
-  return {
-    runDue,
-    get: async (libraryId, jobId, by) => await oneToldTo(by, await settled(await get(libraryId, jobId))),
-    list: async (libraryId, by) => await toldTo(by, await Promise.all((await listJobs(database, libraryId)).map(settled))),
+  async #oneToldTo(by: Caller, job: LibraryJob): Promise<LibraryJob> {
+    return (await this.#toldTo(by, [job]))[0] ?? job
+  }
 
-    async add(libraryId, { name, enabled = true, cronSchedule = null, timezone, config }) {
-      fieldsOf(config)
-      const zone = timezone ?? 'UTC'
-      const nextRunAt = nextRun(cronSchedule, zone, new Date())
-      const given = {
-        libraryId,
-        name: name ?? `Metadata from ${config.provider}`,
-        enabled,
-        cron: cronSchedule,
-        timezone: zone,
-        config,
-        nextRunAt,
-      }
-      return (await addJob(database, given, JOBS_MAX)) ?? refuse('conflict', `A library has ${JOBS_MAX} jobs at most; delete one first.`)
-    },
+  async get(libraryId: string, jobId: string, by: Caller): Promise<LibraryJob> {
+    return await this.#oneToldTo(by, await this.#settled(await this.#get(libraryId, jobId)))
+  }
 
-    async edit(libraryId, jobId, wish, by) {
-      const job = await get(libraryId, jobId)
-      if (wish.config !== undefined) fieldsOf(wish.config)
-      const changed = await updateJob(database, job.id, (before) => {
-        const cron = wish.cronSchedule === undefined ? before.cronSchedule : wish.cronSchedule
-        const timezone = wish.timezone ?? before.timezone
-        return {
-          ...(wish.name && { name: wish.name }),
-          ...(wish.enabled !== undefined && { enabled: wish.enabled }),
-          ...(wish.config !== undefined && { config: wish.config }),
-          ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
-        }
-      })
-      return await oneToldTo(by, changed ?? refuse('not_found', `There is no job ${jobId} of this library.`))
-    },
+  async list(libraryId: string, by: Caller): Promise<LibraryJob[]> {
+    return await this.#toldTo(by, await Promise.all((await listJobs(this.#parts.database, libraryId)).map((job) => this.#settled(job))))
+  }
 
-    async remove(libraryId, jobId) {
-      const job = await get(libraryId, jobId)
-      if (job.taskId !== null) await tasks.cancel(job.taskId)
-      await deleteJob(database, job.id)
-    },
+  async add(
+    libraryId: string,
+    { name, enabled = true, cronSchedule = null, timezone, config }: JobWish & { config: JobConfig },
+  ): Promise<LibraryJob> {
+    fieldsOf(config)
+    const zone = timezone ?? 'UTC'
+    const nextRunAt = nextRun(cronSchedule, zone, new Date())
+    const given = {
+      libraryId,
+      name: name ?? `Metadata from ${config.provider}`,
+      enabled,
+      cron: cronSchedule,
+      timezone: zone,
+      config,
+      nextRunAt,
+    }
+    return (
+      (await addJob(this.#parts.database, given, JOBS_MAX)) ??
+      refuse('conflict', `A library has ${JOBS_MAX} jobs at most; delete one first.`)
+    )
+  }
 
-    async runNow(libraryId, jobId) {
-      const job = await get(libraryId, jobId)
-      if (job.lastRunStatus === 'running' && job.taskId !== null && (await isActive(job.taskId)))
-        refuse('conflict', `"${job.name}" is running.`)
-      const { taskId, created } = await enqueue(job)
-      if (!created) refuse('conflict', `"${job.name}" waits for its turn already.`)
-      return taskId
-    },
-
-    async rehearse(libraryId, jobId, { by, sampleSize, config: override, signal }) {
-      const job = await get(libraryId, jobId)
-      const config = override ?? job.config
-      const wish = fieldsOf(config)
-      const provider = await providerOf({ ...config, scope: 'series_only' })
-      if ('failure' in provider)
-        return { sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: provider.failure }
-      const pass: Pass = { ...passOf(job.libraryId, 'series', provider, config), by }
-      const everything: Pass = { kind: 'series', libraryId: job.libraryId, by }
-      const [eligible, all, identified, sample] = await Promise.all([
-        countPass(database, pass),
-        countPass(database, everything),
-        countIdentified(database, everything, idKeyOf(provider, 'series')),
-        samplePass(database, pass, sampleSize),
-      ])
-      const deltas: JobDelta[] = []
-      for (const { id, title } of sample) {
-        const how = {
-          pluginId: provider.id,
-          userId: null,
-          fields: wish,
-          existingIdsOnly: config.existingSourceIdsOnly ?? false,
-          dryRun: true,
-        }
-        const matched = await matching.autoMatch({ kind: 'series', id }, { ...how, ...(signal && { signal }) })
-        const applied = matched.fields.filter(({ status }) => status === 'will_apply')
-        const skipped = matched.fields.filter(({ status }) => status !== 'will_apply' && status !== 'not_provided')
-        deltas.push({
-          ...{ seriesId: id, seriesName: title },
-          changes: Object.fromEntries(
-            applied.map(({ field, currentValue, proposedValue }) => [field, { before: currentValue, after: proposedValue }]),
-          ),
-          skipped: matched.success
-            ? skipped.map(({ field, reason }) => ({ field, reason: reason ?? 'It has this value already.' }))
-            : [{ field: '*', reason: matched.message }],
-        })
-      }
+  async edit(libraryId: string, jobId: string, wish: JobWish, by: Caller): Promise<LibraryJob> {
+    const job = await this.#get(libraryId, jobId)
+    if (wish.config !== undefined) fieldsOf(wish.config)
+    const changed = await updateJob(this.#parts.database, job.id, (before) => {
+      const cron = wish.cronSchedule === undefined ? before.cronSchedule : wish.cronSchedule
+      const timezone = wish.timezone ?? before.timezone
       return {
-        ...{ sample: deltas, totalEligible: eligible, estSkippedRecentlySynced: all - eligible, planFailure: null },
-        estSkippedNoId: config.existingSourceIdsOnly ? all - identified : 0,
+        ...(wish.name && { name: wish.name }),
+        ...(wish.enabled !== undefined && { enabled: wish.enabled }),
+        ...(wish.config !== undefined && { config: wish.config }),
+        ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
       }
-    },
+    })
+    return await this.#oneToldTo(by, changed ?? refuse('not_found', `There is no job ${jobId} of this library.`))
+  }
 
-    start() {
-      timer ??= setInterval(() => {
-        runDue().catch((error: unknown) => log.error({ err: error }, 'The timetable of jobs could not be looked at'))
-      }, LOOK_EVERY_MS)
-      timer.unref()
-    },
-    close() {
-      clearInterval(timer)
-    },
+  async remove(libraryId: string, jobId: string): Promise<void> {
+    const job = await this.#get(libraryId, jobId)
+    if (job.taskId !== null) await this.#parts.tasks.cancel(job.taskId)
+    await deleteJob(this.#parts.database, job.id)
+  }
+
+  async runNow(libraryId: string, jobId: string): Promise<string> {
+    const job = await this.#get(libraryId, jobId)
+    if (job.lastRunStatus === 'running' && job.taskId !== null && (await this.#isActive(job.taskId)))
+      refuse('conflict', `"${job.name}" is running.`)
+    const { taskId, created } = await this.#enqueue(job)
+    if (!created) refuse('conflict', `"${job.name}" waits for its turn already.`)
+    return taskId
+  }
+
+  async dryRun(
+    libraryId: string,
+    jobId: string,
+    { by, sampleSize, config: override, signal }: { by: Caller; sampleSize: number; config?: JobConfig | undefined; signal?: AbortSignal },
+  ): Promise<JobDryRun> {
+    const job = await this.#get(libraryId, jobId)
+    const config = override ?? job.config
+    const fields = fieldsOf(config)
+    const provider = await this.#providerOf({ ...config, scope: 'series_only' })
+    if ('failure' in provider)
+      return { sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: provider.failure }
+    const pass: Pass = { ...passOf(job.libraryId, 'series', provider, config), by }
+    const everything: Pass = { kind: 'series', libraryId: job.libraryId, by }
+    const [eligible, all, identified, sample] = await Promise.all([
+      countPass(this.#parts.database, pass),
+      countPass(this.#parts.database, everything),
+      countIdentified(this.#parts.database, everything, idKeyOf(provider, 'series')),
+      samplePass(this.#parts.database, pass, sampleSize),
+    ])
+    const how = {
+      ...{ pluginId: provider.id, userId: null, fields, existingIdsOnly: config.existingSourceIdsOnly ?? false, dryRun: true },
+      ...(signal && { signal }),
+    }
+    const deltas: JobDelta[] = []
+    for (const series of sample) deltas.push(deltaOf(series, await this.#parts.matching.autoMatch({ kind: 'series', id: series.id }, how)))
+    return {
+      ...{ sample: deltas, totalEligible: eligible, estSkippedRecentlySynced: all - eligible, planFailure: null },
+      estSkippedNoId: config.existingSourceIdsOnly ? all - identified : 0,
+    }
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => {
+      this.runDue().catch((error: unknown) => this.#parts.log.error({ err: error }, 'The timetable of jobs could not be looked at'))
+    }, LOOK_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
   }
 }
 
@@ -319,3 +315,43 @@ const stop = (message: string): never => {
 
 const kindsOf = (scope: JobConfig['scope']): Pass['kind'][] =>
   scope === 'series_and_books' ? ['series', 'book'] : [scope === 'books_only' ? 'book' : 'series']
+
+function passOf(libraryId: string, kind: Pass['kind'], provider: Provider, { skipRecentlySyncedWithinS }: JobConfig): Pass {
+  return {
+    ...{ kind, libraryId },
+    synced: skipRecentlySyncedWithinS ? { source: idKeyOf(provider, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
+  }
+}
+
+function wishOf(provider: Provider, kind: Pass['kind'], config: JobConfig) {
+  return {
+    pluginIds: [provider.id],
+    fields: fieldsOf(config, kind),
+    existingIdsOnly: config.existingSourceIdsOnly ?? false,
+  }
+}
+
+/** What can be no timetable any more was one when it was entered. */
+function nextOf({ cronSchedule, timezone }: LibraryJob): Date | null | CarrelError {
+  try {
+    return nextRun(cronSchedule, timezone, new Date())
+  } catch (error) {
+    if (error instanceof CarrelError) return error
+    throw error
+  }
+}
+
+/** What a dry run says of one series. */
+function deltaOf({ id, title }: { id: string; title: string }, matched: Matched): JobDelta {
+  const applied = matched.fields.filter(({ status }) => status === 'will_apply')
+  const skipped = matched.fields.filter(({ status }) => status !== 'will_apply' && status !== 'not_provided')
+  return {
+    ...{ seriesId: id, seriesName: title },
+    changes: Object.fromEntries(
+      applied.map(({ field, currentValue, proposedValue }) => [field, { before: currentValue, after: proposedValue }]),
+    ),
+    skipped: matched.success
+      ? skipped.map(({ field, reason }) => ({ field, reason: reason ?? 'It has this value already.' }))
+      : [{ field: '*', reason: matched.message }],
+  }
+}

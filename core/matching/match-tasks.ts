@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { AutoMatch, Matched, Matching, Target } from '#core/matching/matching.ts'
 import { countPass, listPassIds, type Pass } from '#core/matching/target-query.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 /** How records are matched in the background. */
@@ -54,11 +54,38 @@ const RESULTS_MAX = 100
 /** So many failures of all providers in a row, and going on would only fill the log. */
 const FAILURES_MAX = 20
 
-export function openMatchTasks({ database, tasks, matching }: { database: Knex; tasks: TaskQueue; matching: Matching }): MatchTasks {
+interface MatchTasksOptions {
+  database: Knex
+  tasks: TaskQueue
+  matching: Matching
+}
+
+export function openMatchTasks(options: MatchTasksOptions): MatchTasks {
+  return new QueuedMatchTasks(options)
+}
+
+class QueuedMatchTasks implements MatchTasks {
+  readonly #options: MatchTasksOptions
+
+  constructor(options: MatchTasksOptions) {
+    this.#options = options
+    for (const kind of ['series', 'book'] as const)
+      options.tasks.handle(`auto_match_${kind}`, { concurrency: 2 }, async (run) => {
+        const id = (kind === 'series' ? run.seriesId : run.bookId) as string
+        const one = await this.#matchOne({ kind, id }, wishOf(run), run)
+        // Another try cannot find what is not there; but a provider that fails today may answer tomorrow.
+        if (one.outcome === 'provider_failed') throw new Error(one.message)
+        return one
+      })
+    options.tasks.handle('auto_match_library', { concurrency: 1 }, (run) =>
+      this.matchAll({ kind: 'series', libraryId: run.libraryId as string }, wishOf(run), run),
+    )
+  }
+
   /** Waits as long as the provider asks, and tries again. */
-  async function patiently(target: Target, how: AutoMatch, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<Matched> {
+  async #patiently(target: Target, how: AutoMatch, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<Matched> {
     for (let waits = 0; ; waits++) {
-      const matched = await matching.autoMatch(target, how)
+      const matched = await this.#options.matching.autoMatch(target, how)
       if (matched.retryAfterSeconds === null) return matched
       // Nor about the next record, and nobody else gets a turn meanwhile.
       if (waits >= WAITS_MAX) throw new FinalFailure(matched.message)
@@ -67,7 +94,7 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
   }
 
   /** Asks one provider after the other. */
-  async function matchOne(target: Target, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchOutcome> {
+  async #matchOne(target: Target, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchOutcome> {
     const applied = new Set<string>()
     const messages: string[] = []
     let outcome: string = 'no_matching_targets'
@@ -77,7 +104,7 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
         ...{ pluginId, userId: null, gapsOnly: index > 0 && outcome === 'matched', signal: run.signal },
         ...{ fields: wish.fields ?? null, existingIdsOnly: wish.existingIdsOnly ?? false },
       }
-      const matched = await patiently(target, how, run)
+      const matched = await this.#patiently(target, how, run)
       messages.push(matched.message)
       if (matched.success) outcome = 'matched'
       else if (outcome !== 'matched') outcome = matched.skipped ?? 'no_match'
@@ -86,17 +113,17 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
     return { recordId: target.id, outcome, message: messages.join(' '), appliedFields: [...applied] }
   }
 
-  async function matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
-    const total = await countPass(database, pass)
+  async matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
+    const total = await countPass(this.#options.database, pass)
     const tally: MatchTally = { processed: 0, matched: 0, skipped: {}, fieldsApplied: 0, results: [] }
     let failures = 0
     let after: string | null = null
     for (;;) {
       // Records that drop out of the pass meanwhile are behind the last id already.
-      const ids: string[] = await listPassIds(database, pass, after, PAGE)
+      const ids: string[] = await listPassIds(this.#options.database, pass, after, PAGE)
       for (const id of ids) {
         run.signal.throwIfAborted()
-        const one = await matchOne({ kind: pass.kind, id }, wish, run)
+        const one = await this.#matchOne({ kind: pass.kind, id }, wish, run)
         tally.processed += 1
         if (one.outcome === 'matched') tally.matched += 1
         else tally.skipped[one.outcome] = (tally.skipped[one.outcome] ?? 0) + 1
@@ -112,35 +139,21 @@ export function openMatchTasks({ database, tasks, matching }: { database: Knex; 
     }
   }
 
-  const wishOf = ({ params }: TaskRun): MatchWish => params as unknown as MatchWish
+  async enqueue(kind: Kind, ids: readonly string[], wish: MatchWish): Promise<string[]> {
+    const taskIds: string[] = []
+    for (const id of ids) {
+      const reference = kind === 'series' ? { seriesId: id } : { bookId: id }
+      const dedupeKey = `${id} ${JSON.stringify(wish)}`
+      const task = { id: randomUUID(), type: `auto_match_${kind}` as const, ...reference, params: { ...wish }, dedupeKey }
+      taskIds.push((await this.#options.tasks.add(task)).taskId)
+    }
+    return taskIds
+  }
 
-  for (const kind of ['series', 'book'] as const)
-    tasks.handle(`auto_match_${kind}`, { concurrency: 2 }, async (run) => {
-      const id = (kind === 'series' ? run.seriesId : run.bookId) as string
-      const one = await matchOne({ kind, id }, wishOf(run), run)
-      // Another try cannot find what is not there; but a provider that fails today may answer tomorrow.
-      if (one.outcome === 'provider_failed') throw new Error(one.message)
-      return one
-    })
-  tasks.handle('auto_match_library', { concurrency: 1 }, (run) =>
-    matchAll({ kind: 'series', libraryId: run.libraryId as string }, wishOf(run), run),
-  )
-
-  return {
-    async enqueue(kind, ids, wish) {
-      const taskIds: string[] = []
-      for (const id of ids) {
-        const reference = kind === 'series' ? { seriesId: id } : { bookId: id }
-        const dedupeKey = `${id} ${JSON.stringify(wish)}`
-        const task = { id: randomUUID(), type: `auto_match_${kind}` as const, ...reference, params: { ...wish }, dedupeKey }
-        taskIds.push((await tasks.add(task)).taskId)
-      }
-      return taskIds
-    },
-    async enqueueLibrary(libraryId, wish) {
-      const dedupeKey = `${libraryId} ${JSON.stringify(wish)}`
-      return (await tasks.add({ type: 'auto_match_library', libraryId, params: { ...wish }, dedupeKey })).taskId
-    },
-    matchAll,
+  async enqueueLibrary(libraryId: string, wish: MatchWish): Promise<string> {
+    const dedupeKey = `${libraryId} ${JSON.stringify(wish)}`
+    return (await this.#options.tasks.add({ type: 'auto_match_library', libraryId, params: { ...wish }, dedupeKey })).taskId
   }
 }
+
+const wishOf = ({ params }: TaskRun): MatchWish => params as unknown as MatchWish

@@ -102,44 +102,42 @@ export interface MatchingParts {
 const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
 
 export function openMatching(parts: MatchingParts): Matching {
-  const { database, providers, log } = parts
-  const records = openRecordFinder(parts)
-  const getProvider = async (id: string): Promise<Provider> =>
-    (await providers.find(id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+  return new ProviderMatching(parts)
+}
 
-  async function contextOf({ kind, id }: Target): Promise<Context> {
+class ProviderMatching implements Matching {
+  readonly #parts: MatchingParts
+  readonly #records
+
+  constructor(parts: MatchingParts) {
+    this.#parts = parts
+    this.#records = openRecordFinder(parts)
+  }
+
+  async #getProvider(id: string): Promise<Provider> {
+    return (await this.#parts.providers.find(id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+  }
+
+  async #contextOf({ kind, id }: Target): Promise<Context> {
     const contexts: Map<string, Context> =
-      kind === 'series' ? await listSeriesContexts(database, null, [id]) : await listBookContexts(database, null, [id])
+      kind === 'series'
+        ? await listSeriesContexts(this.#parts.database, null, [id])
+        : await listBookContexts(this.#parts.database, null, [id])
     return contexts.get(id) ?? refuse('not_found', `There is no ${kind} ${id}.`)
   }
 
-  const choiceOf = (
-    { matching }: Provider,
-    { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean },
-  ): Choice => ({
-    ...{ fields, gapsOnly },
-    // What says where the rest comes from is no matter of taste.
-    targets: matching.metadataTargets ? [...matching.metadataTargets, 'externalIds', 'externalLinks', 'externalRatings'] : null,
-  })
-
   /** Fetches the cover that was proposed; one that cannot be had leaves everything else as it is. */
-  async function bringCover(
-    target: Target,
-    provider: Provider,
-    url: string,
-    applicationId: string,
-    signal: AbortSignal,
-  ): Promise<string | null> {
+  async #bringCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
     const told = (code: string, message: string): string => {
-      log.warn({ plugin: provider.key, code, target }, `A cover could not be had: ${message}`)
+      this.#parts.log.warn({ plugin: provider.key, code, target }, `A cover could not be had: ${message}`)
       return message
     }
     try {
-      const picture = await parts.downloadCover({ url, caller: provider.key, signal })
+      const picture = await this.#parts.downloadCover({ url, caller: provider.key, signal })
       if ('failure' in picture) return told(picture.failure.code, picture.failure.message)
-      const { id } = await keepCover(parts, { owner: target, bytes: picture.bytes, source: `plugin:${provider.key}` })
-      if (await recordCover(database, applicationId, id)) return null
-      await dropCover(parts, { owner: target, coverId: id })
+      const { id } = await keepCover(this.#parts, { owner: target, bytes: picture.bytes, source: `plugin:${provider.key}` })
+      if (await recordCover(this.#parts.database, applicationId, id)) return null
+      await dropCover(this.#parts, { owner: target, coverId: id })
       return 'All of this was undone before the cover came.'
     } catch (error) {
       if (!(error instanceof CarrelError)) throw error
@@ -147,7 +145,7 @@ export function openMatching(parts: MatchingParts): Matching {
     }
   }
 
-  async function applyFrom(
+  async #applyFrom(
     target: Target,
     provider: Provider,
     found: { proposal: Proposal; externalUrl: string | null; externalId: string },
@@ -156,16 +154,16 @@ export function openMatching(parts: MatchingParts): Matching {
     const { proposal, externalUrl, externalId } = found
     const origin = { pluginId: provider.id, pluginKey: provider.key, idKey: idKeyOf(provider, target.kind), externalId, userId: how.userId }
     if (how.dryRun) {
-      const fields = await previewOn(database, target, proposal, how.choice)
+      const fields = await previewOn(this.#parts.database, target, proposal, how.choice)
       return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
     }
-    const { fields, applicationId: id } = await applyProposal(database, target, proposal, { choice: how.choice, origin })
+    const { fields, applicationId: id } = await applyProposal(this.#parts.database, target, proposal, { choice: how.choice, origin })
     let applicationId = id
     const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
     if (cover && applicationId !== null && proposal.coverUrl !== null) {
-      const problem = await bringCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
+      const problem = await this.#bringCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
       if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
-      if (problem !== null && (await forgetIfEmpty(database, applicationId))) applicationId = null
+      if (problem !== null && (await forgetIfEmpty(this.#parts.database, applicationId))) applicationId = null
     }
     const count = fields.filter(({ status }) => status === 'will_apply').length
     const message =
@@ -174,18 +172,143 @@ export function openMatching(parts: MatchingParts): Matching {
   }
 
   /** Why a provider does not match this by itself; null when it does. */
-  async function objection(target: Target, provider: Provider, context: Context): Promise<MatchSkip | null> {
-    const library = await findTargetLibrary(database, target.kind, target.id)
+  async #objection(target: Target, provider: Provider, context: Context): Promise<MatchSkip | null> {
+    const library = await findTargetLibrary(this.#parts.database, target.kind, target.id)
     const { libraryIds = [], autoMatchConditions } = provider.matching
     if (library === null) return 'no_matching_targets'
     if (libraryIds.length > 0 && !libraryIds.includes(library.libraryId)) return 'no_matching_targets'
-    if (library.autoMatchConditions && !(await parts.rules.passes(library.autoMatchConditions, context)))
+    if (library.autoMatchConditions && !(await this.#parts.rules.passes(library.autoMatchConditions, context)))
       return 'library_conditions_not_met'
-    if (autoMatchConditions && !(await parts.rules.passes(autoMatchConditions, context))) return 'plugin_conditions_not_met'
+    if (autoMatchConditions && !(await this.#parts.rules.passes(autoMatchConditions, context))) return 'plugin_conditions_not_met'
     return null
   }
 
-  const skip = (skipped: MatchSkip, message: string, more: Partial<Matched> = {}): Matched => ({
+  async searchTitle(target: Target, pluginId: string): Promise<SearchTitle> {
+    const provider = await this.#getProvider(pluginId)
+    return await searchTitle(this.#parts, provider.matching, await this.#contextOf(target))
+  }
+
+  async preview(
+    target: Target,
+    { pluginId, externalId }: { pluginId: string; externalId: string },
+  ): Promise<{ provider: Provider; externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
+    const provider = await this.#getProvider(pluginId)
+    const found = await this.#records.propose(target.kind, provider, externalId)
+    const choice = choiceOf(provider, { fields: null })
+    if ('answer' in found) {
+      const { proposal, externalUrl } = found.answer
+      return { provider, externalUrl, fields: await previewOn(this.#parts.database, target, proposal, choice), failure: null }
+    }
+    const fields = await previewOn(this.#parts.database, target, NOTHING, choice)
+    const { failure } = found
+    return { provider, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failure.message })), failure }
+  }
+
+  async apply(
+    target: Target,
+    {
+      pluginId,
+      externalId,
+      fields,
+      dryRun,
+      userId,
+    }: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
+  ): Promise<Applied> {
+    const provider = await this.#getProvider(pluginId)
+    const stranger = fields?.find((field) => !proposable(target.kind).includes(field))
+    if (stranger !== undefined)
+      refuse(
+        'invalid_value',
+        `"${stranger.slice(0, 60)}" is no field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
+      )
+    const found = await this.#records.propose(target.kind, provider, externalId)
+    if ('failure' in found) {
+      const { failure } = found
+      return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }
+    }
+    const choice = choiceOf(provider, { fields })
+    return await this.#applyFrom(target, provider, { ...found.answer, externalId }, { choice, userId, dryRun })
+  }
+
+  async autoMatch(target: Target, how: AutoMatch): Promise<Matched> {
+    const provider = await this.#parts.providers.find(how.pluginId)
+    if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
+    const { name, state, methods } = provider
+    if (state !== 'enabled') return skip('plugin_disabled', `${name} is ${state}.`)
+    if (!methods.includes(`metadata.${target.kind}.get`))
+      return skip('no_matching_targets', `${name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
+    const context = await this.#contextOf(target)
+    const reason = how.query ? null : await this.#objection(target, provider, context)
+    if (reason !== null) return skip(reason, `${titleOf(context)} is not matched by itself: ${reason.replaceAll('_', ' ')}.`)
+    const choice = choiceOf(provider, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
+    const source = idKeyOf(provider, target.kind)
+    const known = context.externalIds[source]
+    if (!how.query && provider.matching.useExistingExternalId !== false && known) {
+      const found = await this.#records.propose(target.kind, provider, known.id, how.signal)
+      if ('answer' in found)
+        return {
+          ...(await this.#applyFrom(
+            target,
+            provider,
+            { ...found.answer, externalId: known.id },
+            { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
+          )),
+          ...SURE,
+        }
+      // What is gone from there may have moved; anything else is a matter of waiting.
+      if (found.failure.code !== 'not_found') return failed(found.failure)
+    }
+    if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
+    const best = await this.#records.find(target.kind, provider, context, how)
+    if ('failure' in best) return failed(best.failure)
+    if (best.answer === null) return skip('no_match', `${name} knows nothing like it.`)
+    const { result: match, confidence } = best.answer
+    if (confidence < CONFIDENCE_MIN)
+      return skip(
+        'low_confidence',
+        `"${match.title}" may be it, but that is not certain enough (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
+        { match, confidence },
+      )
+    const found = await this.#records.propose(target.kind, provider, match.externalId, how.signal)
+    if ('failure' in found) return failed(found.failure)
+    const applied = await this.#applyFrom(
+      target,
+      provider,
+      { ...found.answer, externalId: match.externalId },
+      { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
+    )
+    return { ...applied, match, confidence, skipped: null, retryAfterSeconds: null }
+  }
+
+  applications({ kind, id }: Target): Promise<Application[]> {
+    return listApplications(this.#parts.database, kind, id)
+  }
+
+  async undo(applicationId: string): ReturnType<typeof undoApplication> {
+    const undone = await undoApplication(this.#parts.database, applicationId)
+    const { kind, recordId: id, changes } = undone.application
+    if (changes.coverId === null) return undone
+    try {
+      await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId })
+      return { ...undone, undone: [...undone.undone, 'cover'] }
+    } catch (error) {
+      // Somebody has taken it away since.
+      if (error instanceof CarrelError && error.code === 'not_found') return undone
+      throw error
+    }
+  }
+}
+
+function choiceOf({ matching }: Provider, { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean }): Choice {
+  return {
+    ...{ fields, gapsOnly },
+    // What says where the rest comes from is no matter of taste.
+    targets: matching.metadataTargets ? [...matching.metadataTargets, 'externalIds', 'externalLinks', 'externalRatings'] : null,
+  }
+}
+
+function skip(skipped: MatchSkip, message: string, more: Partial<Matched> = {}): Matched {
+  return {
     ...{
       success: false,
       message,
@@ -199,114 +322,14 @@ export function openMatching(parts: MatchingParts): Matching {
       skipped,
     },
     ...more,
-  })
-  const failed = (failure: ProviderFailure): Matched =>
-    skip('provider_failed', failure.message, {
-      failure,
-      retryAfterSeconds: failure.code === 'rate_limited' ? (failure.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
-    })
-
-  return {
-    async searchTitle(target, pluginId) {
-      const provider = await getProvider(pluginId)
-      return await searchTitle(parts, provider.matching, await contextOf(target))
-    },
-
-    async preview(target, { pluginId, externalId }) {
-      const provider = await getProvider(pluginId)
-      const found = await records.propose(target.kind, provider, externalId)
-      const choice = choiceOf(provider, { fields: null })
-      if ('answer' in found) {
-        const { proposal, externalUrl } = found.answer
-        return { provider, externalUrl, fields: await previewOn(database, target, proposal, choice), failure: null }
-      }
-      const fields = await previewOn(database, target, NOTHING, choice)
-      const { failure } = found
-      return { provider, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failure.message })), failure }
-    },
-
-    async apply(target, { pluginId, externalId, fields, dryRun, userId }) {
-      const provider = await getProvider(pluginId)
-      const stranger = fields?.find((field) => !proposable(target.kind).includes(field))
-      if (stranger !== undefined)
-        refuse(
-          'invalid_value',
-          `"${stranger.slice(0, 60)}" is no field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
-        )
-      const found = await records.propose(target.kind, provider, externalId)
-      if ('failure' in found) {
-        const { failure } = found
-        return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }
-      }
-      const choice = choiceOf(provider, { fields })
-      return await applyFrom(target, provider, { ...found.answer, externalId }, { choice, userId, dryRun })
-    },
-
-    async autoMatch(target, how) {
-      const provider = await providers.find(how.pluginId)
-      if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
-      const { name, state, methods } = provider
-      if (state !== 'enabled') return skip('plugin_disabled', `${name} is ${state}.`)
-      if (!methods.includes(`metadata.${target.kind}.get`))
-        return skip('no_matching_targets', `${name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
-      const context = await contextOf(target)
-      const reason = how.query ? null : await objection(target, provider, context)
-      if (reason !== null) return skip(reason, `${titleOf(context)} is not matched by itself: ${reason.replaceAll('_', ' ')}.`)
-      const choice = choiceOf(provider, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
-      const source = idKeyOf(provider, target.kind)
-      const known = context.externalIds[source]
-      if (!how.query && provider.matching.useExistingExternalId !== false && known) {
-        const found = await records.propose(target.kind, provider, known.id, how.signal)
-        if ('answer' in found)
-          return {
-            ...(await applyFrom(
-              target,
-              provider,
-              { ...found.answer, externalId: known.id },
-              { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
-            )),
-            ...SURE,
-          }
-        // What is gone from there may have moved; anything else is a matter of waiting.
-        if (found.failure.code !== 'not_found') return failed(found.failure)
-      }
-      if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
-      const best = await records.find(target.kind, provider, context, how)
-      if ('failure' in best) return failed(best.failure)
-      if (best.answer === null) return skip('no_match', `${name} knows nothing like it.`)
-      const { result: match, confidence } = best.answer
-      if (confidence < CONFIDENCE_MIN)
-        return skip(
-          'low_confidence',
-          `"${match.title}" may be it, but that is not certain enough (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
-          { match, confidence },
-        )
-      const found = await records.propose(target.kind, provider, match.externalId, how.signal)
-      if ('failure' in found) return failed(found.failure)
-      const applied = await applyFrom(
-        target,
-        provider,
-        { ...found.answer, externalId: match.externalId },
-        { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
-      )
-      return { ...applied, match, confidence, skipped: null, retryAfterSeconds: null }
-    },
-
-    applications: ({ kind, id }) => listApplications(database, kind, id),
-    async undo(applicationId) {
-      const undone = await undoApplication(database, applicationId)
-      const { kind, recordId: id, changes } = undone.application
-      if (changes.coverId === null) return undone
-      try {
-        await dropCover(parts, { owner: { kind, id }, coverId: changes.coverId })
-        return { ...undone, undone: [...undone.undone, 'cover'] }
-      } catch (error) {
-        // Somebody has taken it away since.
-        if (error instanceof CarrelError && error.code === 'not_found') return undone
-        throw error
-      }
-    },
   }
+}
+
+function failed(failure: ProviderFailure): Matched {
+  return skip('provider_failed', failure.message, {
+    failure,
+    retryAfterSeconds: failure.code === 'rate_limited' ? (failure.retryAfterSeconds ?? RATE_LIMIT_SECONDS) : null,
+  })
 }
 
 /** An identifier that is known needs no search and no guess. */

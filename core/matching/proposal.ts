@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { FACTS, type FactName, type Facts, type Givers, mergedFact } from '#core/matching/fact.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
-import type { Holding } from '#core/metadata/field.ts'
-import { fieldsOf, type Kind } from '#core/metadata/holding-store.ts'
+import type { MetadataRecord } from '#core/metadata/field.ts'
+import { fieldsOf, type Kind } from '#core/metadata/metadata-record-store.ts'
 
 /** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
 export interface Proposal {
@@ -14,7 +14,7 @@ export interface Proposal {
 
 /** How a record stands before a proposal is applied. */
 export interface Standing {
-  holding: Holding
+  record: MetadataRecord
   facts: Facts
   /** Who gave what of them. */
   givers: Record<FactName, Givers>
@@ -80,7 +80,7 @@ const isNothing = (value: unknown): boolean =>
 
 /** What a proposal would change, every field with its reason. Pure: applying does exactly what this says. */
 export function previewProposal(kind: Kind, standing: Standing, proposal: Proposal, choice: Choice): FieldPreview[] {
-  const { holding, facts } = standing
+  const { record, facts } = standing
   return proposable(kind).map((field) => {
     const show = (currentValue: unknown, proposedValue: unknown, status: FieldStatus, reason: string | null = null): FieldPreview => ({
       ...{ field, status, reason },
@@ -88,7 +88,7 @@ export function previewProposal(kind: Kind, standing: Standing, proposal: Propos
       proposedValue: proposedValue ?? null,
     })
     const fact = FACTS[kind].find((name) => name === field)
-    const current = fact ? facts[fact] : holding.values[field]
+    const current = fact ? facts[fact] : record.values[field]
     const given = fact ? proposal.facts[fact] : field === COVER ? proposal.coverUrl : proposal.values[field]
     if (isNothing(given)) return show(current, null, 'not_provided', 'The provider does not say it.')
     const merged = fact && mergedOf(standing, fact, given as never)
@@ -96,17 +96,17 @@ export function previewProposal(kind: Kind, standing: Standing, proposal: Propos
     if (choice.targets !== null && !choice.targets.includes(field))
       return show(current, proposed, 'no_permission', 'This provider is not used for this field.')
     if (choice.fields !== null && !choice.fields.includes(field)) return show(current, proposed, 'no_permission', 'It was not chosen.')
-    if (choice.gapsOnly && (field === COVER ? standing.hasChosenCover : !isNothing(current) && !isFromName(holding, field)))
+    if (choice.gapsOnly && (field === COVER ? standing.hasChosenCover : !isNothing(current) && !isFromName(record, field)))
       return show(current, proposed, 'unchanged', 'It has a value already.')
     const lock = fact ? lockOf(kind, fact) : field
-    if (lock !== null && holding.locks.has(lock)) return show(current, proposed, 'locked', 'It is locked.')
+    if (lock !== null && record.locks.has(lock)) return show(current, proposed, 'locked', 'It is locked.')
     if (field === COVER)
       return standing.hasChosenCover ? show(null, given, 'locked', 'A cover has been chosen.') : show(null, given, 'will_apply')
     if (merged) {
       if (!isDeepStrictEqual(current, proposed)) return show(current, proposed, 'will_apply')
       return merged.isRefused ? show(current, proposed, 'locked', BY_HAND) : show(current, proposed, 'unchanged')
     }
-    const [outcome] = applyPatch(fieldsOf(kind), holding, { [field]: given }, 'plugin').outcomes
+    const [outcome] = applyPatch(fieldsOf(kind), record, { [field]: given }, 'plugin').outcomes
     if (outcome?.result === 'outranked') return show(current, proposed, 'locked', BY_HAND)
     if (outcome?.result === 'locked') return show(current, proposed, 'locked', 'It is locked.')
     return show(current, proposed, outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
@@ -115,4 +115,4 @@ export function previewProposal(kind: Kind, standing: Standing, proposal: Propos
 
 const BY_HAND = 'Somebody has said otherwise by hand.'
 /** A title that is only the name of a folder or file is as good as none. */
-const isFromName = (holding: Holding, field: string): boolean => holding.sources[field] === 'file_name'
+const isFromName = (record: MetadataRecord, field: string): boolean => record.sources[field] === 'file_name'

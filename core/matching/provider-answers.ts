@@ -2,8 +2,8 @@ import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { AUTHOR_ROLES, type ProposedBy } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { READING_DIRECTIONS, type SERIES_FIELDS, SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 
 /** What providers may answer. Whoever asks them checks each answer against its schema before it is used here. */

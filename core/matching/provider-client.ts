@@ -1,6 +1,6 @@
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from '#core/matching/provider-answers.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 
 /** A provider of metadata or recommendations. Plugins are the providers there are; how they run is not known here. */
 export interface Provider {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 
 /** The library of a series or book, with what it asks of those that are matched by themselves; null where the record is gone. */
 export async function findTargetLibrary(

@@ -1,7 +1,7 @@
 import type { SeriesHints } from '#core/metadata/embedded.ts'
 import type { Author, Field } from '#core/metadata/field.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX, nameKey } from '#core/metadata/name.ts'
-import type { BookVoice } from '#core/metadata/series-aggregate-store.ts'
+import type { BookHints } from '#core/metadata/series-aggregate-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
@@ -27,7 +27,7 @@ const isMost = (count: number, total: number): boolean => count * 2 > total
  * @param books those that say something, in reading order
  * @param total those that could: all that are there and can be read, or will be
  */
-export function aggregateBooks(books: readonly BookVoice[], total: number): Aggregate {
+export function aggregateBooks(books: readonly BookHints[], total: number): Aggregate {
   const sidecar = books.map(({ embedded }) => embedded?.seriesSidecar).find((hint) => hint !== undefined)
   const names = books.flatMap(({ embedded }) => embedded?.series?.fields?.title ?? []) as string[]
   const named = mostCommon(names, nameKey)
@@ -53,7 +53,7 @@ interface Together {
   authors: Author[]
 }
 
-function sayTogether(books: readonly BookVoice[], { total, agrees, sidecar, title, authors }: Together): SeriesHints {
+function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, title, authors }: Together): SeriesHints {
   const hints = books.flatMap(({ embedded }) => embedded?.series ?? [])
   const own = <Name extends 'publisher' | 'imprint' | 'languageIso' | 'summary' | 'year'>(name: Name) =>
     books.filter(({ sources }) => sources[name] === 'embedded').flatMap((book) => book[name] ?? [])
@@ -74,7 +74,7 @@ function sayTogether(books: readonly BookVoice[], { total, agrees, sidecar, titl
   }
   const known = (values: object) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
   /** All entries of books that belong together, of others those that most of them have. */
-  const listed = <Entry>(listOf: (book: BookVoice) => readonly Entry[], keyOf: (entry: Entry) => string): Entry[] => {
+  const listed = <Entry>(listOf: (book: BookHints) => readonly Entry[], keyOf: (entry: Entry) => string): Entry[] => {
     const lists = books.map(listOf)
     return agrees ? lists.flat() : saidByMost(lists, keyOf, total)
   }
@@ -117,7 +117,7 @@ function mostCommon<Value>(values: readonly Value[], keyOf: (value: Value) => st
 }
 
 /** People whom most of the books name in the same role: a guest of one issue did not make the series. */
-function commonAuthors(books: readonly BookVoice[], total: number): Author[] {
+function commonAuthors(books: readonly BookHints[], total: number): Author[] {
   const counts = new Map<string, { author: Author; count: number }>()
   for (const { authors } of books) {
     for (const author of authors ?? []) {

@@ -4,23 +4,23 @@ import { announceSeries } from '#core/events/event-store.ts'
 import { aggregateBooks } from '#core/metadata/aggregate-books.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import type { SeriesHints } from '#core/metadata/embedded.ts'
-import { changedNames, type Field, type Holding } from '#core/metadata/field.ts'
-import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { changedNames, type Field, type MetadataRecord } from '#core/metadata/field.ts'
+import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { nameKey } from '#core/metadata/name.ts'
 import { READING_ORDER } from '#core/metadata/reading-order.ts'
 import {
-  findSeedState,
-  listGrounds,
-  listSeedsDue,
-  listVoices,
-  markSeedDue,
+  type Aggregated,
+  type AggregateState,
+  addAlternateTitles,
+  addLinks,
+  findAggregation,
+  listAggregateStates,
+  listAggregatesDue,
+  listHints,
+  markAggregateDue,
   markUnrelated,
-  type Seeded,
-  type SeedGrounds,
-  seedAlternateTitles,
-  seedLinks,
-  storeSeeded,
-  takeBackSeeded,
+  storeAggregated,
+  takeBackAggregated,
 } from '#core/metadata/series-aggregate-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
@@ -34,49 +34,49 @@ const NOTHING = Object.fromEntries(fields.map(({ name }) => [name, null]))
  * Fills in what the files of its books say of each series, and takes back what they do not say any more, where no lock and no stronger source forbids.
  * Idempotent; within the transaction that wrote the books.
  */
-export async function seedSeries(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<void> {
+export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<void> {
   const ids = [...new Set(seriesIds)].sort()
-  const holdings = await loadHoldings(trx, 'series', ids)
-  const voices = Map.groupBy(await listVoices(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
-  const grounds = await listGrounds(trx, ids)
-  const changed = new Map<string, Holding>()
+  const records = await loadRecords(trx, 'series', ids)
+  const hints = Map.groupBy(await listHints(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
+  const states = await listAggregateStates(trx, ids)
+  const changed = new Map<string, MetadataRecord>()
   const told = new Map<string, string[]>()
-  for (const [id, holding] of holdings) {
-    const { seeded, books, pending, folderTitle } = grounds.get(id) as SeedGrounds
+  for (const [id, record] of records) {
+    const { seeded, books, pending, folderTitle } = states.get(id) as AggregateState
     // All its files are gone, perhaps with a disk: what they said stays for when they come back.
     if (books === 0) continue
-    const { said, unrelated } = aggregateBooks(voices.get(id) ?? [], books)
-    const next = withSortTitle(withTitle(applyPatch(fields, holding, { ...NOTHING, ...said.fields }, 'embedded').next, folderTitle))
-    if (!isDeepStrictEqual([next.values, next.sources], [holding.values, holding.sources])) changed.set(id, next)
-    const left = await takeBack(trx, id, { said, seeded, locks: holding.locks })
-    const { news, known } = tellNews(said, left, holding.locks)
+    const { said, unrelated } = aggregateBooks(hints.get(id) ?? [], books)
+    const next = withSortTitle(withTitle(applyPatch(fields, record, { ...NOTHING, ...said.fields }, 'embedded').next, folderTitle))
+    if (!isDeepStrictEqual([next.values, next.sources], [record.values, record.sources])) changed.set(id, next)
+    const left = await takeBack(trx, id, { said, seeded, locks: record.locks })
+    const { added, known } = diffOf(said, left, record.locks)
     const bearer = { bearer: 'series' as const, bearerIds: [id], giver: 'embedded' as const }
-    await addNames(trx, { taxonomy: 'genre', ...bearer, names: news.genres ?? [] })
-    await addNames(trx, { taxonomy: 'tag', ...bearer, names: news.tags ?? [] })
-    await seedAlternateTitles(trx, id, news.alternateTitles ?? [])
-    await seedLinks(trx, id, news.links ?? [])
-    if (known || left !== seeded) await storeSeeded(trx, id, known ?? left)
+    await addNames(trx, { taxonomy: 'genre', ...bearer, names: added.genres ?? [] })
+    await addNames(trx, { taxonomy: 'tag', ...bearer, names: added.tags ?? [] })
+    await addAlternateTitles(trx, id, added.alternateTitles ?? [])
+    await addLinks(trx, id, added.links ?? [])
+    if (known || left !== seeded) await storeAggregated(trx, id, known ?? left)
     await markUnrelated(trx, id, unrelated && !pending)
-    const names = [...changedNames(holding, changed.get(id) ?? holding), ...changedKeys(seeded, known ?? left)]
+    const names = [...changedNames(record, changed.get(id) ?? record), ...changedKeys(seeded, known ?? left)]
     if (names.length > 0) told.set(id, names)
   }
-  await storeHoldings(trx, 'series', changed)
+  await storeRecords(trx, 'series', changed)
   await announceSeries(trx, [...told.keys()], told)
-  await markSeedDue(trx, ids, false)
+  await markAggregateDue(trx, ids, false)
 }
 
 /** What of a series is told to have changed. */
-const changedKeys = (before: Seeded, after: Seeded): string[] =>
-  (Object.keys(SEED_KEYS) as (keyof Seeded)[]).filter((what) => !isDeepStrictEqual(before[what] ?? [], after[what] ?? []))
+const changedKeys = (before: Aggregated, after: Aggregated): string[] =>
+  (Object.keys(AGGREGATED_KEYS) as (keyof Aggregated)[]).filter((what) => !isDeepStrictEqual(before[what] ?? [], after[what] ?? []))
 
 /** A series from which its books have taken their title is called like its folder. */
-export function withTitle(holding: Holding, folderTitle: string | null): Holding {
-  if (holding.values.title !== undefined || folderTitle === null) return holding
-  return applyPatch(fields, holding, { title: folderTitle }, 'file_name').next
+export function withTitle(record: MetadataRecord, folderTitle: string | null): MetadataRecord {
+  if (record.values.title !== undefined || folderTitle === null) return record
+  return applyPatch(fields, record, { title: folderTitle }, 'file_name').next
 }
 
 /** The keys of what books say, as they are remembered. */
-const SEED_KEYS: { readonly [What in keyof Seeded]-?: (said: SeriesHints) => string[] } = {
+const AGGREGATED_KEYS: { readonly [What in keyof Aggregated]-?: (said: SeriesHints) => string[] } = {
   genres: ({ genres = [] }) => genres.map(nameKey),
   tags: ({ tags = [] }) => tags.map(nameKey),
   // JSON, since a text of the database holds no NUL that could part the two.
@@ -88,14 +88,14 @@ const SEED_KEYS: { readonly [What in keyof Seeded]-?: (said: SeriesHints) => str
 async function takeBack(
   trx: Knex,
   id: string,
-  { said, seeded, locks }: { said: SeriesHints; seeded: Seeded; locks: ReadonlySet<string> },
-): Promise<Seeded> {
+  { said, seeded, locks }: { said: SeriesHints; seeded: Aggregated; locks: ReadonlySet<string> },
+): Promise<Aggregated> {
   let left = seeded
-  for (const what of Object.keys(SEED_KEYS) as (keyof Seeded)[]) {
-    const says = new Set(SEED_KEYS[what](said))
+  for (const what of Object.keys(AGGREGATED_KEYS) as (keyof Aggregated)[]) {
+    const says = new Set(AGGREGATED_KEYS[what](said))
     const unsaid = (seeded[what] ?? []).filter((key) => !says.has(key))
     if (unsaid.length === 0 || locks.has(what)) continue
-    const gone = await takeBackSeeded(trx, id, what, unsaid)
+    const gone = await takeBackAggregated(trx, id, what, unsaid)
     if (gone.size > 0) left = { ...left, [what]: (seeded[what] ?? []).filter((key) => !gone.has(key)) }
   }
   return left
@@ -105,45 +105,50 @@ async function takeBack(
  * What books give for the first time, and what they have given then; null when that is nothing more than before. A person who took something
  * away, from the series or everywhere, is not asked again; what a lock keeps out may come when it is gone.
  */
-function tellNews(said: SeriesHints, before: Seeded, locks: ReadonlySet<string>): { news: SeriesHints; known: Seeded | null } {
-  const known: Seeded = { ...before }
-  const pick = <What extends keyof Seeded>(what: What): SeriesHints[What] => {
+function diffOf(said: SeriesHints, before: Aggregated, locks: ReadonlySet<string>): { added: SeriesHints; known: Aggregated | null } {
+  const known: Aggregated = { ...before }
+  const pick = <What extends keyof Aggregated>(what: What): SeriesHints[What] => {
     if (locks.has(what)) return []
     const old = new Set(before[what])
-    const keys = SEED_KEYS[what](said)
+    const keys = AGGREGATED_KEYS[what](said)
     const fresh = keys.filter((key) => !old.has(key))
     if (fresh.length > 0) known[what] = [...new Set([...old, ...fresh])]
     return (said[what] as unknown[] | undefined)?.filter((_entry, index) => !old.has(keys[index] as string)) as SeriesHints[What]
   }
-  const news = { genres: pick('genres'), tags: pick('tags'), alternateTitles: pick('alternateTitles'), links: pick('links') } as SeriesHints
-  return { news, known: Object.keys(SEED_KEYS).some((what) => (news[what as keyof Seeded]?.length ?? 0) > 0) ? known : null }
+  const added = {
+    genres: pick('genres'),
+    tags: pick('tags'),
+    alternateTitles: pick('alternateTitles'),
+    links: pick('links'),
+  } as SeriesHints
+  return { added, known: Object.keys(AGGREGATED_KEYS).some((what) => (added[what as keyof Aggregated]?.length ?? 0) > 0) ? known : null }
 }
 
 /**
- * A book of the series says something new. The first one counts at once, so that nobody looks at an empty series of one book; while others wait for
+ * Aggregates a series of which a book says something new. The first one counts at once, so that nobody looks at an empty series of one book; while others wait for
  * their analysis the rest is done with the last of them, since each time costs a look at all that were read. True when something is left to do:
- * then {@link seedSettled} belongs after the transaction.
+ * then {@link aggregateSettled} belongs after the transaction.
  */
-export async function hearBook(trx: Knex.Transaction, seriesId: string): Promise<boolean> {
-  const { pending, due } = await findSeedState(trx, seriesId)
-  if (!pending || !due) await seedSeries(trx, [seriesId])
-  if (pending) await markSeedDue(trx, [seriesId], true)
+export async function aggregateAfter(trx: Knex.Transaction, seriesId: string): Promise<boolean> {
+  const { pending, due } = await findAggregation(trx, seriesId)
+  if (!pending || !due) await aggregateSeries(trx, [seriesId])
+  if (pending) await markAggregateDue(trx, [seriesId], true)
   return pending
 }
 
 /**
- * Seeds a series for which something was left to do and none of whose books is waited for any more. Only after the commit: of two books that
+ * Aggregates a series for which something was left to do and none of whose books is waited for any more. Only after the commit: of two books that
  * are written at the same moment each sees the other waiting, but the later one sees both when it looks again.
  */
-export async function seedSettled(database: Knex, seriesId: string): Promise<void> {
-  const { pending, due } = await findSeedState(database, seriesId)
-  if (due && !pending) await database.transaction((trx) => seedSeries(trx, [seriesId]))
+export async function aggregateSettled(database: Knex, seriesId: string): Promise<void> {
+  const { pending, due } = await findAggregation(database, seriesId)
+  if (due && !pending) await database.transaction((trx) => aggregateSeries(trx, [seriesId]))
 }
 
-/** Seeds what was left over in a library, one series at a time. */
-export async function seedLeftOver(database: Knex, libraryId: string, signal: AbortSignal): Promise<void> {
-  for (const id of await listSeedsDue(database, libraryId)) {
+/** Aggregates what was not in a library, one series at a time. */
+export async function aggregateDue(database: Knex, libraryId: string, signal: AbortSignal): Promise<void> {
+  for (const id of await listAggregatesDue(database, libraryId)) {
     signal.throwIfAborted()
-    await database.transaction(async (trx) => await seedSeries(trx, [id]))
+    await database.transaction(async (trx) => await aggregateSeries(trx, [id]))
   }
 }

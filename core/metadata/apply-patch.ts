@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { refuse } from '#core/foundation/errors.ts'
 import { isSameText } from '#core/foundation/exact-json.ts'
 import { normalizeText } from '#core/foundation/text.ts'
-import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
+import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type MetadataRecord, SOURCES, type Source } from '#core/metadata/field.ts'
 import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /** What became of one member of a patch. */
@@ -24,10 +24,10 @@ export interface Outcome {
  */
 export function applyPatch(
   fields: readonly Field[],
-  current: Holding,
+  current: MetadataRecord,
   patch: Readonly<Record<string, unknown>>,
   source: Source,
-): { next: Holding; outcomes: Outcome[] } {
+): { next: MetadataRecord; outcomes: Outcome[] } {
   const draft: Draft = { values: { ...current.values }, sources: { ...current.sources }, locks: new Set(current.locks) }
   const outcomes: Outcome[] = []
   if (source !== 'user')
@@ -61,25 +61,25 @@ export function applyPatch(
  */
 export function giveUpTitle(
   fields: readonly Field[],
-  holding: Holding,
+  record: MetadataRecord,
   found: Partial<Record<'embedded' | 'file_name', string | null | undefined>>,
-): { next: Holding; outcome: Outcome } {
-  const { title, ...values } = holding.values
-  const { title: source, ...sources } = holding.sources
-  const locks = new Set([...holding.locks].filter((name) => name !== 'title'))
-  let next: Holding = { values, sources, locks }
+): { next: MetadataRecord; outcome: Outcome } {
+  const { title, ...values } = record.values
+  const { title: source, ...sources } = record.sources
+  const locks = new Set([...record.locks].filter((name) => name !== 'title'))
+  let next: MetadataRecord = { values, sources, locks }
   for (const from of ['embedded', 'file_name'] as const) {
     const given = found[from]
     if (given) next = applyPatch(fields, next, { title: given }, from).next
   }
   // Of a record from before names were kept nothing better is known.
   if (next.values.title === undefined) next = { ...next, values: { ...values, title }, sources: { ...sources, title: 'file_name' } }
-  const isSame = next.values.title === title && next.sources.title === source && next.locks.size === holding.locks.size
+  const isSame = next.values.title === title && next.sources.title === source && next.locks.size === record.locks.size
   return { next, outcome: { field: 'title', result: isSame ? 'unchanged' : 'cleared' } }
 }
 
 /** Keeps what a change has made of lists within what a record holds. @throws invalid_value where a person would lose entries of a list */
-function boundLists(draft: Draft, current: Holding, source: Source): void {
+function boundLists(draft: Draft, current: MetadataRecord, source: Source): void {
   for (const [name, value] of Object.entries(draft.values)) {
     if (!Array.isArray(value) || value === current.values[name]) continue
     const fitting = fittingList(value)

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { type Held, readHoldings } from '#core/metadata/holding-store.ts'
+import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 
 /** Those of the ids that are books the caller may see. */
 export async function listVisibleBookIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {
@@ -19,10 +19,10 @@ export async function checkBook(database: Knex, caller: Caller, bookId: string):
   return id ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
 }
 
-/** What is held of one book. @throws not_found */
-export async function getHeldBook(database: Knex, caller: Caller, id: string): Promise<Held> {
+/** The metadata of one book. @throws not_found */
+export async function getBookRecord(database: Knex, caller: Caller, id: string): Promise<StoredRecord> {
   const bookId = id.toLowerCase()
   const visible = await listVisibleBookIds(database, caller, [bookId])
-  const held = visible.has(bookId) ? (await readHoldings(database, 'book', [bookId])).get(bookId) : undefined
-  return held ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  const stored = visible.has(bookId) ? (await readRecords(database, 'book', [bookId])).get(bookId) : undefined
+  return stored ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
 }

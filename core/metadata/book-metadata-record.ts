@@ -3,8 +3,8 @@ import Type from 'typebox'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { type Author, type AuthorRole, type Field, type Holding, SOURCES } from '#core/metadata/field.ts'
-import type { Held } from '#core/metadata/holding-store.ts'
+import { type Author, type AuthorRole, type Field, type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
+import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
@@ -93,54 +93,57 @@ export type BookDetailMetadata = Static<typeof BookDetailMetadata>
 export type BookMetadataAnswer = { bookId: string; locks: Record<string, boolean>; updatedAt: string } & Record<string, unknown>
 
 /** What the wire shows of each field: null where nothing is known. */
-function shownFields(holding: Holding): Record<string, unknown> {
-  const authors = (holding.values.authors ?? []) as Author[]
+function shownFields(record: MetadataRecord): Record<string, unknown> {
+  const authors = (record.values.authors ?? []) as Author[]
   return Object.fromEntries(
     patchable.map(({ name, role }) => [
       name,
-      role ? joinNames(authors, role) : (holding.values[name] ?? (name === 'authors' || name === 'awards' ? [] : null)),
+      role ? joinNames(authors, role) : (record.values[name] ?? (name === 'authors' || name === 'awards' ? [] : null)),
     ]),
   )
 }
 
-export function shownLocks(holding: Pick<Holding, 'locks'>): Record<string, boolean> {
-  return Object.fromEntries(BOOK_LOCKS.map((name) => [bookLockName(name), holding.locks.has(name)]))
+export function shownLocks(record: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
+  return Object.fromEntries(BOOK_LOCKS.map((name) => [bookLockName(name), record.locks.has(name)]))
 }
 
 /** @param sources also tells who gave each field */
-export function bookMetadataOf(bookId: string, held: Held, sources: boolean): BookMetadataAnswer {
+export function bookMetadataOf(bookId: string, stored: StoredRecord, sources: boolean): BookMetadataAnswer {
   return {
     bookId,
-    ...shownFields(held),
-    locks: shownLocks(held),
-    ...(sources && { sources: held.sources }),
-    updatedAt: held.updatedAt,
+    ...shownFields(stored),
+    locks: shownLocks(stored),
+    ...(sources && { sources: stored.sources }),
+    updatedAt: stored.updatedAt,
   }
 }
 
-export function fullBookMetadataOf(held: Held): FullBookMetadata {
-  const { values } = held
+export function fullBookMetadataOf(stored: StoredRecord): FullBookMetadata {
+  const { values } = stored
   const authors = (values.authors ?? []) as Author[]
   const namesOf = (role: AuthorRole) => authors.filter((author) => author.role === role).map((author) => author.name)
   return {
-    ...shownFields(held),
+    ...shownFields(stored),
     ...Object.fromEntries(Object.entries(ROLE_LISTS).map(([name, role]) => [name, namesOf(role)])),
     title: (values.title as string | undefined) ?? null,
     titleSort: (values.titleSort as string | undefined) ?? null,
     number: values.number === undefined ? null : String(values.number),
     releaseDate: releaseDateOf(values),
-    locks: shownLocks(held),
-    createdAt: held.createdAt,
-    updatedAt: held.updatedAt,
+    locks: shownLocks(stored),
+    createdAt: stored.createdAt,
+    updatedAt: stored.updatedAt,
   }
 }
 
 /** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
-export function bookDetailMetadataOf(book: { id: string; seriesName: string; pageCount: number }, held: Held): BookDetailMetadata {
-  const authors = (held.values.authors ?? []) as Author[]
+export function bookDetailMetadataOf(
+  book: { id: string; seriesName: string; pageCount: number },
+  stored: StoredRecord,
+): BookDetailMetadata {
+  const authors = (stored.values.authors ?? []) as Author[]
   const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
   const { id, seriesName: series, pageCount } = book
-  return { ...fullBookMetadataOf(held), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
+  return { ...fullBookMetadataOf(stored), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
 }
 
 /** The first instant of the day, month or year in which a book came out; null when the year is unknown. */

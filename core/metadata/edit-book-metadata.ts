@@ -4,11 +4,11 @@ import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patc
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import { checkBook, listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
 import { embeddedTitle } from '#core/metadata/book-title.ts'
-import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
+import { changedLocks, editLocks, editRecords, type RecordOutcome } from '#core/metadata/edit-records.ts'
 import { listFileTitles } from '#core/metadata/embedded-store.ts'
-import type { Field, Holding } from '#core/metadata/field.ts'
+import type { Field, MetadataRecord } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
-import { touchRecords } from '#core/metadata/holding-store.ts'
+import { touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import { addNames, checkRoom, hasNames, listOtherNames, removeNames, type Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
@@ -26,14 +26,14 @@ export async function patchBooks(
   const { title, ...rest } = checkPatchRules(change.patch)
   if (title !== null) {
     const patch = title === undefined ? rest : { ...rest, title }
-    return await changeBooks(database, caller, change.bookIds, (holding) => applyPatch(fields, holding, patch, 'user'))
+    return await changeBooks(database, caller, change.bookIds, (record) => applyPatch(fields, record, patch, 'user'))
   }
   return await database.transaction(async (trx) => {
     const names = await listFileTitles(trx, change.bookIds)
-    return await changeBooks(trx, caller, change.bookIds, (holding, id) => {
+    return await changeBooks(trx, caller, change.bookIds, (record, id) => {
       const { strategy = '', fileName = '', embedded } = names.get(id) ?? {}
       const found = { embedded: embeddedTitle({ strategy, embedded: embedded ?? undefined }), file_name: readFileName(fileName).title }
-      const given = giveUpTitle(fields, holding, found)
+      const given = giveUpTitle(fields, record, found)
       const { next, outcomes } = applyPatch(fields, given.next, rest, 'user')
       return { next, outcomes: [given.outcome, ...outcomes] }
     })
@@ -74,9 +74,9 @@ async function changeBooks(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
-  change: (holding: Holding, id: string) => { next: Holding; outcomes: Outcome[] },
+  change: (record: MetadataRecord, id: string) => { next: MetadataRecord; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
-  return await editHoldings(database, { ...booksOf(caller, ids), change })
+  return await editRecords(database, { ...booksOf(caller, ids), change })
 }
 
 /** Which books a change is about, of those that the caller may see. */

@@ -2,13 +2,13 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { clearSeriesTags } from '#core/account/sharing-store.ts'
 import { announceSeries } from '#core/events/event-store.ts'
-import { seedSeries } from '#core/metadata/aggregate-series.ts'
+import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
-import { changedLocks, editHoldings, editLocks, type RecordOutcome } from '#core/metadata/edit-holdings.ts'
-import type { Field, Holding } from '#core/metadata/field.ts'
-import { touchRecords } from '#core/metadata/holding-store.ts'
+import { changedLocks, editLocks, editRecords, type RecordOutcome } from '#core/metadata/edit-records.ts'
+import type { Field, MetadataRecord } from '#core/metadata/field.ts'
+import { touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
-import { forgetSeeded, listFolderTitles } from '#core/metadata/series-aggregate-store.ts'
+import { forgetAggregated, listFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { deleteFactsOf } from '#core/metadata/series-facts-store.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
 import { checkSeries, listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
@@ -30,26 +30,26 @@ export async function patchSeries(
   const { title, ...rest } = checkPatchRules(change.patch)
   const patch = title === undefined || title === null ? rest : { ...rest, title }
   // Whoever says what a series is sorted by is taken at their word, even when it is nothing.
-  const sorted = (holding: Holding, outcomes: readonly Outcome[]) => {
+  const sorted = (record: MetadataRecord, outcomes: readonly Outcome[]) => {
     const follows = outcomes.some(({ field, result }) => (field === 'title' || field === 'language') && result !== 'unchanged')
-    return follows && patch.titleSort === undefined ? withSortTitle(holding) : holding
+    return follows && patch.titleSort === undefined ? withSortTitle(record) : record
   }
-  const patched = (holding: Holding) => applyPatch(fields, holding, patch, 'user')
+  const patched = (record: MetadataRecord) => applyPatch(fields, record, patch, 'user')
   if (title !== null)
-    return await changeSeries(database, caller, change.seriesIds, (holding) => {
-      const { next, outcomes } = patched(holding)
+    return await changeSeries(database, caller, change.seriesIds, (record) => {
+      const { next, outcomes } = patched(record)
       return { next: sorted(next, outcomes), outcomes }
     })
   return await database.transaction(async (trx) => {
     const names = await listFolderTitles(trx, change.seriesIds)
-    const done = await changeSeries(trx, caller, change.seriesIds, (holding, id) => {
-      const given = giveUpTitle(fields, holding, { file_name: names.get(id) })
+    const done = await changeSeries(trx, caller, change.seriesIds, (record, id) => {
+      const given = giveUpTitle(fields, record, { file_name: names.get(id) })
       const { next, outcomes } = patched(given.next)
       const all = [given.outcome, ...outcomes]
       return { next: sorted(next, all), outcomes: all }
     })
     // Where most of its books name the series, that stands at once.
-    await seedSeries(
+    await aggregateSeries(
       trx,
       done.map(({ id }) => id),
     )
@@ -101,8 +101,8 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
     for (const facts of ['series_alternate_titles', 'series_external_ids'] as const) await deleteFactsOf(trx, facts, ids)
     // Who may see a series is decided by those who may give it sharing tags, and by nobody else.
     if (caller.permissions.has('system-admin')) await clearSeriesTags(trx, ids)
-    await forgetSeeded(trx, ids)
-    await seedSeries(trx, ids)
+    await forgetAggregated(trx, ids)
+    await aggregateSeries(trx, ids)
     await announceSeries(trx, ids, [
       ...fields.map(({ name }) => name),
       'genres',
@@ -170,9 +170,9 @@ async function changeSeries(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
-  change: (holding: Holding, id: string) => { next: Holding; outcomes: Outcome[] },
+  change: (record: MetadataRecord, id: string) => { next: MetadataRecord; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
-  return await editHoldings(database, { ...seriesOf(caller, { seriesIds: ids }), change })
+  return await editRecords(database, { ...seriesOf(caller, { seriesIds: ids }), change })
 }
 
 /** Which series a change is about, of those that the caller may see. */

@@ -35,7 +35,7 @@ export interface Embedded {
 }
 
 /**
- * What of {@link Embedded} has no field of the book and is kept in `book_metadata.embedded`, for the series to be seeded from; and its title (null where it
+ * What of {@link Embedded} has no field of the book and is kept in `book_metadata.embedded`, for the series to be aggregated from; and its title (null where it
  * says none), for who gives up another one.
  */
 export type KeptEmbedded = Pick<Embedded, 'genres' | 'tags' | 'storyArcs' | 'links' | 'externalIds' | 'series' | 'seriesSidecar'> & {

@@ -103,7 +103,7 @@ export const CustomMetadata = {
 }
 
 /** Values, their sources and the locks of one record. Values that are null are left out. */
-export interface Holding {
+export interface MetadataRecord {
   values: Readonly<Record<string, unknown>>
   /** Of fields that have a value; roles have their own beside `authors`. */
   sources: Readonly<Record<string, Source>>
@@ -112,7 +112,7 @@ export interface Holding {
 }
 
 /** The names of the values that differ. */
-export const changedNames = (before: Pick<Holding, 'values'>, after: Pick<Holding, 'values'>): string[] =>
+export const changedNames = (before: Pick<MetadataRecord, 'values'>, after: Pick<MetadataRecord, 'values'>): string[] =>
   [...new Set([...Object.keys(before.values), ...Object.keys(after.values)])].filter(
     (name) => !isDeepStrictEqual(before.values[name], after.values[name]),
   )

@@ -3,8 +3,8 @@ import type { KeptEmbedded } from '#core/metadata/embedded.ts'
 import type { Author } from '#core/metadata/field.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 
-/** What one book has to say of its series; only what its file gave, for what a person entered for one book says nothing of the others. */
-export interface BookVoice {
+/** Hints of one book for its series: only what its file gave, for what a person entered for one book says nothing of the others. */
+export interface BookHints {
   seriesId: string
   sources: Record<string, string>
   publisher: string | null
@@ -18,7 +18,7 @@ export interface BookVoice {
 }
 
 /** Whether books of a series wait for their analysis, and whether it knows less than those which do not. */
-export async function findSeedState(trx: Knex, seriesId: string): Promise<{ pending: boolean; due: boolean }> {
+export async function findAggregation(trx: Knex, seriesId: string): Promise<{ pending: boolean; due: boolean }> {
   const { rows } = await trx.raw(
     `SELECT seed_due AS due, EXISTS (
        SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL
@@ -28,15 +28,15 @@ export async function findSeedState(trx: Knex, seriesId: string): Promise<{ pend
   return rows[0] ?? { pending: false, due: false }
 }
 
-export async function markSeedDue(trx: Knex, seriesIds: readonly string[], due: boolean): Promise<void> {
+export async function markAggregateDue(trx: Knex, seriesIds: readonly string[], due: boolean): Promise<void> {
   await trx('series')
     .whereIn('id', [...seriesIds])
     .andWhere('seed_due', !due)
     .update({ seed_due: due })
 }
 
-/** Series of a library that should have been seeded: their last book failed, vanished, or was written when the server was killed. */
-export async function listSeedsDue(database: Knex, libraryId: string): Promise<string[]> {
+/** Series of a library that should have been aggregated: their last book failed, vanished, or was written when the server was killed. */
+export async function listAggregatesDue(database: Knex, libraryId: string): Promise<string[]> {
   const rows = await database('series')
     .where({ library_id: libraryId, seed_due: true })
     .whereRaw(`NOT EXISTS (SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL)`)
@@ -45,7 +45,7 @@ export async function listSeedsDue(database: Knex, libraryId: string): Promise<s
 }
 
 /** The books of each series that say anything, in reading order. */
-export async function listVoices(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookVoice[]> {
+export async function listHints(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookHints[]> {
   const { rows } = await trx.raw(
     `SELECT books.series_id AS "seriesId", m.sources, m.publisher, m.imprint, m.language_iso AS "languageIso", m.summary, m.year, m.manga,
        m.authors, m.embedded
@@ -57,7 +57,7 @@ export async function listVoices(trx: Knex, seriesIds: readonly string[], readin
 }
 
 /** What books have given a series once, by its keys. */
-export interface Seeded {
+export interface Aggregated {
   genres?: string[]
   tags?: string[]
   alternateTitles?: string[]
@@ -66,8 +66,8 @@ export interface Seeded {
 }
 
 /** What a series is asked about when its books have said something. */
-export interface SeedGrounds {
-  seeded: Seeded
+export interface AggregateState {
+  seeded: Aggregated
   /** Books that could say something: those that are there, but for files that cannot be read. */
   books: number
   /** Whether some of them wait for their analysis. */
@@ -76,7 +76,7 @@ export interface SeedGrounds {
   folderTitle: string | null
 }
 
-export async function listGrounds(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, SeedGrounds>> {
+export async function listAggregateStates(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, AggregateState>> {
   const { rows } = await trx.raw(
     `SELECT s.id, s.folder_title AS "folderTitle", coalesce(sm.seeded, '{}') AS seeded, b.books, b.pending
      FROM series s LEFT JOIN series_metadata sm ON sm.series_id = s.id CROSS JOIN LATERAL (
@@ -85,15 +85,20 @@ export async function listGrounds(trx: Knex, seriesIds: readonly string[]): Prom
      WHERE s.id = ANY(CAST(? AS uuid[]))`,
     [[...seriesIds]],
   )
-  return new Map((rows as (SeedGrounds & { id: string })[]).map(({ id, ...grounds }) => [id, grounds]))
+  return new Map((rows as (AggregateState & { id: string })[]).map(({ id, ...state }) => [id, state]))
 }
 
 /** Takes away what files gave, of these keys; answers which of them were there. What somebody else gave stays. */
-export async function takeBackSeeded(trx: Knex, seriesId: string, what: keyof Seeded, keys: readonly string[]): Promise<Set<string>> {
+export async function takeBackAggregated(
+  trx: Knex,
+  seriesId: string,
+  what: keyof Aggregated,
+  keys: readonly string[],
+): Promise<Set<string>> {
   const from = `j.series_id = :seriesId AND j.given_by = 'embedded'`
   const listed = 'ANY(CAST(:keys AS text[]))'
   const titles = keys.map((key) => (what === 'alternateTitles' ? (JSON.parse(key) as string[]) : []))
-  const sql: Record<keyof Seeded, string> = {
+  const sql: Record<keyof Aggregated, string> = {
     genres: `DELETE FROM series_genres j USING genres n WHERE n.id = j.genre_id AND ${from} AND n.name_key = ${listed} RETURNING n.name_key AS key`,
     tags: `DELETE FROM series_tags j USING tags n WHERE n.id = j.tag_id AND ${from} AND n.name_key = ${listed} RETURNING n.name_key AS key`,
     links: `DELETE FROM series_external_links j WHERE ${from} AND j.source = ${listed} RETURNING j.source AS key`,
@@ -142,7 +147,7 @@ export async function markBooksChanged(database: Knex, bookIds: readonly string[
   )
 }
 
-export async function storeSeeded(trx: Knex, seriesId: string, seeded: Seeded): Promise<void> {
+export async function storeAggregated(trx: Knex, seriesId: string, seeded: Aggregated): Promise<void> {
   await trx('series_metadata')
     .insert({ series_id: seriesId, seeded: JSON.stringify(seeded) })
     .onConflict('series_id')
@@ -150,14 +155,14 @@ export async function storeSeeded(trx: Knex, seriesId: string, seeded: Seeded): 
 }
 
 /** Has books give series again what was taken from them. */
-export async function forgetSeeded(trx: Knex, seriesIds: readonly string[]): Promise<void> {
+export async function forgetAggregated(trx: Knex, seriesIds: readonly string[]): Promise<void> {
   await trx('series_metadata')
     .whereIn('series_id', [...seriesIds])
     .update({ seeded: '{}' })
 }
 
 /** Further titles that files gave: those of `titles` are there afterwards, what people entered stays. */
-export async function seedAlternateTitles(trx: Knex, seriesId: string, titles: readonly { label: string; title: string }[]): Promise<void> {
+export async function addAlternateTitles(trx: Knex, seriesId: string, titles: readonly { label: string; title: string }[]): Promise<void> {
   if (titles.length === 0) return
   const known = await trx('series_alternate_titles').where('series_id', seriesId).select('label', 'title')
   const keyOf = ({ label, title }: { label: string; title: string }) => `${label}\0${title}`
@@ -168,7 +173,7 @@ export async function seedAlternateTitles(trx: Knex, seriesId: string, titles: r
 }
 
 /** Links that files gave; a source that has one keeps it. */
-export async function seedLinks(trx: Knex, seriesId: string, links: readonly { source: string; url: string }[]): Promise<void> {
+export async function addLinks(trx: Knex, seriesId: string, links: readonly { source: string; url: string }[]): Promise<void> {
   if (links.length === 0) return
   await trx('series_external_links')
     .insert(links.map((link) => ({ series_id: seriesId, ...link, given_by: 'embedded' })))

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { type Held, readHoldings } from '#core/metadata/holding-store.ts'
+import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import { listFacts } from '#core/metadata/series-facts-store.ts'
 import { shownSeriesFields, shownSeriesLocks } from '#core/metadata/series-metadata-record.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
@@ -22,10 +22,10 @@ export async function checkSeries(database: Knex, caller: Caller, seriesId: stri
   return id ?? refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
-/** What is held of one series. @throws not_found */
-export async function getHeldSeries(database: Knex, caller: Caller, seriesId: string): Promise<Held> {
+/** The metadata of one series. @throws not_found */
+export async function getSeriesRecord(database: Knex, caller: Caller, seriesId: string): Promise<StoredRecord> {
   const id = await checkSeries(database, caller, seriesId)
-  return (await readHoldings(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
+  return (await readRecords(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
 }
 
 /**
@@ -40,8 +40,8 @@ export async function fullSeriesMetadata(
   const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'series', bearerIds: ids })
   const facts = async (table: Parameters<typeof listFacts>[1]) =>
     Map.groupBy(await listFacts<Record<string, unknown>>(database, table, ids), ({ ownerId }) => ownerId)
-  const [held, genres, tags, titles, externalIds, links, ratings] = await Promise.all([
-    readHoldings(database, 'series', ids),
+  const [stored, genres, tags, titles, externalIds, links, ratings] = await Promise.all([
+    readRecords(database, 'series', ids),
     names('genre'),
     names('tag'),
     facts('series_alternate_titles'),
@@ -50,20 +50,20 @@ export async function fullSeriesMetadata(
     facts('series_external_ratings'),
   ])
   const shown = (found: typeof titles, id: string) => (found.get(id) ?? []).map(({ ownerId: _, ...fact }) => fact)
-  const entries = [...held].map(([id, holding]) => [
+  const entries = [...stored].map(([id, record]) => [
     id,
     {
       seriesId: id,
-      ...shownSeriesFields(holding),
-      locks: shownSeriesLocks(holding),
+      ...shownSeriesFields(record),
+      locks: shownSeriesLocks(record),
       genres: genres.get(id) ?? [],
       tags: tags.get(id) ?? [],
       alternateTitles: shown(titles, id),
       externalIds: shown(externalIds, id),
       externalLinks: shown(links, id),
       externalRatings: shown(ratings, id),
-      createdAt: holding.createdAt,
-      updatedAt: holding.updatedAt,
+      createdAt: record.createdAt,
+      updatedAt: record.updatedAt,
     },
   ])
   return new Map(entries as [string, Record<string, unknown>][])

@@ -2,8 +2,8 @@ import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { Field } from '#core/metadata/field.ts'
-import { type Holding, SOURCES } from '#core/metadata/field.ts'
-import type { Held } from '#core/metadata/holding-store.ts'
+import { type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
+import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
 
 const TITLE_GIVEN_UP =
@@ -110,17 +110,17 @@ export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
   updatedAt: Timestamp,
 })
 
-export function shownSeriesFields({ values }: Holding): { title: string } & Record<string, unknown> {
+export function shownSeriesFields({ values }: MetadataRecord): { title: string } & Record<string, unknown> {
   return {
     ...Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? (name === 'authors' ? [] : null)])),
     title: values.title as string,
   }
 }
 
-export function shownSeriesLocks({ locks }: Pick<Holding, 'locks'>): Record<string, boolean> {
+export function shownSeriesLocks({ locks }: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
   return Object.fromEntries(SERIES_LOCKS.map((name) => [seriesLockName(name), locks.has(name)]))
 }
 
-export function seriesMetadataOf(id: string, held: Held) {
-  return { id, ...shownSeriesFields(held), updatedAt: held.updatedAt }
+export function seriesMetadataOf(id: string, stored: StoredRecord) {
+  return { id, ...shownSeriesFields(stored), updatedAt: stored.updatedAt }
 }

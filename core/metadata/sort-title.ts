@@ -1,4 +1,4 @@
-import type { Holding } from '#core/metadata/field.ts'
+import type { MetadataRecord } from '#core/metadata/field.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /**
@@ -77,13 +77,13 @@ function withoutArticle(title: string, articles: readonly string[]): string | nu
 }
 
 /** A series whose sort title follows its title and language, where neither a lock nor somebody's own sort title stands against it. */
-export function withSortTitle(holding: Holding): Holding {
-  const { values, sources, locks } = holding
+export function withSortTitle(record: MetadataRecord): MetadataRecord {
+  const { values, sources, locks } = record
   const isOwn = values.titleSort !== undefined && sources.titleSort !== 'file_name'
-  if (isOwn || locks.has('titleSort') || typeof values.title !== 'string') return holding
+  if (isOwn || locks.has('titleSort') || typeof values.title !== 'string') return record
   const titleSort = sortTitleOf(values.title, values.language as string | undefined)
   const { titleSort: _, ...otherValues } = values
   const { titleSort: __, ...otherSources } = sources
-  if (titleSort === null) return { ...holding, values: otherValues, sources: otherSources }
-  return { ...holding, values: { ...otherValues, titleSort }, sources: { ...otherSources, titleSort: 'file_name' } }
+  if (titleSort === null) return { ...record, values: otherValues, sources: otherSources }
+  return { ...record, values: { ...otherValues, titleSort }, sources: { ...otherSources, titleSort: 'file_name' } }
 }

@@ -46,68 +46,76 @@ export interface SeriesDownloads {
   open(caller: Caller, seriesId: string): Promise<SeriesDownload>
 }
 
-export function openSeriesDownloads({
-  database,
-  limits = DOWNLOAD_LIMITS,
-}: {
+interface SeriesDownloadsOptions {
   database: Knex
   limits?: typeof DOWNLOAD_LIMITS
-}): SeriesDownloads {
-  const running = new Map<string, number>()
+}
 
-  function takePlace(userId: string): () => void {
-    const own = running.get(userId) ?? 0
-    const all = [...running.values()].reduce((sum, count) => sum + count, 0)
-    if (own >= limits.perUser || all >= limits.inAll) {
+export function openSeriesDownloads(options: SeriesDownloadsOptions): SeriesDownloads {
+  return new LimitedSeriesDownloads(options)
+}
+
+class LimitedSeriesDownloads implements SeriesDownloads {
+  readonly #options: SeriesDownloadsOptions
+  readonly #limits
+  readonly #running = new Map<string, number>()
+
+  constructor(options: SeriesDownloadsOptions) {
+    this.#options = options
+    this.#limits = options.limits ?? DOWNLOAD_LIMITS
+  }
+
+  #enter(userId: string): () => void {
+    const own = this.#running.get(userId) ?? 0
+    const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
+    if (own >= this.#limits.perUser || all >= this.#limits.inAll) {
       const why =
-        own >= limits.perUser
+        own >= this.#limits.perUser
           ? `${own} series are being downloaded for you already; more at a time are not sent.`
           : 'Too many series are being downloaded at the moment.'
       refuse('unavailable', `${why} Try again when one is done.`, { retryAfterSeconds: RETRY_SECONDS })
     }
-    running.set(userId, own + 1)
+    this.#running.set(userId, own + 1)
     let isDone = false
     return () => {
       if (isDone) return
       isDone = true
-      const left = (running.get(userId) ?? 1) - 1
-      if (left > 0) running.set(userId, left)
-      else running.delete(userId)
+      const left = (this.#running.get(userId) ?? 1) - 1
+      if (left > 0) this.#running.set(userId, left)
+      else this.#running.delete(userId)
     }
   }
 
-  return {
-    async open(caller, seriesId) {
-      const done = takePlace(caller.userId)
-      try {
-        const found = await listSeriesFiles(database, caller, seriesId, limits.booksMax + 1)
-        if (found === null) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
-        const { title, files: books } = found
-        if (books.length === 0) refuse('not_found', `No file of "${title}" is there.`)
-        if (books.length > limits.booksMax)
-          refuse('invalid_value', `"${title}" holds more than ${limits.booksMax} books: download them one by one.`)
-        const names = uniqueFileNames(books.map(({ fileName }) => fileName))
-        const files: SeriesDownload['files'] = []
-        for (let start = 0; start < books.length; start += LOOK_STEP) {
-          const some = books.slice(start, start + LOOK_STEP)
-          await checkPresent(some)
-          for (const [index, { id, path, libraryPath, bytes, mtimeNs }] of some.entries()) {
-            const isAllowed = async () => (await findReadableBook(database, caller, id)) !== null
-            files.push({ name: names[start + index] as string, path, inside: libraryPath, bytes, mtimeNs, isAllowed })
-          }
+  async open(caller: Caller, seriesId: string): Promise<SeriesDownload> {
+    const done = this.#enter(caller.userId)
+    try {
+      const found = await listSeriesFiles(this.#options.database, caller, seriesId, this.#limits.booksMax + 1)
+      if (found === null) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+      const { title, files: books } = found
+      if (books.length === 0) refuse('not_found', `No file of "${title}" is there.`)
+      if (books.length > this.#limits.booksMax)
+        refuse('invalid_value', `"${title}" holds more than ${this.#limits.booksMax} books: download them one by one.`)
+      const names = uniqueFileNames(books.map(({ fileName }) => fileName))
+      const files: SeriesDownload['files'] = []
+      for (let start = 0; start < books.length; start += LOOK_STEP) {
+        const some = books.slice(start, start + LOOK_STEP)
+        await checkPresent(some)
+        for (const [index, { id, path, libraryPath, bytes, mtimeNs }] of some.entries()) {
+          const isAllowed = async () => (await findReadableBook(this.#options.database, caller, id)) !== null
+          files.push({ name: names[start + index] as string, path, inside: libraryPath, bytes, mtimeNs, isAllowed })
         }
-        const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-        if (bytes > limits.bytesMax)
-          refuse(
-            'invalid_value',
-            `The files of "${title}" have ${bytes} bytes, more than the ${limits.bytesMax} of an archive: download them one by one.`,
-          )
-        return { archiveName: `${safeFileName(title)}.zip`, files, done }
-      } catch (error) {
-        done()
-        throw error
       }
-    },
+      const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+      if (bytes > this.#limits.bytesMax)
+        refuse(
+          'invalid_value',
+          `The files of "${title}" have ${bytes} bytes, more than the ${this.#limits.bytesMax} of an archive: download them one by one.`,
+        )
+      return { archiveName: `${safeFileName(title)}.zip`, files, done }
+    } catch (error) {
+      done()
+      throw error
+    }
   }
 }
 

@@ -92,49 +92,59 @@ type Known = { publication: OpenPublication } | { problem: Problem }
 
 /** What the packages say is read once for each version of a file, in the pool; after that an entry is one look at a map and one read. */
 export function openPublications(parts: PublicationParts): Publications {
-  const { database } = parts
-  const lookup = openBookLookup(database, { freshMs: parts.rightsFreshMs })
-  const flights = openSingleFlight()
-  const known = new LRUCache<string, Known>({ maxSize: MEMORY_BYTES_MAX, sizeCalculation: memoryOf })
-  const inFlight = parts.inFlight ?? IN_FLIGHT_LIMITS
-  const budget = openByteBudget({ bytesMax: inFlight.bytesMax, perOwnerMax: inFlight.perUserMax })
+  return new CachedPublications(parts)
+}
 
-  async function load(book: ReadableBook, signal: AbortSignal | undefined): Promise<Known> {
+class CachedPublications implements Publications {
+  readonly #parts: PublicationParts
+  readonly #lookup
+  readonly #flights = openSingleFlight()
+  readonly #known = new LRUCache<string, Known>({ maxSize: MEMORY_BYTES_MAX, sizeCalculation: memoryOf })
+  readonly #inFlight
+  readonly #budget
+
+  constructor(parts: PublicationParts) {
+    this.#parts = parts
+    this.#lookup = openBookLookup(parts.database, { freshMs: parts.rightsFreshMs })
+    this.#inFlight = parts.inFlight ?? IN_FLIGHT_LIMITS
+    this.#budget = openByteBudget({ bytesMax: this.#inFlight.bytesMax, perOwnerMax: this.#inFlight.perUserMax })
+  }
+
+  async #load(book: ReadableBook, signal: AbortSignal | undefined): Promise<Known> {
     const key = versionOf(book)
-    const remembered = known.get(key)
+    const remembered = this.#known.get(key)
     if (remembered) return remembered
-    return await flights.join(key, signal, async (running) => {
+    return await this.#flights.join(key, signal, async (running) => {
       await checkUnchanged(book)
-      const outcome: PublicationOutcome = await parts.readPublication({ root: book.libraryPath, path: book.path }, { signal: running })
+      const outcome: PublicationOutcome = await this.#parts.readPublication(
+        { root: book.libraryPath, path: book.path },
+        { signal: running },
+      )
       const loaded: Known = 'problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }
       // What says something of this machine passes; the rest is found again only where it was read again.
-      if (!('problem' in loaded) || !isPassing(loaded.problem)) known.set(key, loaded)
+      if (!('problem' in loaded) || !isPassing(loaded.problem)) this.#known.set(key, loaded)
       return loaded
     })
   }
 
-  async function get(ask: { caller: Caller; bookId: string; signal?: AbortSignal }) {
-    const book = await lookup.getAnalysed(ask)
+  async get(ask: { caller: Caller; bookId: string; signal?: AbortSignal }) {
+    const book = await this.#lookup.getAnalysed(ask)
     if (book.format !== 'epub') refuse('invalid_value', `"${book.fileName}" is no EPUB; it has no files of its own to ask for.`)
-    const loaded = await load(book, ask.signal)
+    const loaded = await this.#load(book, ask.signal)
     if ('problem' in loaded) await refuseFile(book, loaded.problem, `"${book.fileName}" cannot be read`)
     else return { book, publication: loaded.publication }
     throw new Error('A refusal came back')
   }
 
-  async function open(
-    book: ReadableBook,
-    file: PublicationFile & { zip: ZipLocation },
-    { userId, asGzip }: { userId: string; asGzip: boolean },
-  ) {
+  async #open(book: ReadableBook, file: PublicationFile & { zip: ZipLocation }, { userId, asGzip }: { userId: string; asGzip: boolean }) {
     const { path: name, bytes, zip } = file
-    const release = budget.take(userId, inFlightBytes({ bytes, zip }))
+    const release = this.#budget.take(userId, inFlightBytes({ bytes, zip }))
     if (!release)
       refuse('unavailable', 'Too many files of books are being sent at the moment. Try again in a moment.', {
         retryAfterSeconds: RETRY_SECONDS,
       })
     try {
-      const outcome = await parts.openZipEntry({ root: book.libraryPath, path: book.path, name, bytes, zip, asGzip })
+      const outcome = await this.#parts.openZipEntry({ root: book.libraryPath, path: book.path, name, bytes, zip, asGzip })
       if ('entry' in outcome) return { ...outcome.entry, close: release }
       return await refuseFile(book, outcome.problem, `"${name}" of "${book.fileName}" cannot be read`)
     } catch (cause) {
@@ -145,27 +155,29 @@ export function openPublications(parts: PublicationParts): Publications {
     }
   }
 
-  return {
-    get,
-    async getResource(ask) {
-      const { book, publication } = await get(ask)
-      const file = publication.find(ask.path)
-      if (!file) refuse('not_found', `"${book.fileName}" holds no "${ask.path.slice(0, 200)}".`)
-      const { path, zip } = file
-      if (zip === null)
-        refuse('page_unreadable', `"${path}" of "${book.fileName}" is encrypted, or packed in a way that is not known here.`)
-      return {
-        path,
-        mediaType: file.mediaType,
-        etag: `${(book.fileHash ?? book.id).slice(0, ETAG_HASH_DIGITS)}-${zip.offset}`,
-        fileHash: book.fileHash,
-        bytes: file.bytes,
-        gzipBytes: zip.method === 8 ? zip.compressedBytes + GZIP_EXTRA_BYTES : null,
-        open: ({ asGzip }) => open(book, { ...file, zip }, { userId: ask.caller.userId, asGzip }),
-      }
-    },
-    getReadable: (ask) => lookup.getAnalysed(ask),
-    close: () => flights.close(),
+  async getResource(ask: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource> {
+    const { book, publication } = await this.get(ask)
+    const file = publication.find(ask.path)
+    if (!file) refuse('not_found', `"${book.fileName}" holds no "${ask.path.slice(0, 200)}".`)
+    const { path, zip } = file
+    if (zip === null) refuse('page_unreadable', `"${path}" of "${book.fileName}" is encrypted, or packed in a way that is not known here.`)
+    return {
+      path,
+      mediaType: file.mediaType,
+      etag: `${(book.fileHash ?? book.id).slice(0, ETAG_HASH_DIGITS)}-${zip.offset}`,
+      fileHash: book.fileHash,
+      bytes: file.bytes,
+      gzipBytes: zip.method === 8 ? zip.compressedBytes + GZIP_EXTRA_BYTES : null,
+      open: ({ asGzip }) => this.#open(book, { ...file, zip }, { userId: ask.caller.userId, asGzip }),
+    }
+  }
+
+  getReadable(ask: { caller: Caller; bookId: string }): Promise<ReadableBook> {
+    return this.#lookup.getAnalysed(ask)
+  }
+
+  close(): Promise<void> {
+    return this.#flights.close()
   }
 }
 

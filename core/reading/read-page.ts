@@ -92,42 +92,53 @@ const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
 
 /** Opens the reader; takes over the page cache of an earlier run. */
 export async function openPageReader(parts: PageReaderParts): Promise<PageReader> {
-  const { database } = parts
-  const lookup = openBookLookup(database, { freshMs: parts.rightsFreshMs })
   const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
-  const pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
+  return new CachedPageReader(parts, cache)
+}
+
+class CachedPageReader implements PageReader {
+  readonly #parts: PageReaderParts
+  readonly #lookup
+  readonly cache: PageCache
+  readonly #pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
     // Names may have some thousand characters, two bytes each beyond Latin-1.
     sizeCalculation: ({ pages }) => pages.reduce((sum, { name }) => sum + PAGE_MEMORY_BYTES + 2 * name.length, PAGE_MEMORY_BYTES),
   })
 
+  constructor(parts: PageReaderParts, cache: PageCache) {
+    this.#parts = parts
+    this.#lookup = openBookLookup(parts.database, { freshMs: parts.rightsFreshMs })
+    this.cache = cache
+  }
+
   /** The book and the pages of the same analysis: with the pages of one and the ETag of another a wrong picture would be kept for good. */
-  async function getPagedBook(ask: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
-    const book = await lookup.getAnalysed(ask)
-    const known = pageLists.get(book.id)
+  async #getPagedBook(ask: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
+    const book = await this.#lookup.getAnalysed(ask)
+    const known = this.#pageLists.get(book.id)
     if (known?.version === book.version) return { book, pages: known.pages }
-    const found = (await findPages(database, book.id)) ?? { version: book.version, pages: [] }
-    pageLists.set(book.id, found)
+    const found = (await findPages(this.#parts.database, book.id)) ?? { version: book.version, pages: [] }
+    this.#pageLists.set(book.id, found)
     if (found.version === book.version) return { book, pages: found.pages }
     // It was analysed again after it was looked up.
-    lookup.forget()
-    const present = await lookup.getAnalysed(ask)
+    this.#lookup.forget()
+    const present = await this.#lookup.getAnalysed(ask)
     if (found.version === present.version) return { book: present, pages: found.pages }
     refuse('conflict', `"${present.fileName}" is just being analysed again; try again in a moment.`)
   }
 
   /** The bytes of one variant of a page, from the cache where they are kept. */
-  async function produce(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageOutcome> {
-    if (variant.kind === 'original') return asPicture(target.page, await readOriginal(book, target))
+  async #produce(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageOutcome> {
+    if (variant.kind === 'original') return asPicture(target.page, await this.#readOriginal(book, target))
     const key = { hash: fileHashOf(book), name: `${target.index}-${variant.name}` }
-    return await cache.picture(key, target.ask.signal, async (signal): Promise<PageOutcome> => {
+    return await this.cache.picture(key, target.ask.signal, async (signal): Promise<PageOutcome> => {
       if (variant.kind === 'rendered') {
         await checkUnchanged(book)
-        return await parts.renderPdfPage({ ...fileOf(book), index: target.index, longestSide: variant.longestSide }, { signal })
+        return await this.#parts.renderPdfPage({ ...fileOf(book), index: target.index, longestSide: variant.longestSide }, { signal })
       }
-      const source = await produce(book, { ...target, ask: { signal } }, variant.from)
+      const source = await this.#produce(book, { ...target, ask: { signal } }, variant.from)
       if ('problem' in source) return source
-      const resized = await parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
+      const resized = await this.#parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
       if ('bytes' in resized) return resized
       // The page itself was read and checked: a kind of picture that we cannot convert is no damage of the book.
       refuse(
@@ -140,17 +151,17 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     })
   }
 
-  async function readOriginal(book: ReadableBook, { page, index, pages, ask }: Target): Promise<PageOutcome> {
+  async #readOriginal(book: ReadableBook, { page, index, pages, ask }: Target): Promise<PageOutcome> {
     const request = { ...fileOf(book), index, page }
-    if (book.pageSource === 'zip') return await parts.readZipPage(request)
+    if (book.pageSource === 'zip') return await this.#parts.readZipPage(request)
     // Only a zip page is checked against what analysis noted; of other files we make sure that they are still the analysed ones.
     await checkUnchanged(book)
-    if (book.pageSource === 'rar') return await parts.readRarPage(request, { signal: ask.signal })
+    if (book.pageSource === 'rar') return await this.#parts.readRarPage(request, { signal: ask.signal })
     const bytes = pages.reduce((sum, { bytes }) => sum + bytes, 0)
     const key = { hash: fileHashOf(book), index, count: pages.length, bytes }
     let partial: Problem | null = null
-    const extracted = await cache.extracted(key, ask.signal, async (folder, running) => {
-      const problem = await parts.extractRar({ ...fileOf(book), pages, folder }, { signal: running })
+    const extracted = await this.cache.extracted(key, ask.signal, async (folder, running) => {
+      const problem = await this.#parts.extractRar({ ...fileOf(book), pages, folder }, { signal: running })
       if (problem?.fatal) return { problem }
       partial = problem
       return null
@@ -162,7 +173,7 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
   /**
    * Says why a page cannot be had: because of the file as a whole, of this machine, or else of this page, and only that is remembered.
    */
-  async function refusePage(book: ReadableBook, problem: Problem, pageNumber: number): Promise<never> {
+  async #refusePage(book: ReadableBook, problem: Problem, pageNumber: number): Promise<never> {
     await checkUnchanged(book)
     if (isPassing(problem)) {
       refuse('unavailable', `Page ${pageNumber} of "${book.fileName}" cannot be shown at the moment: ${problem.message}`, {
@@ -170,22 +181,23 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
       })
     }
     await checkReadable(book)
-    await parts.recordPageProblem(book.id, problem).catch((cause) => {
-      parts.log.error({ err: cause, bookId: book.id }, 'The problem of a page could not be recorded.')
+    await this.#parts.recordPageProblem(book.id, problem).catch((cause) => {
+      this.#parts.log.error({ err: cause, bookId: book.id }, 'The problem of a page could not be recorded.')
     })
     refuse('page_unreadable', `Page ${pageNumber} of "${book.fileName}" cannot be shown: ${problem.message}`, {
       details: { errorType: problem.type, ...problem.details },
     })
   }
 
-  async function readVariant(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageImage> {
+  async #readVariant(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageImage> {
     try {
-      const outcome = await produce(book, target, variant)
-      return 'problem' in outcome ? await refusePage(book, outcome.problem, target.index + 1) : outcome
+      const outcome = await this.#produce(book, target, variant)
+      return 'problem' in outcome ? await this.#refusePage(book, outcome.problem, target.index + 1) : outcome
     } catch (cause) {
       if (cause instanceof CarrelError) {
         // Nobody else would tell whoever runs this server: the reader is only told to try again.
-        if (cause.code === 'unavailable') parts.log.warn({ err: cause, bookId: book.id, path: book.path }, 'A page could not be read.')
+        if (cause.code === 'unavailable')
+          this.#parts.log.warn({ err: cause, bookId: book.id, path: book.path }, 'A page could not be read.')
         throw cause
       }
       if (target.ask.signal.aborted) throw cause
@@ -194,43 +206,42 @@ export async function openPageReader(parts: PageReaderParts): Promise<PageReader
     }
   }
 
-  return {
-    async getPage(ask) {
-      checkPageWidth(ask.width)
-      const { book, pages } = await getPagedBook(ask)
-      const page = pages[ask.pageNumber - 1]
-      if (!page) refuseAbsent(book, { pageNumber: ask.pageNumber, count: pages.length })
-      const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format, keeps: ask.keeps })
-      const fileHash = fileHashOf(book)
-      return {
-        etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`,
-        fileHash,
-        read: () => readVariant(book, { page, index: ask.pageNumber - 1, pages, ask }, variant),
-      }
-    },
+  async getPage(ask: PageAsk): Promise<FoundPage> {
+    checkPageWidth(ask.width)
+    const { book, pages } = await this.#getPagedBook(ask)
+    const page = pages[ask.pageNumber - 1]
+    if (!page) refuseAbsent(book, { pageNumber: ask.pageNumber, count: pages.length })
+    const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format, keeps: ask.keeps })
+    const fileHash = fileHashOf(book)
+    return {
+      etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`,
+      fileHash,
+      read: () => this.#readVariant(book, { page, index: ask.pageNumber - 1, pages, ask }, variant),
+    }
+  }
 
-    async listPages(ask) {
-      const { book, pages } = await getPagedBook(ask)
-      const idOf = pageIdsOf(book.id)
-      const listed: BookPage[] = []
-      for (const [index, page] of pages.entries()) {
-        if (index % LIST_SLICE === LIST_SLICE - 1) await yieldTurn()
-        listed.push({
-          id: idOf(index + 1),
-          bookId: book.id,
-          pageNumber: index + 1,
-          fileName: page.name,
-          fileFormat: formatOfMediaType(page.mediaType),
-          fileSize: page.bytes,
-          width: page.width,
-          height: page.height,
-        })
-      }
-      return listed
-    },
+  async listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]> {
+    const { book, pages } = await this.#getPagedBook(ask)
+    const idOf = pageIdsOf(book.id)
+    const listed: BookPage[] = []
+    for (const [index, page] of pages.entries()) {
+      if (index % LIST_SLICE === LIST_SLICE - 1) await yieldTurn()
+      listed.push({
+        id: idOf(index + 1),
+        bookId: book.id,
+        pageNumber: index + 1,
+        fileName: page.name,
+        fileFormat: formatOfMediaType(page.mediaType),
+        fileSize: page.bytes,
+        width: page.width,
+        height: page.height,
+      })
+    }
+    return listed
+  }
 
-    cache,
-    close: () => cache.close(),
+  close(): Promise<void> {
+    return this.cache.close()
   }
 }
 

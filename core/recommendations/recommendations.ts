@@ -5,6 +5,7 @@ import type { PluginReader, Provider, Recommender } from '#core/matching/provide
 import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendations/dismissal-store.ts'
 import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendations/external-series-query.ts'
+import { externalSeriesOf, type Item, KEPT_MAX, type ShownItem, shownItems, wishedCount } from '#core/recommendations/item-view.ts'
 import {
   claimRefresh,
   findLiveRefresh,
@@ -15,7 +16,6 @@ import {
   type StoredRecommendations,
 } from '#core/recommendations/recommendation-store.ts'
 import { openRefreshTask, openTelling, type RefreshParts } from '#core/recommendations/refresh-task.ts'
-import { externalSeriesOf, type Item, KEPT_MAX, type ShownItem, shownItems, wishedCount } from '#core/recommendations/shown-items.ts'
 
 type Reader = Pick<Caller, 'userId'>
 
@@ -60,14 +60,23 @@ function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: bool
 
 /** Registers the task that makes the lists: before `tasks.start()`. */
 export function openRecommendations(parts: RefreshParts): Recommendations {
-  const { database, providers, tasks } = parts
-  openRefreshTask(parts)
-  const tell = openTelling(parts)
-  const closing = new AbortController()
-  const telling = new Set<Promise<void>>()
+  return new StoredRecommendationLists(parts)
+}
 
-  async function choose({ userId }: Reader, pluginId: string | null): Promise<Recommender> {
-    const offered = (await providers.listRecommenders(userId)).filter(
+class StoredRecommendationLists implements Recommendations {
+  readonly #parts: RefreshParts
+  readonly #tell
+  readonly #closing = new AbortController()
+  readonly #telling = new Set<Promise<void>>()
+
+  constructor(parts: RefreshParts) {
+    this.#parts = parts
+    openRefreshTask(parts)
+    this.#tell = openTelling(parts)
+  }
+
+  async #choose({ userId }: Reader, pluginId: string | null): Promise<Recommender> {
+    const offered = (await this.#parts.providers.listRecommenders(userId)).filter(
       ({ provider }) => pluginId === null || provider.id === pluginId.toLowerCase(),
     )
     const first = offered.find(({ provider }) => pluginId !== null || !provider.isTestTool)
@@ -80,26 +89,21 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
   }
 
   /** Adds the task of the next list. Null where one waits or runs, or somebody else is about to add it. */
-  async function start(reader: PluginReader): Promise<LiveRefresh | null> {
-    if (!(await claimRefresh(database, reader))) return null
+  async #start(reader: PluginReader): Promise<LiveRefresh | null> {
+    if (!(await claimRefresh(this.#parts.database, reader))) return null
     try {
       const { pluginId, userId } = reader
-      const { taskId } = await tasks.add({
+      const { taskId } = await this.#parts.tasks.add({
         ...{ type: 'refresh_recommendations', userId, params: { pluginId } },
         dedupeKey: refreshKeyOf(reader),
       })
       return { taskId, taskStatus: 'pending' }
     } finally {
-      await releaseRefresh(database, reader)
+      await releaseRefresh(this.#parts.database, reader)
     }
   }
 
-  /** Whether it is time for the next list, and nobody has asked to wait. */
-  const isDue = (stored: StoredRecommendations | null, isGone: boolean) =>
-    (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
-    (stored?.nextTryAt == null || stored.nextTryAt.getTime() <= Date.now())
-
-  async function show(
+  async #show(
     reader: PluginReader,
     { provider, config }: Recommender,
     items: readonly Item[],
@@ -108,10 +112,10 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
     const idSource = provider.idSources.recommendations
     const isOwn = idSource === OWN_SOURCE
     const [dismissed, visible, known] = await Promise.all([
-      listDismissed(database, reader),
+      listDismissed(this.#parts.database, reader),
       isOwn
         ? findVisibleSeries(
-            database,
+            this.#parts.database,
             reader,
             items.map(({ externalId }) => externalId),
           )
@@ -119,7 +123,7 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
       isOwn
         ? new Map<string, string>()
         : findByExternalIds(
-            database,
+            this.#parts.database,
             reader,
             items.flatMap((item) => externalSeriesOf(item, idSource)),
           ),
@@ -128,60 +132,66 @@ export function openRecommendations(parts: RefreshParts): Recommendations {
   }
 
   /** Whether the reader has been shown such an item: of anything else a dismissal would be a mistake that nobody notices. */
-  async function isKnown(reader: PluginReader, chosen: Recommender, externalId: string) {
-    if ((await listDismissed(database, reader)).includes(externalId)) return true
-    const stored = await findRecommendations(database, reader)
-    const items = await show(reader, chosen, (stored?.items ?? []) as Item[], KEPT_MAX)
+  async #isKnown(reader: PluginReader, chosen: Recommender, externalId: string) {
+    if ((await listDismissed(this.#parts.database, reader)).includes(externalId)) return true
+    const stored = await findRecommendations(this.#parts.database, reader)
+    const items = await this.#show(reader, chosen, (stored?.items ?? []) as Item[], KEPT_MAX)
     return items.some((item) => item.externalId === externalId)
   }
 
-  return {
-    async get({ userId }, pluginId) {
-      const chosen = await choose({ userId }, pluginId)
-      const { provider } = chosen
-      const reader = { userId, pluginId: provider.id }
-      // Before the list: one that ends meanwhile has then written what is read now, and no second one is begun for an old list.
-      const live = await findLiveRefresh(database, reader)
-      const stored = await findRecommendations(database, reader)
-      // Its reasons may name what the reader may not see any more.
-      const isGone = stored !== null && (await hidesAny(database, reader, stored.basedOn))
-      const due = isDue(stored, isGone)
-      const [task, items] = await Promise.all([
-        live ?? (due ? start(reader).then((started) => started ?? findLiveRefresh(database, reader)) : null),
-        isGone ? [] : show(reader, chosen, (stored?.items ?? []) as Item[]),
-      ])
-      const lastError = task === null && stored !== null ? errorOf(provider, stored, isGone) : null
-      return { provider, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
-    },
-
-    async refresh({ userId }, pluginId) {
-      const { provider } = await choose({ userId }, pluginId)
-      const reader = { userId, pluginId: provider.id }
-      const started = await start(reader)
-      if (started !== null) return { taskId: started.taskId, provider }
-      const live = await findLiveRefresh(database, reader)
-      const details = live === null ? {} : { details: { taskId: live.taskId } }
-      return refuse('conflict', `${provider.name} is looking for recommendations already.`, details)
-    },
-
-    async dismiss({ userId }, pluginId, dismissal) {
-      const chosen = await choose({ userId }, pluginId)
-      const { provider } = chosen
-      const reader = { userId, pluginId: provider.id }
-      if (!(await isKnown(reader, chosen, dismissal.externalId)))
-        refuse(
-          'not_found',
-          `${provider.name} recommends nothing with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} answers what it does.`,
-        )
-      await addDismissal(database, reader, dismissal)
-      if (closing.signal.aborted) return
-      const told = tell(reader, dismissal, closing.signal).then(() => void telling.delete(told))
-      telling.add(told)
-    },
-
-    async close() {
-      closing.abort()
-      await Promise.all(telling)
-    },
+  async get({ userId }: Reader, pluginId: string | null): Promise<RecommendationList> {
+    const chosen = await this.#choose({ userId }, pluginId)
+    const { provider } = chosen
+    const reader = { userId, pluginId: provider.id }
+    // Before the list: one that ends meanwhile has then written what is read now, and no second one is begun for an old list.
+    const live = await findLiveRefresh(this.#parts.database, reader)
+    const stored = await findRecommendations(this.#parts.database, reader)
+    // Its reasons may name what the reader may not see any more.
+    const isGone = stored !== null && (await hidesAny(this.#parts.database, reader, stored.basedOn))
+    const due = isDue(stored, isGone)
+    const [task, items] = await Promise.all([
+      live ?? (due ? this.#start(reader).then((started) => started ?? findLiveRefresh(this.#parts.database, reader)) : null),
+      isGone ? [] : this.#show(reader, chosen, (stored?.items ?? []) as Item[]),
+    ])
+    const lastError = task === null && stored !== null ? errorOf(provider, stored, isGone) : null
+    return { provider, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
   }
+
+  async refresh({ userId }: Reader, pluginId: string | null): Promise<{ taskId: string; provider: Provider }> {
+    const { provider } = await this.#choose({ userId }, pluginId)
+    const reader = { userId, pluginId: provider.id }
+    const started = await this.#start(reader)
+    if (started !== null) return { taskId: started.taskId, provider }
+    const live = await findLiveRefresh(this.#parts.database, reader)
+    const details = live === null ? {} : { details: { taskId: live.taskId } }
+    return refuse('conflict', `${provider.name} is looking for recommendations already.`, details)
+  }
+
+  async dismiss({ userId }: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void> {
+    const chosen = await this.#choose({ userId }, pluginId)
+    const { provider } = chosen
+    const reader = { userId, pluginId: provider.id }
+    if (!(await this.#isKnown(reader, chosen, dismissal.externalId)))
+      refuse(
+        'not_found',
+        `${provider.name} recommends nothing with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} answers what it does.`,
+      )
+    await addDismissal(this.#parts.database, reader, dismissal)
+    if (this.#closing.signal.aborted) return
+    const told = this.#tell(reader, dismissal, this.#closing.signal).then(() => void this.#telling.delete(told))
+    this.#telling.add(told)
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all(this.#telling)
+  }
+}
+
+/** Whether it is time for the next list, and nobody has asked to wait. */
+function isDue(stored: StoredRecommendations | null, isGone: boolean) {
+  return (
+    (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&
+    (stored?.nextTryAt == null || stored.nextTryAt.getTime() <= Date.now())
+  )
 }

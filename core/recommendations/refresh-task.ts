@@ -5,8 +5,8 @@ import type { Log } from '#core/foundation/log.ts'
 import type { Answered, PluginReader, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
 import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/recommendations/dismissal-store.ts'
 import { listKnownSeries } from '#core/recommendations/external-series-query.ts'
+import { type Item, KEPT_MAX, keptItems } from '#core/recommendations/item-view.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendations/recommendation-store.ts'
-import { type Item, KEPT_MAX, keptItems } from '#core/recommendations/shown-items.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 export interface RefreshParts {
@@ -60,23 +60,63 @@ export function openTelling({ database, providers, log }: Pick<RefreshParts, 'da
 
 /** Registers what makes the lists. */
 export function openRefreshTask(parts: RefreshParts): void {
-  const { database, providers, tasks, rateLimitSeconds = RATE_LIMIT_SECONDS } = parts
-  const tell = openTelling(parts)
-  const turns = openTurns(CALLS_MAX)
+  const task = new RefreshTask(parts)
+  parts.tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, (run) => task.run(run))
+}
+
+class RefreshTask {
+  readonly #parts: RefreshParts
+  readonly #tell: Tell
+  readonly #turns = openTurns(CALLS_MAX)
+
+  constructor(parts: RefreshParts) {
+    this.#parts = parts
+    this.#tell = openTelling(parts)
+  }
+
+  async run(run: TaskRun): Promise<object> {
+    const reader = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
+    if (!(await this.#parts.providers.isEnabledFor(reader))) return { outcome: 'not_enabled' }
+    run.progress(0, 100)
+    let answered: Answered<readonly Item[]>
+    try {
+      // Before the plugin looks: what is hidden while it does may stand in what it says.
+      const basedOn = await listKnownSeries(this.#parts.database, reader)
+      await this.#tellAll(reader, run.signal)
+      answered = await this.#ask(reader, run)
+      run.signal.throwIfAborted()
+      if ('answer' in answered) {
+        const items = keptItems(answered.answer)
+        if (!(await recordRecommendations(this.#parts.database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
+        run.progress(100, 100)
+        return { outcome: 'refreshed', recommendations: items.length }
+      }
+      await this.#recordFailure(reader, answered.failure)
+    } catch (error) {
+      // Cancelled, or the server stops: nobody has failed.
+      run.signal.throwIfAborted()
+      return await this.#fail(reader, error)
+    }
+    // The queue would try again in two seconds, four and eight: no service recovers by that.
+    throw new FinalFailure(lineOf(answered.failure.message, ERROR_LENGTH_MAX))
+  }
 
   /** One call; again after a while where the service asks to wait. */
-  async function ask(reader: PluginReader, run: TaskRun): Promise<Answered<readonly Item[]>> {
-    const dismissed = await listDismissed(database, reader)
+  async #ask(reader: PluginReader, run: TaskRun): Promise<Answered<readonly Item[]>> {
+    const dismissed = await listDismissed(this.#parts.database, reader)
     const wanted = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
     const onProgress = (fraction: number, text: string | null) =>
       run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
     for (let waits = 0; ; waits++) {
-      const answered = await turns(() => providers.recommend(reader, wanted, { onProgress, signal: run.signal }), run.signal)
+      const answered = await this.#turns(
+        () => this.#parts.providers.recommend(reader, wanted, { onProgress, signal: run.signal }),
+        run.signal,
+      )
       if ('answer' in answered) return answered
       run.signal.throwIfAborted()
       const { retryAfterSeconds } = answered.failure
       // Longer waits are not sat out: the one who asks after that starts anew.
-      const seconds = retryAfterSeconds ?? rateLimitSeconds * 2 ** waits
+      const seconds = retryAfterSeconds ?? (this.#parts.rateLimitSeconds ?? RATE_LIMIT_SECONDS) * 2 ** waits
       if (!isRateLimited(answered.failure) || waits >= WAITS_MAX || (retryAfterSeconds ?? 0) > RATE_LIMIT_SECONDS_MAX) return answered
       run.progress(0, 100, 'The service asks to wait')
       await sleep(Math.min(seconds, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
@@ -84,57 +124,30 @@ export function openRefreshTask(parts: RefreshParts): void {
   }
 
   /** The list is made even where that fails: what was dismissed is not shown, whatever the provider knows. */
-  async function tellAll(reader: PluginReader, signal: AbortSignal): Promise<void> {
-    for (const dismissal of await listUntold(database, reader, TELL_MAX)) {
-      const isTold = await tell(reader, dismissal, signal)
+  async #tellAll(reader: PluginReader, signal: AbortSignal): Promise<void> {
+    for (const dismissal of await listUntold(this.#parts.database, reader, TELL_MAX)) {
+      const isTold = await this.#tell(reader, dismissal, signal)
       signal.throwIfAborted()
       if (!isTold) return
     }
   }
 
   /** Keeps why there is no list, and when the next one may be asked for. */
-  async function recordFailure(reader: PluginReader, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
+  async #recordFailure(reader: PluginReader, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
     const patience = failure.retryAfterSeconds ?? (isRateLimited(failure) ? RATE_LIMIT_SECONDS_MAX : undefined)
     const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
-    await recordFailedRefresh(database, reader, { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) }, how)
+    await recordFailedRefresh(this.#parts.database, reader, { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) }, how)
   }
 
   /** What the provider could not even be asked, and what this server could not do. */
-  async function fail(reader: PluginReader, error: unknown): Promise<never> {
+  async #fail(reader: PluginReader, error: unknown): Promise<never> {
     if (!(error instanceof CarrelError)) {
-      await recordFailure(reader, { code: 'server', message: 'The server could not do this.', retryAfterSeconds: null })
+      await this.#recordFailure(reader, { code: 'server', message: 'The server could not do this.', retryAfterSeconds: null })
       throw error
     }
-    await recordFailure(reader, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
+    await this.#recordFailure(reader, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
     throw new FinalFailure(lineOf(error.message, ERROR_LENGTH_MAX), { cause: error })
   }
-
-  tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, async (run) => {
-    const reader = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
-    if (!(await providers.isEnabledFor(reader))) return { outcome: 'not_enabled' }
-    run.progress(0, 100)
-    let answered: Answered<readonly Item[]>
-    try {
-      // Before the plugin looks: what is hidden while it does may stand in what it says.
-      const basedOn = await listKnownSeries(database, reader)
-      await tellAll(reader, run.signal)
-      answered = await ask(reader, run)
-      run.signal.throwIfAborted()
-      if ('answer' in answered) {
-        const items = keptItems(answered.answer)
-        if (!(await recordRecommendations(database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
-        run.progress(100, 100)
-        return { outcome: 'refreshed', recommendations: items.length }
-      }
-      await recordFailure(reader, answered.failure)
-    } catch (error) {
-      // Cancelled, or the server stops: nobody has failed.
-      run.signal.throwIfAborted()
-      return await fail(reader, error)
-    }
-    // The queue would try again in two seconds, four and eight: no service recovers by that.
-    throw new FinalFailure(lineOf(answered.failure.message, ERROR_LENGTH_MAX))
-  })
 }
 
 /** Words of a plugin as they can be shown and kept. */

@@ -30,15 +30,33 @@ export interface TaskMetrics {
 
 type Outcome = { succeeded: true } | { succeeded: false; error: unknown; isLast: boolean }
 
-export function openTaskMetrics({ database, log }: { database: Knex; log: Log }): TaskMetrics {
-  let hours = new Map<string, TaskHour>()
-  let cleanedAt = 0
+interface TaskMetricsOptions {
+  database: Knex
+  log: Log
+}
 
-  function note(run: TaskRun, { ms, items, outcome }: { ms: number; items: number; outcome: Outcome }): void {
+export function openTaskMetrics(options: TaskMetricsOptions): TaskMetrics {
+  return new HourlyTaskMetrics(options)
+}
+
+class HourlyTaskMetrics implements TaskMetrics {
+  readonly #options: TaskMetricsOptions
+  #hours = new Map<string, TaskHour>()
+  #cleanedAt = 0
+  // One after the other; what cannot be written is lost, for it is worth no memory.
+  #writing = Promise.resolve()
+  readonly #timer
+
+  constructor(options: TaskMetricsOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#writeQuietly(), WRITE_MS).unref()
+  }
+
+  #note(run: TaskRun, { ms, items, outcome }: { ms: number; items: number; outcome: Outcome }): void {
     const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString()
     const key = `${hour} ${run.type}`
-    const sums = hours.get(key) ?? emptyHour(run.type, hour)
-    hours.set(key, sums)
+    const sums = this.#hours.get(key) ?? emptyHour(run.type, hour)
+    this.#hours.set(key, sums)
     if (outcome.succeeded) sums.succeeded++
     else {
       sums[outcome.isLast ? 'failed' : 'retried']++
@@ -56,16 +74,15 @@ export function openTaskMetrics({ database, log }: { database: Knex; log: Log })
     sums.durations[place] = (sums.durations[place] as number) + 1
   }
 
-  const timed =
-    (handler: TaskHandler): TaskHandler =>
-    async (run) => {
+  #timed(handler: TaskHandler): TaskHandler {
+    return async (run) => {
       const startedAt = performance.now()
       let items = 1
       const progress: TaskRun['progress'] = (current, total, message) => {
         items = Math.max(0, Math.round(current))
         run.progress(current, total, message)
       }
-      const tell = (outcome: Outcome) => note(run, { ms: Math.round(performance.now() - startedAt), items, outcome })
+      const tell = (outcome: Outcome) => this.#note(run, { ms: Math.round(performance.now() - startedAt), items, outcome })
       try {
         const result = await handler({ ...run, progress })
         tell({ succeeded: true })
@@ -76,38 +93,47 @@ export function openTaskMetrics({ database, log }: { database: Knex; log: Log })
         throw error
       }
     }
-
-  async function write(): Promise<void> {
-    const counted = [...hours.values()].map((sums) => ({ ...sums, duration_min_ms: Math.min(sums.duration_min_ms, sums.duration_max_ms) }))
-    hours = new Map()
-    if (counted.length > 0) await addTaskHours(database, counted)
-    if (Date.now() - cleanedAt < CLEAN_MS) return
-    cleanedAt = Date.now()
-    await deleteTaskHours(database, METRICS_KEPT_DAYS)
   }
-  // One after the other; what cannot be written is lost, for it is worth no memory.
-  let writing = Promise.resolve()
-  const writeQuietly = () => {
-    writing = writing.then(write).catch((error: unknown) => log.warn({ err: error }, 'How tasks went could not be written down'))
-    return writing
-  }
-  const timer = setInterval(writeQuietly, WRITE_MS).unref()
 
-  return {
-    metered: (tasks) => ({
+  async #addHours(): Promise<void> {
+    const counted = [...this.#hours.values()].map((sums) => ({
+      ...sums,
+      duration_min_ms: Math.min(sums.duration_min_ms, sums.duration_max_ms),
+    }))
+    this.#hours = new Map()
+    if (counted.length > 0) await addTaskHours(this.#options.database, counted)
+    if (Date.now() - this.#cleanedAt < CLEAN_MS) return
+    this.#cleanedAt = Date.now()
+    await deleteTaskHours(this.#options.database, METRICS_KEPT_DAYS)
+  }
+
+  #writeQuietly(): Promise<void> {
+    this.#writing = this.#writing
+      .then(() => this.#addHours())
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'How tasks went could not be written down'))
+    return this.#writing
+  }
+
+  metered(tasks: TaskQueue): TaskQueue {
+    return {
       ...tasks,
-      handle: (type: TaskType, options, handler) => tasks.handle(type, options, timed(handler)),
-    }),
-    write: writeQuietly,
-    async clear() {
-      hours = new Map()
-      await writing
-      return await deleteTaskHours(database, 0)
-    },
-    async close() {
-      clearInterval(timer)
-      await writeQuietly()
-    },
+      handle: (type: TaskType, options, handler) => tasks.handle(type, options, this.#timed(handler)),
+    }
+  }
+
+  write(): Promise<void> {
+    return this.#writeQuietly()
+  }
+
+  async clear(): Promise<number> {
+    this.#hours = new Map()
+    await this.#writing
+    return await deleteTaskHours(this.#options.database, 0)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#writeQuietly()
   }
 }
 

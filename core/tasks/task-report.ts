@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { shownMessage } from '#core/account/shown-path.ts'
+import { shownMessage } from '#core/account/path-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { percentileOf } from '#core/tasks/duration.ts'
 import { findLongestWait } from '#core/tasks/task-admin-store.ts'

@@ -34,78 +34,84 @@ export interface OpenFiles {
 }
 
 export function openFiles(): OpenFiles {
-  const closing = new Set<Promise<void>>()
-  const leases = new LRUCache<string, Lease>({
+  return new LeasedFiles()
+}
+
+class LeasedFiles implements OpenFiles {
+  readonly #closing = new Set<Promise<void>>()
+  readonly #leases = new LRUCache<string, Lease>({
     max: OPEN_FILES_MAX,
     ttl: IDLE_MS,
     updateAgeOnGet: true,
     ttlAutopurge: true,
-    dispose(lease) {
+    dispose: (lease) => {
       lease.evicted = true
-      closeUnused(lease)
+      this.#closeUnused(lease)
     },
   })
 
-  function closeUnused(lease: Lease): void {
+  #closeUnused(lease: Lease): void {
     if (!lease.evicted || lease.users > 0) return
     const done = lease.opened.then(({ file }) => file.close()).catch(() => undefined)
-    closing.add(done)
-    done.finally(() => closing.delete(done))
+    this.#closing.add(done)
+    done.finally(() => this.#closing.delete(done))
   }
 
   /** From here on it stays open until it is given back, even when others push it out meanwhile. */
-  function borrow(file: LibraryFile): Lease {
+  #borrow(file: LibraryFile): Lease {
     const key = keyOf(file)
-    let lease = leases.get(key)
+    let lease = this.#leases.get(key)
     if (!lease) {
       lease = { opened: openIdentified(file), users: 0, evicted: false, trustedUntil: Date.now() + TRUSTED_MS }
-      leases.set(key, lease)
+      this.#leases.set(key, lease)
     }
     lease.users++
     return lease
   }
 
-  function giveBack(lease: Lease): void {
+  #giveBack(lease: Lease): void {
     lease.users--
-    closeUnused(lease)
+    this.#closeUnused(lease)
   }
 
-  function drop(file: LibraryFile, lease: Lease): void {
+  #drop(file: LibraryFile, lease: Lease): void {
     const key = keyOf(file)
-    if (leases.peek(key) === lease) leases.delete(key)
+    if (this.#leases.peek(key) === lease) this.#leases.delete(key)
   }
 
   /** Whether the path still leads to the file that is open; asked at most every few seconds. */
-  async function isCurrent(path: string, lease: Lease): Promise<boolean> {
+  async #isCurrent(path: string, lease: Lease): Promise<boolean> {
     if (Date.now() < lease.trustedUntil) return true
     const [{ identity }, now] = await Promise.all([lease.opened, stat(path, { bigint: true })])
     lease.trustedUntil = Date.now() + TRUSTED_MS
     return identity === identityOf(now)
   }
 
-  return {
-    async withFile(file, use, options = {}) {
-      let lease = borrow(file)
-      try {
-        if (options.fresh || !(await isCurrent(file.path, lease).catch(() => false))) {
-          drop(file, lease)
-          giveBack(lease)
-          lease = borrow(file)
-        }
-        const { file: opened, identity } = await lease.opened
-        return await use({ fd: opened.fd, identity })
-      } catch (error) {
-        drop(file, lease)
-        throw error
-      } finally {
-        giveBack(lease)
+  async withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options: { fresh?: boolean } = {}): Promise<Result> {
+    let lease = this.#borrow(file)
+    try {
+      if (options.fresh || !(await this.#isCurrent(file.path, lease).catch(() => false))) {
+        this.#drop(file, lease)
+        this.#giveBack(lease)
+        lease = this.#borrow(file)
       }
-    },
-    size: () => leases.size,
-    async close() {
-      leases.clear()
-      await Promise.all(closing)
-    },
+      const { file: opened, identity } = await lease.opened
+      return await use({ fd: opened.fd, identity })
+    } catch (error) {
+      this.#drop(file, lease)
+      throw error
+    } finally {
+      this.#giveBack(lease)
+    }
+  }
+
+  size(): number {
+    return this.#leases.size
+  }
+
+  async close(): Promise<void> {
+    this.#leases.clear()
+    await Promise.all(this.#closing)
   }
 }
 

@@ -94,7 +94,7 @@ class Children implements ChildPool {
   /** One book, however many of its pages take long, leaves room for others. */
   readonly #lanes = new Map<string, { gate: Gate; users: number }>()
   readonly #slots = new Set<Slot>()
-  readonly #refused = new LRUCache<string, { problem: Problem; version: string }>({ max: REFUSED_MAX, ttl: REFUSED_MS })
+  readonly #refused = new RefusedPages()
   #jobs = 0
   #failedStarts = 0
   #triedAt = 0
@@ -116,12 +116,12 @@ class Children implements ChildPool {
 
   async draw(request: DrawingRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<DrawingOutcome> {
     this.#checkOpen()
-    const known = await this.#findRefusal(request)
+    const known = await this.#refused.find(request)
     if (known) return { problem: known }
     const gate = this.#gates[request.purpose]
     const work = this.#inLane(request.path, signal, () => gate.pass((leave) => this.#drawSurely(request, signal, leave), signal))
     const outcome = await orAborted(work, signal)
-    if (isLasting(outcome)) await this.#refuseFromNow(request, outcome.problem)
+    if (isLasting(outcome)) await this.#refused.add(request, outcome.problem)
     return outcome
   }
 
@@ -260,7 +260,7 @@ class Children implements ChildPool {
     let begun = false
     const child = startChild(this.#options.heapMbMax, {
       onMessage: (message, body) => {
-        if (message?.kind !== 'ready') return this.#hear(slot, message, body)
+        if (message?.kind !== 'ready') return this.#settle(slot, message, body)
         begun = true
         clearTimeout(late)
         this.#failedStarts = 0
@@ -292,7 +292,7 @@ class Children implements ChildPool {
     return slot
   }
 
-  #hear(slot: Slot, message: FromChild, body: Uint8Array<ArrayBuffer>): void {
+  #settle(slot: Slot, message: FromChild, body: Uint8Array<ArrayBuffer>): void {
     const answer = message && 'id' in message && message.id === slot.job?.id ? readAnswer(message, body) : null
     if (answer === null) this.#end(slot, 'crash')
     else slot.job?.settle(answer)
@@ -331,13 +331,18 @@ class Children implements ChildPool {
       this.#memory = undefined
     }, MEMORY_EVERY_MS).unref()
   }
+}
 
-  async #findRefusal(request: DrawingRequest): Promise<Problem | null> {
+/** Pages that a child was lost over, for as long as their files stay as they are. */
+class RefusedPages {
+  readonly #refused = new LRUCache<string, { problem: Problem; version: string }>({ max: REFUSED_MAX, ttl: REFUSED_MS })
+
+  async find(request: DrawingRequest): Promise<Problem | null> {
     const refused = this.#refused.get(keyOf(request))
     return refused && refused.version === (await versionOf(request.path)) ? refused.problem : null
   }
 
-  async #refuseFromNow(request: DrawingRequest, problem: Problem): Promise<void> {
+  async add(request: DrawingRequest, problem: Problem): Promise<void> {
     this.#refused.set(keyOf(request), { problem, version: await versionOf(request.path) })
   }
 }

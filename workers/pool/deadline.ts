@@ -1,9 +1,9 @@
-import { BEGUN, monotonicMs, openTimes } from './errand.ts'
+import { BEGUN, monotonicMs, openTimes } from './job.ts'
 
 /** A thread starts in 0.2 s; on a machine that is busy with everything at once it has been seen to take several. */
 const THREAD_START_MS = 30_000
 
-/** The time that a thread has for an errand. */
+/** The time that a thread has for an job. */
 export interface Deadline {
   /** For the thread to write into. */
   times: Float64Array

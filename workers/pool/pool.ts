@@ -26,9 +26,9 @@ import { openCheckedEntries } from '../formats/zip-read.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../images/image.ts'
 import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX } from '../limits.ts'
-import { openChildPool } from './child-pool.ts'
-import { openGate } from './gate.ts'
-import { openThreadPool } from './thread-pool.ts'
+import { type ChildPool, openChildPool } from './child-pool.ts'
+import { type Gate, openGate } from './gate.ts'
+import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 export interface PoolOptions {
   /** Analyses at a time. Pages get threads of their own, so that reading goes on during a scan. */
@@ -78,25 +78,56 @@ export function openPool(options: PoolOptions): Pool {
     maxThreads: options.threads + readers,
     draw: (request, drawing) => children.draw(request, drawing),
   })
-  const draw: DrawPdfPage = (request) => children.draw(request)
-  const analyses = openGate(options.threads)
-  const reads = openGate(readers)
-  const resizes = openGate(availableParallelism())
   const files = openFiles()
   const checked = openCheckedEntries()
-
-  const pageRefusal = (problem: Problem): PageOutcome => ({ problem: { ...problem, fatal: false } }) satisfies PageRefusal
   return {
-    analyse: (request, { signal } = {}) =>
-      analyses.pass(() => threads.run<typeof request, Analysis>('analyse', request, signal, refusedAnalysis), signal),
+    ...analysesIn(threads, openGate(options.threads)),
+    ...readsIn(threads, openGate(readers)),
+    ...picturesBy(children, openGate(availableParallelism())),
     readZipPage: openZipPages(files, checked),
-    readRarPage: (request, { signal } = {}) => reads.pass(() => threads.run('readRarPage', request, signal, pageRefusal), signal),
-    extractRar: (request, { signal } = {}) =>
-      reads.pass(
-        () =>
-          threads.run<LibraryFile & { pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
-        signal,
-      ),
+    openZipEntry: openZipEntries(files, checked),
+    // Both are asked: asking is what makes them try again.
+    healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
+    async close() {
+      await Promise.all([threads.close(), children.close()])
+      await files.close()
+    },
+  }
+}
+
+/** What goes over whole books. Covers are drawn in line with the analyses: they take as many threads as there are for both. */
+const analysesIn = (threads: ThreadPool, analyses: Gate): Pick<Pool, 'analyse' | 'drawBookCover'> => ({
+  analyse: (request, { signal } = {}) =>
+    analyses.pass(() => threads.run<typeof request, Analysis>('analyse', request, signal, refusedAnalysis), signal),
+  drawBookCover: (request, { signal } = {}) =>
+    analyses.pass(
+      () => threads.run<LibraryFile, CoverOutcome>('drawBookCover', request, signal, (problem) => ({ cover: null, problem })),
+      signal,
+    ),
+})
+
+/** What readers wait for. */
+const readsIn = (threads: ThreadPool, reads: Gate): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readPublication'> => ({
+  readRarPage: (request, { signal } = {}) => reads.pass(() => threads.run('readRarPage', request, signal, pageRefusal), signal),
+  extractRar: (request, { signal } = {}) =>
+    reads.pass(
+      () =>
+        threads.run<LibraryFile & { pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
+      signal,
+    ),
+  // Its markup takes seconds where it is made for that.
+  readReadingList: (bytes) =>
+    reads.pass(() =>
+      threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
+    ),
+  readPublication: (request, { signal } = {}) =>
+    reads.pass(() => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })), signal),
+})
+
+/** Pages and covers as pictures. */
+function picturesBy(children: ChildPool, resizes: Gate): Pick<Pool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
+  const draw: DrawPdfPage = (request) => children.draw(request)
+  return {
     renderPdfPage: async (request, { signal } = {}) => {
       const outcome = await children.draw({ ...request, purpose: 'page' }, { signal })
       return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
@@ -112,31 +143,10 @@ export function openPool(options: PoolOptions): Pool {
       const plain = await makePlain(bytes, { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, purpose: 'page' }, draw)
       return 'problem' in plain ? { refused: 'damaged' } : resizes.pass(() => drawCover(plain.bytes))
     },
-    // In line with the analyses: they take as many threads as there are for both.
-    drawBookCover: (request, { signal } = {}) =>
-      analyses.pass(
-        () => threads.run<LibraryFile, CoverOutcome>('drawBookCover', request, signal, (problem) => ({ cover: null, problem })),
-        signal,
-      ),
-    // Its markup takes seconds where it is made for that.
-    readReadingList: (bytes) =>
-      reads.pass(() =>
-        threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
-      ),
-    readPublication: (request, { signal } = {}) =>
-      reads.pass(
-        () => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })),
-        signal,
-      ),
-    openZipEntry: openZipEntries(files, checked),
-    // Both are asked: asking is what makes them try again.
-    healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
-    async close() {
-      await Promise.all([threads.close(), children.close()])
-      await files.close()
-    },
   }
 }
+
+const pageRefusal = (problem: Problem): PageOutcome => ({ problem: { ...problem, fatal: false } }) satisfies PageRefusal
 
 function refusedAnalysis(problem: Problem): Analysis {
   return { file: null, format: null, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }

@@ -4,7 +4,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 import { type Deadline, openDeadline } from './deadline.ts'
-import { type DrawingMessage, ENDED, type Errand } from './errand.ts'
+import { type DrawingMessage, ENDED, type Job } from './job.ts'
 
 export interface ThreadPoolOptions {
   maxThreads: number
@@ -38,88 +38,104 @@ const LOSSES_UNHEALTHY = 8
 const TRY_AGAIN_MS = 5_000
 
 export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
-  const piscina = new Piscina({
-    filename: new URL('./thread.ts', import.meta.url).href,
-    // The default would freeze a thread between tasks, with its timers and pending closes.
-    atomics: 'async',
-    // All of them end when nothing is to be done: one that waits keeps 20 MB, and a new one is there in 0.2 s.
-    minThreads: 0,
-    maxThreads: options.maxThreads,
-    idleTimeout: IDLE_THREAD_MS,
-    resourceLimits: { maxOldGenerationSizeMb: options.memoryMbMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-  })
-  // Raised for a thread that dies between tasks; the pool has replaced it already, and the next task says whether it can work.
-  piscina.on('error', () => {})
-  piscina.on('message', (message: DrawingMessage) => void drawFor(message))
-  const running = new Map<number, { deadline: Deadline; signal: AbortSignal }>()
-  let errands = 0
-  let losses = 0
-  let triedAt = 0
-  let closed = false
+  return new PiscinaThreadPool(options)
+}
 
-  async function drawFor({ drawingFor, request, port }: DrawingMessage): Promise<void> {
-    const errand = running.get(drawingFor)
-    if (!errand) return port.close()
+class PiscinaThreadPool implements ThreadPool {
+  readonly #options: ThreadPoolOptions
+  readonly #piscina
+  readonly #running = new Map<number, { deadline: Deadline; signal: AbortSignal }>()
+  #jobs = 0
+  #losses = 0
+  #triedAt = 0
+  #closed = false
+
+  constructor(options: ThreadPoolOptions) {
+    this.#options = options
+    this.#piscina = new Piscina({
+      filename: new URL('./thread.ts', import.meta.url).href,
+      // The default would freeze a thread between tasks, with its timers and pending closes.
+      atomics: 'async',
+      // All of them end when nothing is to be done: one that waits keeps 20 MB, and a new one is there in 0.2 s.
+      minThreads: 0,
+      maxThreads: options.maxThreads,
+      idleTimeout: IDLE_THREAD_MS,
+      resourceLimits: { maxOldGenerationSizeMb: options.memoryMbMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    })
+    // Raised for a thread that dies between tasks; the pool has replaced it already, and the next task says whether it can work.
+    this.#piscina.on('error', () => {})
+    this.#piscina.on('message', (message: DrawingMessage) => void this.#drawFor(message))
+  }
+
+  async #drawFor({ drawingFor, request, port }: DrawingMessage): Promise<void> {
+    const job = this.#running.get(drawingFor)
+    if (!job) return port.close()
     try {
-      port.postMessage(await errand.deadline.except(() => options.draw(request, { signal: errand.signal })))
+      port.postMessage(await job.deadline.except(() => this.#options.draw(request, { signal: job.signal })))
     } catch (error) {
       const message = `Page 1 could not be drawn at the moment: ${(error as Error).message} Analyze the book again.`
       port.postMessage({ problem: { type: 'pdf_rendering', message, fatal: false } } satisfies DrawingOutcome)
     }
   }
 
-  const run: ThreadPool['run'] = async (name, request, signal, refusal) => {
-    if (closed) refuse('unavailable', 'The server is shutting down.')
-    const id = ++errands
-    const deadline = openDeadline(options.deadlineMs)
+  async run<Request, Result>(
+    name: string,
+    request: Request,
+    signal: AbortSignal | undefined,
+    refusal: (problem: Problem) => Result,
+  ): Promise<Result> {
+    if (this.#closed) refuse('unavailable', 'The server is shutting down.')
+    const id = ++this.#jobs
+    const deadline = openDeadline(this.#options.deadlineMs)
     const ended = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal
-    running.set(id, { deadline, signal: ended })
+    this.#running.set(id, { deadline, signal: ended })
     try {
-      const result = await piscina.run({ id, request, times: deadline.times } satisfies Errand<typeof request>, { name, signal: ended })
-      losses = 0
+      const result = await this.#piscina.run({ id, request, times: deadline.times } satisfies Job<typeof request>, {
+        name,
+        signal: ended,
+      })
+      this.#losses = 0
       return result
     } catch (error) {
       signal?.throwIfAborted()
-      if (closed) refuse('unavailable', 'The server is shutting down.', { cause: error })
+      if (this.#closed) refuse('unavailable', 'The server is shutting down.', { cause: error })
       // It threw, and its thread lives.
       if (deadline.times[ENDED] !== 0 && !deadline.signal.aborted) throw error
       if (!deadline.begun()) {
-        losses++
+        this.#losses++
         refuse('unavailable', 'No thread could be started to read this file. Try again.', { retryAfterSeconds: 5, cause: error })
       }
-      losses = 0
+      this.#losses = 0
       const reason = deadline.signal.aborted ? 'deadline' : isOutOfMemory(error) ? 'memory' : 'crash'
-      return refusal(lostFile(reason, options, error))
+      return refusal(lostFile(reason, this.#options, error))
     } finally {
-      running.delete(id)
+      this.#running.delete(id)
       deadline.end()
     }
   }
 
   /** Nothing but the question whether a thread can be had. */
-  function tryAgain(): void {
-    if (Date.now() - triedAt < TRY_AGAIN_MS) return
-    triedAt = Date.now()
-    run('answer', null, undefined, () => null).catch(() => {})
+  #tryAgain(): void {
+    if (Date.now() - this.#triedAt < TRY_AGAIN_MS) return
+    this.#triedAt = Date.now()
+    this.run('answer', null, undefined, () => null).catch(() => {})
   }
 
-  return {
-    run,
-    healthy() {
-      if (closed) return false
-      if (losses < LOSSES_UNHEALTHY) return true
-      tryAgain()
-      return false
-    },
-    async close() {
-      if (closed) return
-      closed = true
-      const ended = piscina.close().catch(() => undefined)
-      let timer: NodeJS.Timeout | undefined
-      await Promise.race([ended, new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MS)))])
-      clearTimeout(timer)
-      await piscina.destroy()
-    },
+  healthy(): boolean {
+    if (this.#closed) return false
+    if (this.#losses < LOSSES_UNHEALTHY) return true
+    this.#tryAgain()
+    return false
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    const ended = this.#piscina.close().catch(() => undefined)
+    let timer: NodeJS.Timeout | undefined
+    await Promise.race([ended, new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MS)))])
+    clearTimeout(timer)
+    await this.#piscina.destroy()
   }
 }
 

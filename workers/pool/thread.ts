@@ -15,7 +15,7 @@ import type {
 import type { PublicationOutcome } from '#core/reading/publication.ts'
 import type { ReadingListOutcome } from '#core/shelves/reading-list.ts'
 import { analyse as analyseFile, drawBookCover as drawCoverOfFile } from '../formats/analyze.ts'
-import { BEGUN, drawElsewhere, ENDED, type Errand, monotonicMs } from './errand.ts'
+import { BEGUN, drawElsewhere, ENDED, type Job, monotonicMs } from './job.ts'
 import { moved } from './moved.ts'
 
 // pdf.js leaves promises behind that fail when nobody waits for them any more. What is waited for tells its failure itself; the rest must
@@ -23,11 +23,11 @@ import { moved } from './moved.ts'
 process.on('unhandledRejection', () => {})
 
 export const analyse = announced(
-  (request: AnalysisRequest, errandId): Promise<Analysis> => analyseFile(request, (drawing) => drawElsewhere(errandId, drawing)),
+  (request: AnalysisRequest, jobId): Promise<Analysis> => analyseFile(request, (drawing) => drawElsewhere(jobId, drawing)),
 )
 
 export const drawBookCover = announced(
-  (request: LibraryFile, errandId): Promise<CoverOutcome> => drawCoverOfFile(request, (drawing) => drawElsewhere(errandId, drawing)),
+  (request: LibraryFile, jobId): Promise<CoverOutcome> => drawCoverOfFile(request, (drawing) => drawElsewhere(jobId, drawing)),
 )
 
 export const readRarPage = announced(async (request: PageRequest): Promise<PageOutcome> => {
@@ -56,8 +56,8 @@ export const readReadingList = announced(async (bytes: Uint8Array): Promise<Read
 export const answer = announced(async (): Promise<true> => true)
 
 /** Tells the pool when the work began and that it ended: what is left without an end died with its thread. */
-function announced<Request, Result>(work: (request: Request, errandId: number) => Promise<Result>) {
-  return async ({ id, request, times }: Errand<Request>): Promise<Result> => {
+function announced<Request, Result>(work: (request: Request, jobId: number) => Promise<Result>) {
+  return async ({ id, request, times }: Job<Request>): Promise<Result> => {
     times[BEGUN] = monotonicMs()
     try {
       return await work(request, id)

@@ -4,7 +4,7 @@ import { getBook } from '#core/catalog/book-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { LENIENT, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
-import { getHeldBook } from '#core/metadata/book-metadata-query.ts'
+import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import {
   BookLocks,
   BookLocksPatch,
@@ -86,7 +86,7 @@ export const bookMetadataRoutes = [
       }
       const { title, updatedAt } = await getBook(database, caller, params.bookId)
       // The record has whole numbers alone; whoever enters 2.5 shall see that it was taken.
-      const { values } = await getHeldBook(database, caller, params.bookId)
+      const { values } = await getBookRecord(database, caller, params.bookId)
       return { id: params.bookId, title, number: values.number === undefined ? null : Number(values.number), updatedAt }
     },
   }),
@@ -100,7 +100,7 @@ export const bookMetadataRoutes = [
     query: Type.Object({ sources: Type.Optional(Type.Boolean({ description: 'Also who gave each field its value.' })) }),
     reply: BookMetadata,
     run: async (call, { params, query }) => {
-      const held = await getHeldBook(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      const held = await getBookRecord(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
       return bookMetadataOf(params.bookId, held, query.sources === true)
     },
   }),
@@ -118,7 +118,7 @@ export const bookMetadataRoutes = [
       const { database } = call.services
       const caller = call.caller ?? refuse('unauthorized')
       await patchBooks(database, caller, { bookIds: [params.bookId], patch: body })
-      return bookMetadataOf(params.bookId, await getHeldBook(database, caller, params.bookId), false)
+      return bookMetadataOf(params.bookId, await getBookRecord(database, caller, params.bookId), false)
     },
   }),
   endpoint({
@@ -135,7 +135,7 @@ export const bookMetadataRoutes = [
       const { database } = call.services
       const caller = call.caller ?? refuse('unauthorized')
       await replaceBook(database, caller, { bookId: params.bookId, metadata: body })
-      return bookMetadataOf(params.bookId, await getHeldBook(database, caller, params.bookId), false)
+      return bookMetadataOf(params.bookId, await getBookRecord(database, caller, params.bookId), false)
     },
   }),
   endpoint({
@@ -147,7 +147,7 @@ export const bookMetadataRoutes = [
     params: BookId,
     reply: BookLocks,
     run: async (call, { params }) =>
-      shownLocks(await getHeldBook(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)),
+      shownLocks(await getBookRecord(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)),
   }),
   endpoint({
     method: 'PUT',
@@ -162,7 +162,7 @@ export const bookMetadataRoutes = [
       const { database } = call.services
       const caller = call.caller ?? refuse('unauthorized')
       await lockBooks(database, caller, { bookIds: [params.bookId], locks: body })
-      return shownLocks(await getHeldBook(database, caller, params.bookId))
+      return shownLocks(await getBookRecord(database, caller, params.bookId))
     },
   }),
 ]

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
 import type { Services } from '#api/http/services.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { NamedShape } from '#api/views/book-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
@@ -23,13 +23,17 @@ async function namesOf(call: Call<Services>, taxonomy: Taxonomy, bookId: string)
   return (await listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [id] })).get(id) ?? []
 }
 
-/** Genres and tags of a book, as those of a series. */
-function routesOf(taxonomy: Taxonomy) {
-  const plural = `${taxonomy}s`
-  const idName = `${taxonomy}Id`
-  const path = `/api/v1/books/:bookId/${plural}`
+const wordsOf = (taxonomy: Taxonomy) => ({
+  plural: `${taxonomy}s`,
+  idName: `${taxonomy}Id`,
+  path: `/api/v1/books/:bookId/${taxonomy}s`,
+  locks: taxonomy === 'genre' ? '; locks them' : '',
+})
+
+/** The genres or tags of a book, all at once. */
+function listRoutes(taxonomy: Taxonomy) {
+  const { plural, path, locks } = wordsOf(taxonomy)
   const List = Type.Object({ [plural]: Type.Array(NamedShape) })
-  const locks = taxonomy === 'genre' ? '; locks them' : ''
   return [
     endpoint({
       method: 'GET',
@@ -56,6 +60,13 @@ function routesOf(taxonomy: Taxonomy) {
         return { [plural]: await namesOf(call, taxonomy, params.bookId) }
       },
     }),
+  ]
+}
+
+/** One genre or tag of a book. */
+function entryRoutes(taxonomy: Taxonomy) {
+  const { plural, idName, path, locks } = wordsOf(taxonomy)
+  return [
     endpoint({
       method: 'POST',
       path,
@@ -93,5 +104,8 @@ function routesOf(taxonomy: Taxonomy) {
     }),
   ]
 }
+
+/** Genres and tags of a book, as those of a series. */
+const routesOf = (taxonomy: Taxonomy) => [...listRoutes(taxonomy), ...entryRoutes(taxonomy)]
 
 export const bookTaxonomyRoutes = [...routesOf('genre'), ...routesOf('tag')]

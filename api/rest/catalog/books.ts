@@ -12,7 +12,7 @@ import { type FullBook as FullBookValue, fullBooks } from '#core/catalog/full-bo
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
-import { getHeldBook } from '#core/metadata/book-metadata-query.ts'
+import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
 
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
@@ -122,7 +122,7 @@ export const bookRoutes = [
       const caller = call.caller ?? refuse('unauthorized')
       const book = await getBook(services.database, caller, params.bookId)
       if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
-      const held = await getHeldBook(services.database, caller, params.bookId)
+      const held = await getBookRecord(services.database, caller, params.bookId)
       return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book, held) }
     },
   }),

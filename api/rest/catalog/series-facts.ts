@@ -7,10 +7,10 @@ import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { getHeldBook } from '#core/metadata/book-metadata-query.ts'
-import { lockRecords, touchRecords } from '#core/metadata/holding-store.ts'
+import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import {
   averageRating,
   deleteFact,
@@ -65,7 +65,7 @@ type Call = { caller: Caller | null; services: Services }
 async function checkOwner(call: Call, owner: 'series' | 'books', id: string): Promise<string> {
   const caller = call.caller ?? refuse('unauthorized')
   if (owner === 'series') return await checkSeries(call.services.database, caller, id)
-  await getHeldBook(call.services.database, caller, id)
+  await getBookRecord(call.services.database, caller, id)
   return id.toLowerCase()
 }
 
@@ -145,94 +145,119 @@ const KINDS: Kind[] = [
   },
 ]
 
-function routesOf(kind: Kind) {
+/** How the entries of a kind are reached. */
+function reachOf({ owner, path, by }: Kind) {
+  const isSeries = owner === 'series'
+  const idName = isSeries ? 'seriesId' : 'bookId'
+  return {
+    idName,
+    base: `/api/v1/${owner}/:${idName}/${path}`,
+    ownerParams: isSeries ? SeriesId : BookId,
+    oneName: by === 'source' ? 'source' : path === 'alternate-titles' ? 'titleId' : 'externalIdId',
+    record: isSeries ? ('series' as const) : ('book' as const),
+    read: isSeries ? ('series-read' as const) : ('books-read' as const),
+    write: isSeries ? ('series-write' as const) : ('books-write' as const),
+    ownerOf: (call: Call, params: Record<string, unknown>) => checkOwner(call, owner, params[idName] as string),
+  }
+}
+
+/** A source as it is kept. */
+const keptAs = async (kind: Kind, database: Knex, source: string) =>
+  kind.hasKeys ? sourceKey(source, await listIdNames(database)) : source
+
+function listRoute(kind: Kind) {
   const { owner, facts, shape } = kind
-  const idName = owner === 'series' ? 'seriesId' : 'bookId'
-  const base = `/api/v1/${owner}/:${idName}/${kind.path}`
-  const ownerParams = owner === 'series' ? SeriesId : BookId
-  const oneName = kind.by === 'source' ? 'source' : kind.path === 'alternate-titles' ? 'titleId' : 'externalIdId'
+  const { base, ownerParams, read, ownerOf } = reachOf(kind)
+  const shown = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
+  return endpoint({
+    method: 'GET',
+    path: base,
+    summary: `The ${kind.what} of a ${owner === 'series' ? 'series' : 'book'}`,
+    tag: owner,
+    allow: { who: read },
+    params: ownerParams,
+    reply: Type.Object({ [kind.list]: Type.Array(shape) }),
+    run: async (call, { params }) => {
+      const id = await ownerOf(call, params)
+      const entries = await listFacts<Record<string, unknown>>(call.services.database, facts, [id])
+      return { [kind.list]: entries.map((entry) => shown(call.services, entry)) }
+    },
+  })
+}
+
+function addRoute(kind: Kind) {
+  const { owner, shape } = kind
+  const { base, ownerParams, write, ownerOf } = reachOf(kind)
+  const isOfService = 'source' in kind.body
+  return endpoint({
+    method: 'POST',
+    path: base,
+    summary: `Add to the ${kind.what}${kind.by === 'source' || kind.path === 'external-ids' ? '; what is there of the same source is replaced' : ''}`,
+    tag: owner,
+    allow: { who: write },
+    params: ownerParams,
+    body: Type.Object(kind.body, {
+      additionalProperties: false,
+      title: `New${(shape as { title?: string }).title}`,
+      ...(isOfService && { description: 'Takes `sourceName` and `source_name` for `source`, and `external_id` for `externalId`, too.' }),
+    }),
+    ...(isOfService && { bodyAliases: ALIASES }),
+    reply: shape,
+    mayCreate: true,
+    run: async (call, { params, body }) => await addFact(call, kind, await ownerOf(call, params), body as Record<string, unknown>),
+  })
+}
+
+function removeRoute(kind: Kind) {
+  const { owner, facts } = kind
+  const { idName, base, oneName, record, write, ownerOf } = reachOf(kind)
   const OneSource = kind.hasKeys ? KeySource : Source
   const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? OneSource : Uuid })
-  const keptAs = async (database: Knex, source: string) => (kind.hasKeys ? sourceKey(source, await listIdNames(database)) : source)
-  const ownerOf = (call: Call, params: Record<string, unknown>) => checkOwner(call, owner, params[idName] as string)
-  const record = owner === 'series' ? 'series' : 'book'
-  const write = owner === 'series' ? ('series-write' as const) : ('books-write' as const)
-  const read = owner === 'series' ? ('series-read' as const) : ('books-read' as const)
-  const shown = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
-  const isOfService = 'source' in kind.body
-  return [
-    endpoint({
-      method: 'GET',
-      path: base,
-      summary: `The ${kind.what} of a ${owner === 'series' ? 'series' : 'book'}`,
-      tag: owner,
-      allow: { who: read },
-      params: ownerParams,
-      reply: Type.Object({ [kind.list]: Type.Array(shape) }),
-      run: async (call, { params }) => {
-        const id = await ownerOf(call, params)
-        const entries = await listFacts<Record<string, unknown>>(call.services.database, facts, [id])
-        return { [kind.list]: entries.map((entry) => shown(call.services, entry)) }
-      },
-    }),
-    endpoint({
-      method: 'POST',
-      path: base,
-      summary: `Add to the ${kind.what}${kind.by === 'source' || kind.path === 'external-ids' ? '; what is there of the same source is replaced' : ''}`,
-      tag: owner,
-      allow: { who: write },
-      params: ownerParams,
-      body: Type.Object(kind.body, {
-        additionalProperties: false,
-        title: `New${(shape as { title?: string }).title}`,
-        ...(isOfService && { description: 'Takes `sourceName` and `source_name` for `source`, and `external_id` for `externalId`, too.' }),
-      }),
-      ...(isOfService && { bodyAliases: ALIASES }),
-      reply: shape,
-      mayCreate: true,
-      run: async (call, { params, body }) => {
-        const id = await ownerOf(call, params)
-        const most = facts === 'series_alternate_titles' ? ALTERNATE_TITLES_MAX : FACTS_MAX
-        const row: Record<string, unknown> = {
-          [owner === 'series' ? 'series_id' : 'book_id']: id,
-          ...kind.rowOf(body as Record<string, unknown>),
-        }
-        return await call.services.database.transaction(async (trx) => {
-          // Else many at once would each find room.
-          await lockRecords(trx, record, [id])
-          if (typeof row.source === 'string') row.source = await keptAs(trx, row.source)
-          const all = await listFacts<{ source?: string }>(trx, facts, [id])
-          const isNew = !all.some(({ source }) => source !== undefined && source === row.source)
-          if (isNew && all.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
-          const saved = await saveFact<Record<string, unknown>>(trx, facts, row)
-          await touchRecords(trx, record, [id], [memberOfFacts(facts)])
-          // No address: they have none of their own, only the list has.
-          if (isNew) call.created()
-          return withSourceName(call.services, saved)
-        })
-      },
-    }),
-    endpoint({
-      method: 'DELETE',
-      path: `${base}/:${oneName}`,
-      summary: `Remove one of the ${kind.what}`,
-      tag: owner,
-      allow: { who: write },
-      params: oneParams,
-      status: 204,
-      run: async (call, { params }) => {
-        const id = await ownerOf(call, params)
-        const one = (params as Record<string, string>)[oneName] as string
-        return await call.services.database.transaction(async (trx) => {
-          if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: await keptAs(trx, one) } : { id: one })))
-            refuse('not_found', `There is no ${one} among the ${kind.what}.`)
-          await touchRecords(trx, record, [id], [memberOfFacts(facts)])
-          return undefined
-        })
-      },
-    }),
-  ]
+  return endpoint({
+    method: 'DELETE',
+    path: `${base}/:${oneName}`,
+    summary: `Remove one of the ${kind.what}`,
+    tag: owner,
+    allow: { who: write },
+    params: oneParams,
+    status: 204,
+    run: async (call, { params }) => {
+      const id = await ownerOf(call, params)
+      const one = (params as Record<string, string>)[oneName] as string
+      return await call.services.database.transaction(async (trx) => {
+        if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: await keptAs(kind, trx, one) } : { id: one })))
+          refuse('not_found', `There is no ${one} among the ${kind.what}.`)
+        await touchRecords(trx, record, [id], [memberOfFacts(facts)])
+        return undefined
+      })
+    },
+  })
 }
+
+async function addFact(call: Call & { created(): void }, kind: Kind, id: string, body: Record<string, unknown>) {
+  const { owner, facts } = kind
+  const { record } = reachOf(kind)
+  const most = facts === 'series_alternate_titles' ? ALTERNATE_TITLES_MAX : FACTS_MAX
+  const row: Record<string, unknown> = {
+    [owner === 'series' ? 'series_id' : 'book_id']: id,
+    ...kind.rowOf(body),
+  }
+  return await call.services.database.transaction(async (trx) => {
+    // Else many at once would each find room.
+    await lockRecords(trx, record, [id])
+    if (typeof row.source === 'string') row.source = await keptAs(kind, trx, row.source)
+    const all = await listFacts<{ source?: string }>(trx, facts, [id])
+    const isNew = !all.some(({ source }) => source !== undefined && source === row.source)
+    if (isNew && all.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
+    const saved = await saveFact<Record<string, unknown>>(trx, facts, row)
+    await touchRecords(trx, record, [id], [memberOfFacts(facts)])
+    // No address: they have none of their own, only the list has.
+    if (isNew) call.created()
+    return withSourceName(call.services, saved)
+  })
+}
+
+const routesOf = (kind: Kind) => [listRoute(kind), addRoute(kind), removeRoute(kind)]
 
 export const seriesFactRoutes = [
   ...KINDS.flatMap(routesOf),

@@ -7,8 +7,8 @@ import { refuse } from '#core/foundation/errors.ts'
 import { LENIENT, Noun, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { refreshFolderTitles } from '#core/ingest/reprocess-titles.ts'
 import { lockSeries, patchSeries, replaceSeries, resetSeries } from '#core/metadata/edit-series-metadata.ts'
-import { readHoldings } from '#core/metadata/holding-store.ts'
-import { checkSeries, fullSeriesMetadata, getHeldSeries } from '#core/metadata/series-metadata-query.ts'
+import { readRecords } from '#core/metadata/metadata-record-store.ts'
+import { checkSeries, fullSeriesMetadata, getSeriesRecord } from '#core/metadata/series-metadata-query.ts'
 import {
   FullSeriesMetadata,
   SeriesLocks,
@@ -51,7 +51,7 @@ async function full({ services, caller }: { services: Services; caller: Caller |
   const asker = caller ?? refuse('unauthorized')
   const id = await checkSeries(services.database, asker, seriesId)
   const found = (await fullSeriesMetadata(services.database, asker, [id])).get(id) ?? refuse('not_found')
-  const held = sources ? (await readHoldings(services.database, 'series', [id])).get(id) : undefined
+  const held = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
   return { ...withSourceNames(services, found), ...(held && { sources: held.sources }) } as never
 }
 
@@ -120,7 +120,7 @@ export const seriesMetadataRoutes = [
         seriesIds: [params.seriesId],
         patch: body as Record<string, unknown>,
       })
-      const held = await getHeldSeries(database, caller, id)
+      const held = await getSeriesRecord(database, caller, id)
       return { id, title: held.values.title as string, updatedAt: held.updatedAt }
     },
   }),
@@ -156,7 +156,7 @@ export const seriesMetadataRoutes = [
         await prepareTitles(call, [seriesId], body)
         if (method === 'PATCH') await patchSeries(database, caller, { seriesIds: [seriesId], patch: body })
         else await replaceSeries(database, caller, { seriesId, metadata: body })
-        return seriesMetadataOf(seriesId, await getHeldSeries(database, caller, seriesId))
+        return seriesMetadataOf(seriesId, await getSeriesRecord(database, caller, seriesId))
       },
     }),
   ),
@@ -183,7 +183,7 @@ export const seriesMetadataRoutes = [
     params: SeriesId,
     reply: SeriesLocks,
     run: async (call, { params }) =>
-      shownSeriesLocks(await getHeldSeries(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)),
+      shownSeriesLocks(await getSeriesRecord(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)),
   }),
   endpoint({
     method: 'PUT',
@@ -198,7 +198,7 @@ export const seriesMetadataRoutes = [
       const { database } = call.services
       const caller = call.caller ?? refuse('unauthorized')
       await lockSeries(database, caller, { seriesIds: [params.seriesId], locks: body })
-      return shownSeriesLocks(await getHeldSeries(database, caller, params.seriesId))
+      return shownSeriesLocks(await getSeriesRecord(database, caller, params.seriesId))
     },
   }),
 ]

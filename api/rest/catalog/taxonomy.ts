@@ -29,11 +29,12 @@ async function namesOf(call: Call, taxonomy: Taxonomy, seriesId: string): Promis
   return found.get(id) ?? []
 }
 
-function routesOf(taxonomy: Taxonomy) {
-  const plural = `${taxonomy}s`
-  const idName = `${taxonomy}Id`
-  const List = Type.Object({ [plural]: Type.Array(NamedShape) })
-  const shown = async (call: Call, seriesId: string) => ({ [plural]: await namesOf(call, taxonomy, seriesId) })
+/** What a genre or tag is called in paths and members. */
+const wordsOf = (taxonomy: Taxonomy) => ({ plural: `${taxonomy}s`, idName: `${taxonomy}Id` })
+
+/** Of the whole library. */
+function libraryRoutes(taxonomy: Taxonomy) {
+  const { plural, idName } = wordsOf(taxonomy)
   return [
     endpoint({
       method: 'GET',
@@ -75,6 +76,15 @@ function routesOf(taxonomy: Taxonomy) {
         return undefined
       },
     }),
+  ]
+}
+
+/** The genres or tags of a series, all at once. */
+function seriesListRoutes(taxonomy: Taxonomy) {
+  const { plural } = wordsOf(taxonomy)
+  const List = Type.Object({ [plural]: Type.Array(NamedShape) })
+  const shown = async (call: Call, seriesId: string) => ({ [plural]: await namesOf(call, taxonomy, seriesId) })
+  return [
     endpoint({
       method: 'GET',
       path: `/api/v1/series/:seriesId/${plural}`,
@@ -101,6 +111,13 @@ function routesOf(taxonomy: Taxonomy) {
         return await shown(call, params.seriesId)
       },
     }),
+  ]
+}
+
+/** One genre or tag of a series. */
+function seriesEntryRoutes(taxonomy: Taxonomy) {
+  const { plural, idName } = wordsOf(taxonomy)
+  return [
     endpoint({
       method: 'POST',
       path: `/api/v1/series/:seriesId/${plural}`,
@@ -137,37 +154,48 @@ function routesOf(taxonomy: Taxonomy) {
         return undefined
       },
     }),
-    ...(['books', 'series'] as const).map((kind) => {
-      const ids = kind === 'books' ? 'bookIds' : 'seriesIds'
-      return endpoint({
-        method: 'POST',
-        path: `/api/v1/${kind}/bulk/${plural}`,
-        summary: `Add and remove ${plural} of many ${kind}`,
-        tag: plural,
-        allow: { who: kind === 'books' ? 'books-write' : 'series-write' },
-        body: Type.Object(
-          {
-            [ids]: Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX[kind] }),
-            add: Type.Optional(names),
-            remove: Type.Optional(names),
-          },
-          { additionalProperties: false },
-        ),
-        reply: Changed,
-        run: async (call, { body }) => {
-          const { add = [], remove = [], [ids]: given = [] } = body as Record<string, string[]>
-          const change = { taxonomy, add: readNames(add, '/add'), remove: readNames(remove, '/remove') }
-          const caller = call.caller ?? refuse('unauthorized')
-          const { database } = call.services
-          const updatedCount =
-            kind === 'books'
-              ? await changeBookNames(database, caller, { ...change, bookIds: given })
-              : await changeSeriesNames(database, caller, { ...change, seriesIds: given })
-          return { message: `Changed the ${plural} of ${updatedCount} ${kind}.`, updatedCount }
-        },
-      })
-    }),
   ]
 }
+
+/** Of many at once. */
+function bulkRoute(taxonomy: Taxonomy, kind: 'books' | 'series') {
+  const { plural } = wordsOf(taxonomy)
+  const ids = kind === 'books' ? 'bookIds' : 'seriesIds'
+  return endpoint({
+    method: 'POST',
+    path: `/api/v1/${kind}/bulk/${plural}`,
+    summary: `Add and remove ${plural} of many ${kind}`,
+    tag: plural,
+    allow: { who: kind === 'books' ? 'books-write' : 'series-write' },
+    body: Type.Object(
+      {
+        [ids]: Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX[kind] }),
+        add: Type.Optional(names),
+        remove: Type.Optional(names),
+      },
+      { additionalProperties: false },
+    ),
+    reply: Changed,
+    run: async (call, { body }) => {
+      const { add = [], remove = [], [ids]: given = [] } = body as Record<string, string[]>
+      const change = { taxonomy, add: readNames(add, '/add'), remove: readNames(remove, '/remove') }
+      const caller = call.caller ?? refuse('unauthorized')
+      const { database } = call.services
+      const updatedCount =
+        kind === 'books'
+          ? await changeBookNames(database, caller, { ...change, bookIds: given })
+          : await changeSeriesNames(database, caller, { ...change, seriesIds: given })
+      return { message: `Changed the ${plural} of ${updatedCount} ${kind}.`, updatedCount }
+    },
+  })
+}
+
+const routesOf = (taxonomy: Taxonomy) => [
+  ...libraryRoutes(taxonomy),
+  ...seriesListRoutes(taxonomy),
+  ...seriesEntryRoutes(taxonomy),
+  bulkRoute(taxonomy, 'books'),
+  bulkRoute(taxonomy, 'series'),
+]
 
 export const taxonomyRoutes = [...routesOf('genre'), ...routesOf('tag')]

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { type Call, madeAt } from '#api/http/endpoint.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
 import type { Services } from '#api/http/services.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { getLibrary } from '#core/catalog/library-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
@@ -141,7 +141,7 @@ export const libraryJobRoutes = [
       ),
     }),
     run: async (call, { params, body }) =>
-      await call.services.libraryJobs.rehearse(await libraryOf(call, params.libraryId), params.jobId, {
+      await call.services.libraryJobs.dryRun(await libraryOf(call, params.libraryId), params.jobId, {
         by: signedInCaller(call),
         sampleSize: body.sampleSize ?? SAMPLE,
         config: body.configOverride ?? undefined,

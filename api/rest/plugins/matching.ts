@@ -8,7 +8,7 @@ import { getLibrary } from '#core/catalog/library-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { Application } from '#core/matching/application-store.ts'
-import type { Target } from '#core/matching/matching.ts'
+import type { Applied, Target } from '#core/matching/matching.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/matching/proposal.ts'
 import type { ProviderFailure } from '#core/matching/provider-client.ts'
 import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
@@ -164,12 +164,19 @@ const IDS = {
 const idOf = (params: { seriesId: string } | { bookId: string }) => ('seriesId' in params ? params.seriesId : params.bookId)
 const idsOf = (body: { seriesIds: string[] } | { bookIds: string[] }) => ('seriesIds' in body ? body.seriesIds : body.bookIds)
 
-const routesOf = (kind: Target['kind']) => {
+const From = Type.Object({ pluginId: Uuid, externalId: ExternalId })
+
+/** What is the same for all routes of a kind. */
+const sharedBy = (kind: Target['kind']) => {
   const tag = kind === 'series' ? 'series' : 'books'
-  const path = `/api/v1/${tag}/:${kind}Id/metadata`
   const params: (typeof IDS)['series' | 'book']['one'] = IDS[kind].one
   const allow = { who: kind === 'series' ? ('series-write' as const) : ('books-write' as const) }
-  const From = Type.Object({ pluginId: Uuid, externalId: ExternalId })
+  return { tag, params, allow, path: `/api/v1/${tag}/:${kind}Id/metadata` } as const
+}
+
+/** What a plugin would be asked, and what its answer would change. */
+const previewRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
   return [
     endpoint({
       method: 'GET',
@@ -209,6 +216,27 @@ const routesOf = (kind: Target['kind']) => {
         }
       },
     }),
+  ]
+}
+
+function appliedView({ success, message, applicationId, failure, fields }: Applied, dryRun: boolean) {
+  const changes = fields
+    .filter(({ status }) => status === 'will_apply')
+    .map(({ field, currentValue, proposedValue }) => ({ field, before: currentValue, after: proposedValue }))
+  return {
+    success,
+    message,
+    applicationId,
+    ...shownFailure(failure),
+    ...appliedOf(fields),
+    dryRunReport: dryRun && success ? { changes } : null,
+  }
+}
+
+/** Takes what a plugin says now. */
+const applyRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
+  return [
     endpoint({
       method: 'POST',
       path: `${path}/apply`,
@@ -228,18 +256,7 @@ const routesOf = (kind: Target['kind']) => {
         const { pluginId, externalId, fields = null, dryRun = false } = body
         const from = { pluginId, externalId, fields, dryRun, userId: signedIn(call).userId }
         const applied = await call.services.matching.apply(await checkTarget(call, kind, idOf(params)), from)
-        const changes = applied.fields
-          .filter(({ status }) => status === 'will_apply')
-          .map(({ field, currentValue, proposedValue }) => ({ field, before: currentValue, after: proposedValue }))
-        const { success, message, applicationId, failure } = applied
-        return {
-          success,
-          message,
-          applicationId,
-          ...shownFailure(failure),
-          ...appliedOf(applied.fields),
-          dryRunReport: dryRun && success ? { changes } : null,
-        }
+        return appliedView(applied, dryRun)
       },
     }),
     endpoint({
@@ -269,6 +286,13 @@ const routesOf = (kind: Target['kind']) => {
         }
       },
     }),
+  ]
+}
+
+/** The same in the background. */
+const taskRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
+  return [
     endpoint({
       method: 'POST',
       path: `${path}/auto-match/task`,
@@ -299,6 +323,13 @@ const routesOf = (kind: Target['kind']) => {
         return enqueued(await call.services.matchTasks.enqueue(kind, ids, { pluginIds }), `${ids.length} ${tag}`)
       },
     }),
+  ]
+}
+
+/** What was taken, and taking it back. */
+const applicationRoutes = (kind: Target['kind']) => {
+  const { tag, params, allow, path } = sharedBy(kind)
+  return [
     endpoint({
       method: 'GET',
       path: `${path}/applications`,
@@ -331,6 +362,8 @@ const routesOf = (kind: Target['kind']) => {
     }),
   ]
 }
+
+const routesOf = (kind: Target['kind']) => [...previewRoutes(kind), ...applyRoutes(kind), ...taskRoutes(kind), ...applicationRoutes(kind)]
 
 export const matchingRoutes = [
   ...routesOf('series'),

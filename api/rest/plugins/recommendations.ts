@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
-import type { ShownItem } from '#core/recommendations/shown-items.ts'
+import type { ShownItem } from '#core/recommendations/item-view.ts'
 
 const tag = 'recommendations'
 const allow = { who: 'user' } as const

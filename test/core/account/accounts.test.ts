@@ -262,13 +262,13 @@ t.test('no session outlives the password it was opened with', async (t) => {
 
   await login('long enough')
   t.equal(await alive(), 2)
-  const holding = await database.transaction()
-  await holding('sessions').forUpdate()
+  const blocking = await database.transaction()
+  await blocking('sessions').forUpdate()
   const { password_hash: old } = await database('users').where({ id }).first('password_hash')
   const edit = accounts.editUser(id, { password: 'a new password' }, null)
   await blocked()
   t.equal((await database('users').where({ id }).first('password_hash')).password_hash, old, 'both or neither')
-  await holding.rollback()
+  await blocking.rollback()
   await edit
   t.equal(await alive(), 0)
   await t.rejects(login('long enough'), { code: 'unauthorized' })

@@ -3,8 +3,8 @@ import t from 'tap'
 import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
-import type { Author, Field, Holding } from '#core/metadata/field.ts'
-import { loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import type { Author, Field, MetadataRecord } from '#core/metadata/field.ts'
+import { loadRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { type House, openHouse } from '#test/support/house.ts'
 import { addCaller, addKnownService } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -24,7 +24,7 @@ function comicWith(page: Buffer, info: string | null): Buffer {
   return buildZip(info === null ? parts : [...parts, { name: 'ComicInfo.xml', data: Buffer.from(info) }])
 }
 
-const holdingOf = async (house: House, id: string) => (await readHoldings(house.database, 'book', [id])).get(id) as Holding
+const recordOf = async (house: House, id: string) => (await readRecords(house.database, 'book', [id])).get(id) as MetadataRecord
 const idOf = async (house: House, path: string) => (await house.books()).get(path)?.id as string
 
 /** First and second version of everything that files say of a book. */
@@ -111,7 +111,7 @@ const UNSAID: Record<string, unknown> = {
   chapter: 99,
 }
 
-const shown = ({ values }: Holding, { name, role }: Field) =>
+const shown = ({ values }: MetadataRecord, { name, role }: Field) =>
   role ? (joinNames((values.authors as Author[] | undefined) ?? [], role) ?? undefined) : values[name]
 
 t.test('each of the 38 locks holds through a scan that changes everything', async (t) => {
@@ -130,33 +130,33 @@ t.test('each of the 38 locks holds through a scan that changes everything', asyn
   const books = await house.books()
   t.equal(BOOK_LOCKS.length, 38)
   await house.database.transaction(async (trx) => {
-    const holdings = await loadHoldings(
+    const records = await loadRecords(
       trx,
       'book',
       [...books.values()].map(({ id }) => id),
     )
-    const changed = BOOK_LOCKS.map((lock): [string, Holding] => {
+    const changed = BOOK_LOCKS.map((lock): [string, MetadataRecord] => {
       const id = books.get(`${lock}/Book c5.cbz`)?.id as string
-      const holding = holdings.get(id) as Holding
-      const sources = { ...holding.sources, ...Object.fromEntries(Object.keys(UNSAID).map((name) => [name, 'embedded' as const])) }
-      return [id, { values: { ...holding.values, ...UNSAID }, sources, locks: new Set([lock]) }]
+      const record = records.get(id) as MetadataRecord
+      const sources = { ...record.sources, ...Object.fromEntries(Object.keys(UNSAID).map((name) => [name, 'embedded' as const])) }
+      return [id, { values: { ...record.values, ...UNSAID }, sources, locks: new Set([lock]) }]
     })
-    await storeHoldings(trx, 'book', new Map(changed))
+    await storeRecords(trx, 'book', new Map(changed))
   })
   const covers = new Map((await house.database('books').select('id', 'cover_hash')).map((row) => [row.id, row.cover_hash]))
   const after: Record<string, unknown> = { ...put(2), chapter: 5 }
   await house.scan()
   for (const lock of BOOK_LOCKS) {
     const id = books.get(`${lock}/Book c5.cbz`)?.id as string
-    const holding = await holdingOf(house, id)
+    const record = await recordOf(house, id)
     const { cover_hash } = await house.database('books').where('id', id).first('cover_hash')
     t.equal(cover_hash === covers.get(id), lock === 'cover', `${bookLockName(lock)}: cover`)
     for (const field of fields) {
       if (field.name === 'authors') continue
       const isLocked = field.name === lock || (lock === 'authors' && field.role !== undefined)
-      t.same(shown(holding, field), isLocked ? before[field.name] : after[field.name], `${bookLockName(lock)}: ${field.name}`)
+      t.same(shown(record, field), isLocked ? before[field.name] : after[field.name], `${bookLockName(lock)}: ${field.name}`)
     }
-    t.same([...holding.locks], [lock], 'and stays')
+    t.same([...record.locks], [lock], 'and stays')
   }
 })
 
@@ -182,7 +182,7 @@ t.test('what a file says comes, changes and goes; what a person says stays', asy
   await house.scan()
   t.same(await house.database('book_metadata').where('book_id', await idOf(house, 'plain/A 1.cbz')), [], 'nothing said, nothing kept')
   const id = await idOf(house, 's/Book 3.cbz')
-  t.match(await holdingOf(house, id), {
+  t.match(await recordOf(house, id), {
     values: {
       title: 'One',
       number: 7,
@@ -209,14 +209,14 @@ t.test('what a file says comes, changes and goes; what a person says stays', asy
 
   // A person sets one, clears another, and takes a tag away.
   await house.database.transaction(async (trx) => {
-    const holding = (await loadHoldings(trx, 'book', [id])).get(id) as Holding
-    const { next } = applyPatch(fields, holding, { publisher: 'Mine' }, 'user')
-    await storeHoldings(trx, 'book', new Map([[id, { ...next, locks: new Set() }]]))
+    const record = (await loadRecords(trx, 'book', [id])).get(id) as MetadataRecord
+    const { next } = applyPatch(fields, record, { publisher: 'Mine' }, 'user')
+    await storeRecords(trx, 'book', new Map([[id, { ...next, locks: new Set() }]]))
     await trx('book_tags').where('book_id', id).whereIn('tag_id', trx('tags').where('name', 'kept').select('id')).delete()
   })
   house.put('s/Book 3.cbz', comicWith(page, comicInfo({ Writer: 'Cy', Genre: 'drama, War', Tags: 'kept, new', Publisher: 'Q' })))
   await house.scan()
-  t.match(await holdingOf(house, id), {
+  t.match(await recordOf(house, id), {
     values: { title: 'Book 3', number: 3, publisher: 'Mine', authors: [{ name: 'Cy', role: 'writer' }] },
     sources: { title: 'file_name', number: 'file_name', publisher: 'user' },
   })
@@ -225,7 +225,7 @@ t.test('what a file says comes, changes and goes; what a person says stays', asy
 
   house.put('s/Book 3.cbz', comicWith(page, '<ComicInfo><Writer>cut'))
   await house.scan()
-  t.match(await holdingOf(house, id), { values: { authors: [{ name: 'Cy' }] } }, 'what cannot be read does not say that there is nothing')
+  t.match(await recordOf(house, id), { values: { authors: [{ name: 'Cy' }] } }, 'what cannot be read does not say that there is nothing')
   t.match(await house.database('book_errors').where('book_id', id), [{ error_type: 'metadata', fatal: false }])
   t.match((await house.books()).get('s/Book 3.cbz'), { state: 'analyzed', page_count: 1 }, 'and the book is readable')
 
@@ -234,7 +234,7 @@ t.test('what a file says comes, changes and goes; what a person says stays', asy
   const [error] = await house.database('book_errors').where('book_id', id)
   t.match(error.message, /GTIN "9780306406158".*check digit/)
   t.match(error.message, /Month "13"/)
-  const { values } = await holdingOf(house, id)
+  const { values } = await recordOf(house, id)
   t.same([values.title, values.isbns, values.year, values.month, values.authors], ['T', undefined, undefined, undefined, undefined])
 })
 
@@ -255,7 +255,7 @@ t.test('identifiers of files have the keys of their services', async (t) => {
       (await house.database('book_external_ids').where('book_id', await idOf(house, path))).map((row) => [row.source, row.external_id]),
     )
   t.same(await ids('s/A.cbz'), { comicinfo: 'urn:comicvine:4000-7' })
-  t.equal((await holdingOf(house, await idOf(house, 's/A.cbz'))).values.isbns, '9780306406157')
+  t.equal((await recordOf(house, await idOf(house, 's/A.cbz'))).values.isbns, '9780306406157')
   t.same(await ids('s/B/B.cbz'), { 'plugin:goodreads': '1', amazon: '2' })
   house.put('s/B/B.cbz', comicWith(page, comicInfo({ Year: '2001' })))
   house.put('s/B/B.opf', opf({ goodreads: '3' }))
@@ -276,14 +276,14 @@ t.test('a moved book keeps what is known of it, and takes the new name where nob
   await house.scan()
   const id = await idOf(house, 'a/Old 1.cbz')
   await house.database.transaction(async (trx) => {
-    const holding = (await loadHoldings(trx, 'book', [id])).get(id) as Holding
-    await storeHoldings(trx, 'book', new Map([[id, applyPatch(fields, holding, { number: 42 }, 'user').next]]))
+    const record = (await loadRecords(trx, 'book', [id])).get(id) as MetadataRecord
+    await storeRecords(trx, 'book', new Map([[id, applyPatch(fields, record, { number: 42 }, 'user').next]]))
   })
   unlinkSync(path)
   house.put('a/New 2.cbz', bytes)
   await house.scan()
   t.equal(await idOf(house, 'a/New 2.cbz'), id)
-  t.match(await holdingOf(house, id), { values: { title: 'New 2', number: 42, publisher: 'P' }, sources: { number: 'user' } })
+  t.match(await recordOf(house, id), { values: { title: 'New 2', number: 42, publisher: 'P' }, sources: { number: 'user' } })
 })
 
 t.test('files beside the book', async (t) => {
@@ -315,7 +315,7 @@ t.test('files beside the book', async (t) => {
   house.put('bad/series.json', '[1')
   house.put('bad/X.cbz', comicWith(page, null))
   await house.scan()
-  const of = async (path: string) => (await holdingOf(house, await idOf(house, path))).values
+  const of = async (path: string) => (await recordOf(house, await idOf(house, path))).values
   t.match(await of('s/A 1.cbz'), { title: 'Beside', publisher: 'In' }, 'they win, member by member')
   t.match(await of('s/B 2.cbz'), { title: 'B 2' }, 'a file of the folder says nothing where several books lie in it')
   t.match(await of('one/X.cbz'), { title: 'Calibre', authors: [{ name: 'Ann Able', role: 'author' }] })
@@ -334,7 +334,7 @@ t.test('files beside the book', async (t) => {
   })
   const series = async (path: string) => {
     const { series_id } = (await house.books()).get(path) ?? {}
-    return (await readHoldings(house.database, 'series', [series_id as string])).get(series_id as string)
+    return (await readRecords(house.database, 'series', [series_id as string])).get(series_id as string)
   }
   t.match(await series('s/A 1.cbz'), {
     values: { title: 'S', publisher: 'Mylar', year: 1999, status: 'ongoing', totalVolumeCount: 12, ageRating: 17 },

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openReprocessing, reprocessLibraryTitles } from '#core/ingest/reprocess-titles.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import type { Source } from '#core/metadata/field.ts'
-import { loadHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openHouse, until } from '#test/support/house.ts'
@@ -23,10 +23,10 @@ t.test('titles follow the rules of today, but for what is locked or given by som
   const give = async (path: string, patch: Record<string, unknown>, source: Source, lock?: string) =>
     await database.transaction(async (trx) => {
       const { id } = await trx('series').where({ path }).first('id')
-      const holding = (await loadHoldings(trx, 'series', [id])).get(id)
-      if (!holding) throw new Error(path)
-      const { next } = applyPatch(SERIES_FIELDS, holding, patch, source)
-      await storeHoldings(trx, 'series', new Map([[id, { ...next, locks: new Set(lock ? [lock] : []) }]]))
+      const record = (await loadRecords(trx, 'series', [id])).get(id)
+      if (!record) throw new Error(path)
+      const { next } = applyPatch(SERIES_FIELDS, record, patch, source)
+      await storeRecords(trx, 'series', new Map([[id, { ...next, locks: new Set(lock ? [lock] : []) }]]))
     })
   await give('Locked [HQ]', { year: 2000 }, 'embedded', 'title')
   await give('Theirs [HQ]', { title: 'The Named' }, 'user')

@@ -4,7 +4,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openLibraryJobs } from '#core/matching/library-jobs.ts'
 import { openMatchTasks } from '#core/matching/match-tasks.ts'
 import { openMatching } from '#core/matching/matching.ts'
-import { readHoldings } from '#core/metadata/holding-store.ts'
+import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
@@ -59,7 +59,7 @@ async function openJobs(t: Test) {
       await sleep(50)
     }
   }
-  const yearOf = async (id: string) => (await readHoldings(database, 'series', [id])).get(id)?.values['year']
+  const yearOf = async (id: string) => (await readRecords(database, 'series', [id])).get(id)?.values['year']
   const caller = await addCaller(database, { role: 'maintainer' })
   return { database, host, pluginId, tasks, matchTasks, jobs, libraryId, add, ended, yearOf, caller }
 }
@@ -115,21 +115,21 @@ t.test('a dry run over a sample changes nothing, and tells who would be left out
   const known = await add('Known one')
   await add('Nobody')
   const job = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
-  const rehearsal = await jobs.rehearse(libraryId, job.id, { by: caller, sampleSize: 5 })
-  t.match(rehearsal, { totalEligible: 2, estSkippedNoId: 0, planFailure: null })
+  const outcome = await jobs.dryRun(libraryId, job.id, { by: caller, sampleSize: 5 })
+  t.match(outcome, { totalEligible: 2, estSkippedNoId: 0, planFailure: null })
   t.match(
-    rehearsal.sample.find(({ seriesId }) => seriesId === known),
+    outcome.sample.find(({ seriesId }) => seriesId === known),
     { changes: { year: { before: null, after: 2001 } } },
   )
   t.equal(await yearOf(known), undefined)
-  const only = await jobs.rehearse(libraryId, job.id, {
+  const only = await jobs.dryRun(libraryId, job.id, {
     by: caller,
     sampleSize: 5,
     config: { type: 'metadata_refresh', provider: pluginId, existingSourceIdsOnly: true },
   })
   t.match(only, { estSkippedNoId: 2 })
   await shareSeries(database, { seriesId: known, caller, mode: 'deny' })
-  const apart = await jobs.rehearse(libraryId, job.id, {
+  const apart = await jobs.dryRun(libraryId, job.id, {
     by: caller,
     sampleSize: 5,
     config: { ...job.config, existingSourceIdsOnly: true },
@@ -141,7 +141,7 @@ t.test('a dry run over a sample changes nothing, and tells who would be left out
   t.equal(told?.lastRunMessage, null)
   t.match(await jobs.get(libraryId, job.id, await addCaller(database)), { lastRunMessage: '2 looked at' })
   await host.setEnabled(pluginId, false)
-  t.match(await jobs.rehearse(libraryId, job.id, { by: caller, sampleSize: 5 }), { planFailure: /disabled/, sample: [] })
+  t.match(await jobs.dryRun(libraryId, job.id, { by: caller, sampleSize: 5 }), { planFailure: /disabled/, sample: [] })
 })
 
 t.test('run now, never twice at once; jobs of other libraries are none', async (t) => {

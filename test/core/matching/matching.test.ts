@@ -4,7 +4,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { readFacts } from '#core/matching/fact-store.ts'
 import { openMatching } from '#core/matching/matching.ts'
 import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
-import { readHoldings } from '#core/metadata/holding-store.ts'
+import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -76,7 +76,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
     await addBook(database, { library_id: libraryId, series_id: id, title: `${title} 1` })
     return { kind: 'series' as const, id }
   }
-  const values = async ({ id }: { id: string }) => (await readHoldings(database, 'series', [id])).get(id)?.values
+  const values = async ({ id }: { id: string }) => (await readRecords(database, 'series', [id])).get(id)?.values
   return { database, host, pluginId, matching, libraryId, target, values, slow, caller: await addCaller(database, { role: 'admin' }) }
 }
 

@@ -3,17 +3,17 @@ import fc from 'fast-check'
 import t from 'tap'
 import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { AUTHOR_ROLES, type Author, type Field, type Holding, SOURCES, type Source } from '#core/metadata/field.ts'
+import { AUTHOR_ROLES, type Author, type Field, type MetadataRecord, SOURCES, type Source } from '#core/metadata/field.ts'
 import { LIST_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-const NOTHING: Holding = { values: {}, sources: {}, locks: new Set() }
+const NOTHING: MetadataRecord = { values: {}, sources: {}, locks: new Set() }
 const fields: readonly Field[] = BOOK_FIELDS
 
 const ROLES: ReadonlySet<string> = new Set(fields.filter(({ role }) => role !== undefined).map(({ name }) => name))
 
-const apply = (current: Holding, patch: Record<string, unknown>, source: Source) => applyPatch(fields, current, patch, source)
+const apply = (current: MetadataRecord, patch: Record<string, unknown>, source: Source) => applyPatch(fields, current, patch, source)
 
 /** Names from a small set, so that patches meet each other. */
 const author = fc.record({ name: fc.constantFrom('Ann', 'Bob', 'Cho'), role: fc.constantFrom(...AUTHOR_ROLES) })
@@ -26,7 +26,7 @@ const patch = fc
 const machine = fc.constantFrom<Source>('plugin', 'embedded', 'file_name')
 const step = fc.record({ patch, source: fc.constantFrom(...SOURCES) })
 /** Any state that people and machines can bring about, with any locks. */
-const holding = fc
+const record = fc
   .record({ steps: fc.array(step, { maxLength: 4 }), locks: fc.subarray(fields.map(({ name }) => name)) })
   .map(({ steps, locks }) => {
     const reached = steps.reduce((current, { patch, source }) => apply(current, patch, source).next, NOTHING)
@@ -34,23 +34,23 @@ const holding = fc
   })
 
 /** Every field as a form holds it that was shown this record and has not been touched. */
-const echo = (current: Holding) => Object.fromEntries(fields.map((field) => [field.name, shown(current, field)]))
+const echo = (current: MetadataRecord) => Object.fromEntries(fields.map((field) => [field.name, shown(current, field)]))
 
 /** Whether a person who sends this has said anything. */
-function isNews(before: Holding, name: string, value: unknown): boolean {
+function isNews(before: MetadataRecord, name: string, value: unknown): boolean {
   const { next, outcomes } = apply(before, { [name]: value }, 'user')
   return outcomes[0]?.result !== 'unchanged' || !isDeepStrictEqual(next, before)
 }
 
 /** What a person sees in a field. */
-function shown(current: Holding, field: Field): unknown {
+function shown(current: MetadataRecord, field: Field): unknown {
   const authors = (current.values.authors ?? []) as Author[]
   return field.role ? joinNames(authors, field.role) : (current.values[field.name] ?? null)
 }
 
 t.test('no locked field ever changes but by a person', async () => {
   assertInTime(
-    fc.property(holding, patch, machine, (before, patch, source) => {
+    fc.property(record, patch, machine, (before, patch, source) => {
       const { next } = apply(before, patch, source)
       for (const field of fields) {
         const locked = before.locks.has(field.name) || (field.role !== undefined && before.locks.has('authors'))
@@ -65,7 +65,7 @@ t.test('no locked field ever changes but by a person', async () => {
 
 t.test('a weaker source never changes what a stronger one gave', async () => {
   assertInTime(
-    fc.property(holding, patch, machine, (before, patch, source) => {
+    fc.property(record, patch, machine, (before, patch, source) => {
       const { next } = apply(before, patch, source)
       for (const field of fields) {
         const standing = before.sources[field.name]
@@ -80,7 +80,7 @@ t.test('a weaker source never changes what a stronger one gave', async () => {
 
 t.test('twice is once', async () => {
   assertInTime(
-    fc.property(holding, patch, fc.constantFrom(...SOURCES), (before, given, source) => {
+    fc.property(record, patch, fc.constantFrom(...SOURCES), (before, given, source) => {
       // A list and strings that contradict it cannot both be right; whoever sends them again has changed the other.
       const patch = given.authors === undefined ? given : Object.fromEntries(Object.entries(given).filter(([name]) => !ROLES.has(name)))
       const once = apply(before, patch, source).next
@@ -93,7 +93,7 @@ t.test('twice is once', async () => {
 
 t.test('a person sets what the patch says, and only that', async () => {
   assertInTime(
-    fc.property(holding, patch, (before, patch) => {
+    fc.property(record, patch, (before, patch) => {
       const { next, outcomes } = apply(before, patch, 'user')
       if (outcomes.length !== Object.keys(patch).length) throw new Error('a member without an outcome')
       for (const field of fields) {
@@ -119,7 +119,7 @@ t.test('a person sets what the patch says, and only that', async () => {
 
 t.test('what a person sends as it stands changes nothing: neither value nor source nor lock', async (t) => {
   assertInTime(
-    fc.property(holding, (before) => {
+    fc.property(record, (before) => {
       const { next, outcomes } = apply(before, echo(before), 'user')
       if (!isDeepStrictEqual(next, before)) throw new Error(JSON.stringify([before, next]))
       if (outcomes.some(({ result }) => result !== 'unchanged')) throw new Error(JSON.stringify(outcomes))
@@ -127,7 +127,7 @@ t.test('what a person sends as it stands changes nothing: neither value nor sour
     { numRuns: 300 },
   )
   assertInTime(
-    fc.property(holding, patch, (before, patch) => {
+    fc.property(record, patch, (before, patch) => {
       const news = Object.fromEntries(Object.entries(patch).filter(([name, value]) => isNews(before, name, value)))
       // An empty string beside a list of people is no news either, whatever stands.
       const said = Array.isArray(patch.authors)
@@ -140,11 +140,11 @@ t.test('what a person sends as it stands changes nothing: neither value nor sour
   )
   assertInTime(
     fc.property(
-      holding,
+      record,
       fc.constantFrom(...fields.filter(({ role, name }) => role === undefined && name !== 'authors')),
       (before, field) => {
         const { next } = apply(before, { ...echo(before), [field.name]: 'corrected' }, 'user')
-        const others = (of: Holding) => {
+        const others = (of: MetadataRecord) => {
           const { [field.name]: _, ...sources } = of.sources
           return { sources, locks: [...of.locks].filter((name) => name !== field.name).sort() }
         }
@@ -161,7 +161,7 @@ t.test('what a person sends as it stands changes nothing: neither value nor sour
 
 t.test('beside a list of people an empty string of one role says nothing', async (t) => {
   assertInTime(
-    fc.property(holding, fc.array(author, { maxLength: 4 }), fc.subarray([...ROLES]), (before, authors, roles) => {
+    fc.property(record, fc.array(author, { maxLength: 4 }), fc.subarray([...ROLES]), (before, authors, roles) => {
       const empty = Object.fromEntries(roles.map((name, index) => [name, index % 2 === 0 ? null : '']))
       const [alone, beside] = [apply(before, { authors }, 'user').next, apply(before, { ...empty, authors }, 'user').next]
       if (!isDeepStrictEqual(alone, beside)) throw new Error(JSON.stringify({ alone, beside }))

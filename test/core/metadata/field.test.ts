@@ -6,7 +6,7 @@ import type { ExportField } from '#core/exports/export-field.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { ExportedBy, Field, ProposedBy } from '#core/metadata/field.ts'
-import { fieldsOf, type Kind, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import { fieldsOf, type Kind, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -85,11 +85,11 @@ t.test('every sample is a value of its field, and comes back from its column as 
       const sample = samples[field.name]
       t.ok(Value.Check(field.schema, sample), `${list}: ${field.name} takes its sample ${JSON.stringify(sample)}`)
       if (field.column === null) continue
-      const held = (await readHoldings(database, kind, [id])).get(id)
-      if (held === undefined) return t.fail('nothing is held')
-      const { next } = applyPatch(fieldsOf(kind), held, { [field.name]: sample }, 'user')
-      await database.transaction(async (trx) => await storeHoldings(trx, kind, new Map([[id, next]])))
-      const read = (await readHoldings(database, kind, [id])).get(id)
+      const stored = (await readRecords(database, kind, [id])).get(id)
+      if (stored === undefined) return t.fail('nothing is stored')
+      const { next } = applyPatch(fieldsOf(kind), stored, { [field.name]: sample }, 'user')
+      await database.transaction(async (trx) => await storeRecords(trx, kind, new Map([[id, next]])))
+      const read = (await readRecords(database, kind, [id])).get(id)
       t.same(read?.values[field.name], sample, `${list}: ${field.name} comes back`)
     }
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Holding } from '#core/metadata/field.ts'
+import type { MetadataRecord } from '#core/metadata/field.ts'
 import { sortTitleOf, withSortTitle } from '#core/metadata/sort-title.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -60,17 +60,22 @@ t.test('nothing of a title is lost but signs before its first letter', async () 
 })
 
 t.test('a sort title follows the title until somebody says otherwise', async (t) => {
-  const holding = (more: Partial<Holding>): Holding => ({ values: { title: 'The Boys' }, sources: {}, locks: new Set(), ...more })
-  t.equal(withSortTitle(holding({})).values.titleSort, 'Boys, The')
+  const record = (more: Partial<MetadataRecord>): MetadataRecord => ({
+    values: { title: 'The Boys' },
+    sources: {},
+    locks: new Set(),
+    ...more,
+  })
+  t.equal(withSortTitle(record({})).values.titleSort, 'Boys, The')
   t.equal(
-    withSortTitle(holding({ values: { title: 'Saga', titleSort: 'Boys, The' }, sources: { titleSort: 'file_name' } })).values.titleSort,
+    withSortTitle(record({ values: { title: 'Saga', titleSort: 'Boys, The' }, sources: { titleSort: 'file_name' } })).values.titleSort,
     undefined,
   )
   for (const source of ['user', 'plugin', 'embedded'] as const) {
-    const own = holding({ values: { title: 'The Boys', titleSort: 'Own' }, sources: { titleSort: source } })
+    const own = record({ values: { title: 'The Boys', titleSort: 'Own' }, sources: { titleSort: source } })
     t.same(withSortTitle(own), own, source)
   }
-  const locked = holding({ locks: new Set(['titleSort']) })
+  const locked = record({ locks: new Set(['titleSort']) })
   t.same(withSortTitle(locked), locked, 'a lock on nothing keeps it nothing')
-  t.equal(withSortTitle(holding({ values: { title: 'Die Zeit', language: 'de' } })).values.titleSort, 'Zeit, Die')
+  t.equal(withSortTitle(record({ values: { title: 'Die Zeit', language: 'de' } })).values.titleSort, 'Zeit, Die')
 })

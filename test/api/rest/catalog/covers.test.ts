@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
-import { seedSeries } from '#core/metadata/aggregate-series.ts'
+import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import { writeCover } from '#core/metadata/cover-store.ts'
 import { GIF, openShelves, picture } from '#test/support/shelves.ts'
@@ -52,7 +52,7 @@ test('covers: given, shown at once, chosen, deleted', async (t) => {
   await ask('PATCH', `/api/v1/series/${saga}/cover/source`, { source: 'custom' })
   const cover = await writeCover(dataFolder, other, picture('image/jpeg'))
   await database('books').where('id', other).update({ cover_hash: cover })
-  await database.transaction((trx) => seedSeries(trx, [saga]))
+  await database.transaction((trx) => aggregateSeries(trx, [saga]))
   t.equal(await tagOf(`/api/v1/series/${saga}/thumbnail`), chosen)
   t.match((await ask('GET', `/api/v1/series/${saga}`)).json, { hasCustomCover: true, selectedCoverSource: 'custom' })
 

@@ -3,7 +3,7 @@ import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { seriesFactRoutes } from '#api/rest/catalog/series-facts.ts'
 import { seriesMetadataRoutes } from '#api/rest/catalog/series-metadata.ts'
 import { taxonomyRoutes } from '#api/rest/catalog/taxonomy.ts'
-import { seedSeries } from '#core/metadata/aggregate-series.ts'
+import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
 import { quickestMs } from '#test/support/cpu-time.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -66,7 +66,7 @@ t.test('every field goes in and comes out, locks itself, and is cleared by null'
   }
 })
 
-t.test('series are seeded from the files of their books, under locks', async (t) => {
+t.test('series are aggregated from the files of their books, under locks', async (t) => {
   const { ask, seriesId, books, database } = await openShelf(t)
   const [one, two] = books
   const sources = JSON.stringify({ publisher: 'embedded', year: 'embedded', summary: 'embedded', languageIso: 'embedded' })
@@ -101,7 +101,7 @@ t.test('series are seeded from the files of their books, under locks', async (t)
   ])
   await ask('PATCH', `series/${seriesId}/metadata`, { summary: 'Mine' })
   await ask('PUT', `series/${seriesId}/metadata/locks`, { year: true, tags: true })
-  await database.transaction(async (trx) => await seedSeries(trx, [seriesId]))
+  await database.transaction(async (trx) => await aggregateSeries(trx, [seriesId]))
   const full = (await ask('GET', `series/${seriesId}/metadata?sources=true`)).json
   t.match(full, { publisher: 'DC', summary: 'Mine', year: null, language: 'en', ageRating: 17, status: 'ended', tags: [] })
   t.match(full.sources, { publisher: 'embedded', summary: 'user' })
@@ -110,7 +110,7 @@ t.test('series are seeded from the files of their books, under locks', async (t)
     ['crime', 'Drama'],
   )
   const before = await database('series_metadata').first()
-  await database.transaction(async (trx) => await seedSeries(trx, [seriesId]))
+  await database.transaction(async (trx) => await aggregateSeries(trx, [seriesId]))
   t.same(await database('series_metadata').first(), before, 'twice is once')
   const reset = (await ask('DELETE', `series/${seriesId}/metadata`)).json
   t.match(reset, { summary: 'First', year: 1986, publisher: 'DC' }, 'after a reset the files speak again')
@@ -203,23 +203,23 @@ t.test('genres and tags: one name however it is written', async (t) => {
 t.test('what a person took from a series does not come back with its books', async (t) => {
   const { ask, database, seriesId, other, library_id, books } = await openShelf(t)
   const names = ['Bulk', 'Deleted', 'Everywhere', 'Kept', 'Put']
-  const voice = {
+  const hints = {
     genres: names,
     tags: names,
     series: { alternateTitles: [{ label: 'ja', title: 'Mono' }], links: [{ source: 'web', url: 'https://example.org' }] },
   }
   const otherBook = await addBook(database, { library_id, series_id: other, title: 'Far', number: 1 })
-  await database('book_metadata').insert([...books, otherBook].map((book_id) => ({ book_id, embedded: JSON.stringify(voice) })))
-  const seed = async () => await database.transaction(async (trx) => await seedSeries(trx, [seriesId, other]))
+  await database('book_metadata').insert([...books, otherBook].map((book_id) => ({ book_id, embedded: JSON.stringify(hints) })))
+  const aggregate = async () => await database.transaction(async (trx) => await aggregateSeries(trx, [seriesId, other]))
   const namesOf = async (kind: string, id: string) =>
     ((await ask('GET', `series/${id}/metadata`)).json[kind] as Json[]).map(({ name }) => name)
   const idOf = async (kind: string, name: string) => ((await ask('GET', kind)).json.data as Json[]).find((each) => each.name === name)?.id
-  await seed()
+  await aggregate()
   for (const kind of ['genres', 'tags']) t.same(await namesOf(kind, other), names, kind)
 
   for (const kind of ['genres', 'tags']) {
     t.equal((await ask('DELETE', `${kind}/${await idOf(kind, 'Everywhere')}`)).status, 204)
-    await seed()
+    await aggregate()
     t.same(
       await namesOf(kind, other),
       names.filter((name) => name !== 'Everywhere'),
@@ -228,32 +228,32 @@ t.test('what a person took from a series does not come back with its books', asy
     t.equal(await idOf(kind, 'Everywhere'), undefined, 'it does not even exist')
 
     t.equal((await ask('DELETE', `series/${seriesId}/${kind}/${await idOf(kind, 'Deleted')}`)).status, 204)
-    await seed()
+    await aggregate()
     t.same(await namesOf(kind, seriesId), ['Bulk', 'Kept', 'Put'], `${kind}: one taken away`)
     t.equal((await ask('POST', `series/bulk/${kind}`, { seriesIds: [seriesId], remove: ['bulk'] })).json.updatedCount, 1)
-    await seed()
+    await aggregate()
     t.same(await namesOf(kind, seriesId), ['Kept', 'Put'], `${kind}: many at once`)
     t.equal((await ask('PUT', `series/${seriesId}/${kind}`, { [kind]: ['Kept'] })).status, 200)
-    await seed()
+    await aggregate()
     t.same(await namesOf(kind, seriesId), ['Kept'], `${kind}: the whole list`)
     await ask('PUT', `series/${seriesId}/metadata/locks`, { [kind]: false })
-    await seed()
+    await aggregate()
     t.same(await namesOf(kind, seriesId), ['Kept'], `${kind}: unlocked`)
   }
   const [title] = (await ask('GET', `series/${seriesId}/alternate-titles`)).json.titles as Json[]
   t.equal((await ask('DELETE', `series/${seriesId}/alternate-titles/${title?.id}`)).status, 204)
   t.equal((await ask('DELETE', `series/${seriesId}/external-links/web`)).status, 204)
-  await seed()
+  await aggregate()
   t.same((await ask('GET', `series/${seriesId}/alternate-titles`)).json.titles, [])
   t.same((await ask('GET', `series/${seriesId}/external-links`)).json.links, [])
 
   // What is new still comes, a lock keeps it out for as long as it is there, and a reset asks the files for everything.
   await ask('PUT', `series/${seriesId}/metadata/locks`, { genres: true })
-  await database('book_metadata').update({ embedded: JSON.stringify({ ...voice, genres: [...names, 'New'], tags: [...names, 'New'] }) })
-  await seed()
+  await database('book_metadata').update({ embedded: JSON.stringify({ ...hints, genres: [...names, 'New'], tags: [...names, 'New'] }) })
+  await aggregate()
   t.same([await namesOf('genres', seriesId), await namesOf('tags', seriesId)], [['Kept'], ['Kept', 'New']])
   await ask('PUT', `series/${seriesId}/metadata/locks`, { genres: false })
-  await seed()
+  await aggregate()
   t.same(await namesOf('genres', seriesId), ['Kept', 'New'])
   await ask('DELETE', `series/${seriesId}/metadata`)
   t.same(await namesOf('genres', seriesId), ['Bulk', 'Deleted', 'Everywhere', 'Kept', 'New', 'Put'])
@@ -338,9 +338,9 @@ t.test('a series keeps fifty further titles, whether people or files give them',
   const { ask, database, seriesId, books } = await openShelf(t)
   const path = `series/${seriesId}/alternate-titles`
   for (let index = 0; index < 45; index++) t.equal((await ask('POST', path, { label: 'Own', title: `Own ${index}` })).status, 201)
-  const alternateTitles = Array.from({ length: 400 }, (_entry, index) => ({ label: 'Synonym', title: `Seeded ${index}` }))
+  const alternateTitles = Array.from({ length: 400 }, (_entry, index) => ({ label: 'Synonym', title: `Aggregated ${index}` }))
   await database('book_metadata').insert(books.map((book_id) => ({ book_id, embedded: JSON.stringify({ series: { alternateTitles } }) })))
-  await database.transaction((trx) => seedSeries(trx, [seriesId]))
+  await database.transaction((trx) => aggregateSeries(trx, [seriesId]))
   const kept = (await ask('GET', path)).json as { titles?: unknown[] }
   t.equal(Object.values(kept).flat().length, 50, 'files fill what is left')
   t.match(await ask('POST', path, { label: 'Own', title: 'One more' }), { status: 422, json: { message: /There are 50/ } })

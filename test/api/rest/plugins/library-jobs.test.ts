@@ -6,7 +6,7 @@ import { until } from '#test/support/reader-plugins.ts'
 
 t.setTimeout(240_000)
 
-interface RehearsalShown {
+interface DryRunShown {
   totalEligible: number
   estSkippedNoId: number
   estSkippedRecentlySynced: number
@@ -118,10 +118,9 @@ t.test('a dry run says what would be, to whoever asks', async (t) => {
   await shareSeries(database, { seriesId: hidden.seriesId, caller: { userId: mira.id }, mode: 'deny' })
   const path = `libraries/${libraryId}/jobs`
   const { json: job } = await ask<LibraryJob>('POST', path, { config })
-  const rehearse = async (body: object, token?: string) =>
-    (await ask<RehearsalShown>('POST', `${path}/${job.id}/dry-run`, body, token)).json
+  const dryRun = async (body: object, token?: string) => (await ask<DryRunShown>('POST', `${path}/${job.id}/dry-run`, body, token)).json
   const before = (await ask('GET', `series/${seriesId}?full=true`)).text
-  const all = await rehearse({})
+  const all = await dryRun({})
   t.match(all, { totalEligible: 2, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: null })
   t.same(all.sample.map(({ seriesName }) => seriesName).toSorted(), ['Berserk', 'Berserk in secret'])
   t.match(all.sample.find((one) => one.seriesId === seriesId)?.changes, {
@@ -129,18 +128,18 @@ t.test('a dry run says what would be, to whoever asks', async (t) => {
     genres: { before: [], after: ['Dark Fantasy'] },
   })
   t.equal((await ask('GET', `series/${seriesId}?full=true`)).text, before, 'and nothing is changed')
-  t.equal((await rehearse({ sampleSize: 1 })).sample.length, 1)
+  t.equal((await dryRun({ sampleSize: 1 })).sample.length, 1)
 
-  const apart = await rehearse({ sampleSize: 20 }, mira.token)
+  const apart = await dryRun({ sampleSize: 20 }, mira.token)
   t.match(apart, { totalEligible: 1, sample: [{ seriesId }] })
   t.equal(apart.sample.length, 1)
   const known = { ...config, existingSourceIdsOnly: true, skipRecentlySyncedWithinS: 3_600 }
-  t.match(await rehearse({ configOverride: known }), { estSkippedNoId: 2, sample: [{ changes: {}, skipped: [{ field: '*' }] }] })
-  t.match(await rehearse({ configOverride: known }, mira.token), { estSkippedNoId: 1 })
+  t.match(await dryRun({ configOverride: known }), { estSkippedNoId: 2, sample: [{ changes: {}, skipped: [{ field: '*' }] }] })
+  t.match(await dryRun({ configOverride: known }, mira.token), { estSkippedNoId: 1 })
   const took = { pluginId, externalId: 'b1' }
   t.match(await ask('POST', `series/${hidden.seriesId}/metadata/apply`, took), { json: { success: true } })
-  t.match(await rehearse({ configOverride: known }), { totalEligible: 1, estSkippedNoId: 1, estSkippedRecentlySynced: 1 })
-  t.match(await rehearse({ configOverride: known }, mira.token), { totalEligible: 1, estSkippedNoId: 1, estSkippedRecentlySynced: 0 })
+  t.match(await dryRun({ configOverride: known }), { totalEligible: 1, estSkippedNoId: 1, estSkippedRecentlySynced: 1 })
+  t.match(await dryRun({ configOverride: known }, mira.token), { totalEligible: 1, estSkippedNoId: 1, estSkippedRecentlySynced: 0 })
 
   const { taskId } = (await ask<{ taskId: string }>('POST', `${path}/${job.id}/run-now`, undefined, mira.token)).json
   await tasks.start()
@@ -158,9 +157,9 @@ t.test('a dry run says what would be, to whoever asks', async (t) => {
     [{ ...config, provider: NOWHERE }, /no plugin/],
   ]
   for (const [configOverride, planFailure] of others)
-    t.match(await rehearse({ configOverride }), { planFailure, sample: [], totalEligible: 0 })
+    t.match(await dryRun({ configOverride }), { planFailure, sample: [], totalEligible: 0 })
   await services.plugins.setEnabled(pluginId, false)
-  t.match(await rehearse({}), { planFailure: /disabled/ })
+  t.match(await dryRun({}), { planFailure: /disabled/ })
 })
 
 t.test('a job whose provider is gone fails, and says so', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { externalKey } from '#core/recommendations/external-series-query.ts'
-import { externalSeriesOf, type Item, KEPT_MAX, keptItems, SHOWN_MAX, shownItems, wishedCount } from '#core/recommendations/shown-items.ts'
+import { externalSeriesOf, type Item, KEPT_MAX, keptItems, SHOWN_MAX, shownItems, wishedCount } from '#core/recommendations/item-view.ts'
 import { readResult } from '#plugins/host/results.ts'
 
 const item = (externalId: string, score: number, more: Partial<Item> = {}): Item => ({

@@ -2,13 +2,13 @@ import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
 import { readExactJson } from '#core/foundation/exact-json.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import type { Field, Holding, Source } from '#core/metadata/field.ts'
+import type { Field, MetadataRecord, Source } from '#core/metadata/field.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 export type Kind = 'book' | 'series'
 
-/** A holding as it lies in the database. Times are ISO 8601: of the metadata, or of the record where it has none. */
-export interface Held extends Holding {
+/** A record as it lies in the database. Times are ISO 8601: of the metadata, or of the record where it has none. */
+export interface StoredRecord extends MetadataRecord {
   createdAt: string
   updatedAt: string
 }
@@ -34,13 +34,13 @@ function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column:
 }
 
 /**
- * What is held of each record, for a change: the rows stay locked until the transaction ends, taken in the order of their ids so that two
+ * The metadata of each record, for a change: the rows stay locked until the transaction ends, taken in the order of their ids so that two
  * changes never wait for each other in a circle. Ids that do not exist are missing from the answer.
  */
-export async function loadHoldings(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
+export async function loadRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
   if (ids.length === 0) return new Map()
   await lockRecords(trx, kind, ids)
-  return await readHoldings(trx, kind, ids)
+  return await readRecords(trx, kind, ids)
 }
 
 /** The locks alone: a quarter of a megabyte of metadata each does not travel for them. */
@@ -68,8 +68,8 @@ export async function touchRecords(trx: Knex.Transaction, kind: Kind, ids: reado
   await announceRecords(trx, kind, ids, fields)
 }
 
-/** As {@link loadHoldings}, for reading only. */
-export async function readHoldings(database: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Held>> {
+/** As {@link loadRecords}, for reading only. */
+export async function readRecords(database: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
   if (ids.length === 0) return new Map()
   const tables = TABLES[kind]
   const columns = [
@@ -77,15 +77,15 @@ export async function readHoldings(database: Knex, kind: Kind, ids: readonly str
     ...storedFields(tables, false).map(({ column, asSent }) => (asSent ? `m.${column}::text AS ${column}` : `m.${column}`)),
   ]
   const { rows } = await database.raw(
-    `SELECT r.id, m.sources, m.locks, coalesce(m.created_at, r.created_at) AS held_created, greatest(m.updated_at, r.updated_at) AS held_updated,
+    `SELECT r.id, m.sources, m.locks, coalesce(m.created_at, r.created_at) AS record_created, greatest(m.updated_at, r.updated_at) AS record_updated,
        ${columns.join(', ')} FROM ${tables.record} r LEFT JOIN ${tables.metadata} m ON m.${tables.key} = r.id
      WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id`,
     [[...ids]],
   )
-  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, holdingOf(tables, row)]))
+  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, recordOf(tables, row)]))
 }
 
-function holdingOf(tables: Tables, row: Record<string, unknown>): Held {
+function recordOf(tables: Tables, row: Record<string, unknown>): StoredRecord {
   const values: Record<string, unknown> = {}
   const sources: Record<string, Source> = { ...(row.sources as Record<string, Source> | null) }
   for (const field of tables.fields) {
@@ -99,8 +99,8 @@ function holdingOf(tables: Tables, row: Record<string, unknown>): Held {
     values,
     sources,
     locks: new Set((row.locks as string[] | null) ?? []),
-    createdAt: (row.held_created as Date).toISOString(),
-    updatedAt: (row.held_updated as Date).toISOString(),
+    createdAt: (row.record_created as Date).toISOString(),
+    updatedAt: (row.record_updated as Date).toISOString(),
   }
 }
 
@@ -124,19 +124,19 @@ export async function storeLocks(trx: Knex, kind: Kind, changed: ReadonlyMap<str
 /** Of the JSON of one statement: few statements for small records, and no text that takes longer to write and to send than others can wait. */
 const STATEMENT_LENGTH = 1024 * 1024
 
-/** Writes changed holdings: few statements, however many they are. A record never loses its title: where a holding has none, the old one stays. */
-export async function storeHoldings(trx: Knex, kind: Kind, changed: ReadonlyMap<string, Holding>): Promise<void> {
+/** Writes changed records: few statements, however many they are. A record never loses its title: where its metadata has none, the old one stays. */
+export async function storeRecords(trx: Knex, kind: Kind, changed: ReadonlyMap<string, MetadataRecord>): Promise<void> {
   const tables = TABLES[kind]
   const { record, metadata, key } = tables
   const ofRecord = storedFields(tables, true)
   const own = storedFields(tables, false)
-  const rowOf = (fields: readonly (Field & { column: string })[], { values }: Holding) =>
+  const rowOf = (fields: readonly (Field & { column: string })[], { values }: MetadataRecord) =>
     Object.fromEntries(fields.map(({ name, column }) => [column, values[name] ?? null]))
 
   const columns = [...own.map(({ column }) => column), 'sources', 'locks']
   await inStatements(
     changed,
-    (id, holding) => ({ [key]: id, ...rowOf(own, holding), sources: holding.sources, locks: [...holding.locks].sort() }),
+    (id, next) => ({ [key]: id, ...rowOf(own, next), sources: next.sources, locks: [...next.locks].sort() }),
     (rows) =>
       trx.raw(
         `INSERT INTO ${metadata} (${key}, ${columns.join(', ')})
@@ -148,7 +148,7 @@ export async function storeHoldings(trx: Knex, kind: Kind, changed: ReadonlyMap<
   const assignments = ofRecord.map(({ column }) => (column === 'title' ? 'title = coalesce(v.title, r.title)' : `${column} = v.${column}`))
   await inStatements(
     changed,
-    (id, holding) => ({ id, ...rowOf(ofRecord, holding) }),
+    (id, next) => ({ id, ...rowOf(ofRecord, next) }),
     (rows) =>
       trx.raw(
         `UPDATE ${record} r SET ${assignments.join(', ')}, updated_at = now()
@@ -160,14 +160,14 @@ export async function storeHoldings(trx: Knex, kind: Kind, changed: ReadonlyMap<
 
 /** Writes rows as lists of JSON, each no longer than one statement takes. */
 async function inStatements(
-  changed: ReadonlyMap<string, Holding>,
-  rowOf: (id: string, holding: Holding) => object,
+  changed: ReadonlyMap<string, MetadataRecord>,
+  rowOf: (id: string, next: MetadataRecord) => object,
   write: (rows: string) => PromiseLike<unknown>,
 ): Promise<void> {
   let rows: string[] = []
   let length = 0
-  for (const [id, holding] of changed) {
-    const row = JSON.stringify(rowOf(id, holding))
+  for (const [id, next] of changed) {
+    const row = JSON.stringify(rowOf(id, next))
     if (rows.length > 0 && length + row.length > STATEMENT_LENGTH) {
       await write(`[${rows.join()}]`)
       rows = []

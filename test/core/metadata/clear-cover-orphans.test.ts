@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import { announceCover } from '#core/metadata/chosen-cover-store.ts'
-import { clearLeftovers } from '#core/metadata/clear-leftovers.ts'
+import { clearCoverOrphans } from '#core/metadata/clear-cover-orphans.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import { writeCoverFiles } from '#core/metadata/cover-file.ts'
 import { openShelves, picture } from '#test/support/shelves.ts'
@@ -16,7 +16,7 @@ test('what a killed server left of covers is removed, and nothing else', async (
       .flatMap((folder) => readdirSync(join(dataFolder, folder), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
-  const clear = () => clearLeftovers({ database, dataFolder })
+  const clear = () => clearCoverOrphans({ database, dataFolder })
 
   for (const path of [`series/${batman}`, `series/${saga}`, `books/${two}`, `books/${other}`])
     await upload(`/api/v1/${path}/cover`, picture('image/jpeg'))
@@ -58,9 +58,9 @@ test('what the disk refuses to remove now is removed later', async (t) => {
   const inTheWay = coverPath(dataFolder, two)
   mkdirSync(inTheWay, { recursive: true })
   await database('series').whereIn('id', [batman, saga]).delete()
-  t.equal(await clearLeftovers({ database, dataFolder }), 4, 'two series and two of three books')
+  t.equal(await clearCoverOrphans({ database, dataFolder }), 4, 'two series and two of three books')
   t.notOk(existsSync(join(dataFolder, 'covers', 'series', saga.slice(0, 2), saga)))
   rmdirSync(inTheWay)
-  t.equal(await clearLeftovers({ database, dataFolder }), 1)
+  t.equal(await clearCoverOrphans({ database, dataFolder }), 1)
   t.same(await database('cover_leftovers'), [])
 })

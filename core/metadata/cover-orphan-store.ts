@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { CoverOwner } from '#core/metadata/cover.ts'
 
 /** Files that nothing needs any more: those of one cover, or of all covers of an owner that is gone. */
-export interface Leftover {
+export interface CoverOrphan {
   /** Rises with time. */
   id: string
   owner: CoverOwner
@@ -10,7 +10,7 @@ export interface Leftover {
 }
 
 /** Those that are due, behind the one with the id `after`. */
-export async function listLeftovers(database: Knex, window: { after: string; limit: number }): Promise<Leftover[]> {
+export async function listCoverOrphans(database: Knex, window: { after: string; limit: number }): Promise<CoverOrphan[]> {
   const rows = await database('cover_leftovers')
     .where('id', '>', window.after)
     .where('due_at', '<=', database.fn.now())
@@ -20,7 +20,7 @@ export async function listLeftovers(database: Knex, window: { after: string; lim
 }
 
 /** Their files are gone. */
-export async function forgetLeftovers(database: Knex, ids: readonly string[]): Promise<void> {
+export async function forgetCoverOrphans(database: Knex, ids: readonly string[]): Promise<void> {
   await database('cover_leftovers')
     .whereRaw('id = ANY(CAST(? AS bigint[]))', [[...ids]])
     .delete()

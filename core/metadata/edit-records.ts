@@ -4,8 +4,8 @@ import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
-import type { Holding } from '#core/metadata/field.ts'
-import { type Kind, lockRecords, readHoldings, readLocks, storeHoldings, storeLocks } from '#core/metadata/holding-store.ts'
+import type { MetadataRecord } from '#core/metadata/field.ts'
+import { type Kind, lockRecords, readLocks, readRecords, storeLocks, storeRecords } from '#core/metadata/metadata-record-store.ts'
 
 /** What a call did to one record. */
 export interface RecordOutcome {
@@ -23,7 +23,7 @@ interface Edit {
   kind: Kind
   ids: readonly string[]
   listVisible: (trx: Knex, ids: readonly string[]) => Promise<Set<string>>
-  change: (holding: Holding, id: string) => { next: Holding; outcomes: Outcome[] }
+  change: (record: MetadataRecord, id: string) => { next: MetadataRecord; outcomes: Outcome[] }
 }
 
 /**
@@ -31,7 +31,7 @@ interface Edit {
  * @param edit.listVisible those of the ids that the caller may see
  * @throws not_found with the first that is missing
  */
-export async function editHoldings(database: Knex, edit: Edit): Promise<RecordOutcome[]> {
+export async function editRecords(database: Knex, edit: Edit): Promise<RecordOutcome[]> {
   const ids = [...new Set(edit.ids.map((id) => id.toLowerCase()))]
   return await database.transaction(async (trx) => {
     await lockVisible(trx, edit, ids)
@@ -47,12 +47,12 @@ export async function editHoldings(database: Knex, edit: Edit): Promise<RecordOu
 
 /** Changes a few records that are locked already. */
 async function editSlice(trx: Knex, { kind, change }: Edit, ids: readonly string[]): Promise<RecordOutcome[]> {
-  const holdings = await readHoldings(trx, kind, ids)
+  const records = await readRecords(trx, kind, ids)
   const outcomes: RecordOutcome[] = []
-  const locks = new Map<string, Holding>()
-  const all = new Map<string, Holding>()
+  const locks = new Map<string, MetadataRecord>()
+  const all = new Map<string, MetadataRecord>()
   for (const id of ids) {
-    const before = holdings.get(id) ?? refuseMissing(kind, id)
+    const before = records.get(id) ?? refuseMissing(kind, id)
     const { next, outcomes: members } = change(before, id)
     outcomes.push({ id, outcomes: members })
     // What is as it was keeps its time of change.
@@ -63,7 +63,7 @@ async function editSlice(trx: Knex, { kind, change }: Edit, ids: readonly string
     await nextTurn()
   }
   await storeLocks(trx, kind, locks)
-  await storeHoldings(trx, kind, all)
+  await storeRecords(trx, kind, all)
   return outcomes
 }
 
@@ -74,12 +74,12 @@ async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' |
   await lockRecords(trx, kind, ids)
 }
 
-export function isSameHolding(one: Holding, other: Holding): boolean {
+export function isSameRecord(one: MetadataRecord, other: MetadataRecord): boolean {
   return isDeepStrictEqual([one.values, one.sources, one.locks], [other.values, other.sources, other.locks])
 }
 
 /**
- * Changes the locks of many records, as {@link editHoldings}; what is locked is not read.
+ * Changes the locks of many records, as {@link editRecords}; what is locked is not read.
  * @param edit.change answers the locks that a record has from now on
  */
 export async function editLocks(

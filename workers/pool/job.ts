@@ -2,14 +2,14 @@ import { MessageChannel, type MessagePort, parentPort } from 'node:worker_thread
 import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 
 /** What travels to a thread: the request, and the times that the thread writes down. */
-export interface Errand<Request> {
-  /** Names the errand in what the thread asks of the server meanwhile. */
+export interface Job<Request> {
+  /** Names the job in what the thread asks of the server meanwhile. */
   id: number
   request: Request
   times: Float64Array
 }
 
-/** Places in `Errand.times`, as `monotonicMs()`; 0 until then. Shared memory, because a message from a busy thread would come when it is done. */
+/** Places in `Job.times`, as `monotonicMs()`; 0 until then. Shared memory, because a message from a busy thread would come when it is done. */
 export const BEGUN = 0
 export const ENDED = 1
 
@@ -22,7 +22,7 @@ export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
-/** A page that a thread wants drawn for its errand; the outcome goes to `port`. */
+/** A page that a thread wants drawn for its job; the outcome goes to `port`. */
 export interface DrawingMessage {
   drawingFor: number
   request: DrawingRequest
@@ -30,13 +30,13 @@ export interface DrawingMessage {
 }
 
 /** In a thread: has a page drawn by a child of the server. */
-export function drawElsewhere(errandId: number, request: DrawingRequest): Promise<DrawingOutcome> {
+export function drawElsewhere(jobId: number, request: DrawingRequest): Promise<DrawingOutcome> {
   const { port1, port2 } = new MessageChannel()
   return new Promise((resolve) => {
     port1.once('message', (outcome: DrawingOutcome) => {
       port1.close()
       resolve(outcome)
     })
-    parentPort?.postMessage({ drawingFor: errandId, request, port: port2 } satisfies DrawingMessage, [port2])
+    parentPort?.postMessage({ drawingFor: jobId, request, port: port2 } satisfies DrawingMessage, [port2])
   })
 }

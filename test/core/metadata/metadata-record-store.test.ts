@@ -1,8 +1,8 @@
 import t from 'tap'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import type { Field, Holding } from '#core/metadata/field.ts'
-import { loadHoldings, readHoldings, storeHoldings } from '#core/metadata/holding-store.ts'
+import type { Field, MetadataRecord } from '#core/metadata/field.ts'
+import { loadRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
@@ -16,11 +16,11 @@ t.test('what is stored is what is loaded, for books and series and many at once'
   const one = await addBook(database, { library_id, series_id, title: 'One', number: 1.5 })
   const two = await addBook(database, { library_id, series_id, title: 'Two' })
 
-  const fresh = await readHoldings(database, 'book', [two, MISSING, one])
+  const fresh = await readRecords(database, 'book', [two, MISSING, one])
   t.same([...fresh.keys()].sort(), [one, two].sort(), 'what does not exist is missing')
   t.same(fresh.get(one)?.values, { title: 'One', number: 1.5 }, 'exact decimals are numbers')
   t.same(fresh.get(one)?.sources, { title: 'file_name', number: 'file_name' }, 'the scan knew it from the name')
-  t.equal((await readHoldings(database, 'book', [])).size, 0)
+  t.equal((await readRecords(database, 'book', [])).size, 0)
 
   const values = {
     title: `L'été "1"`,
@@ -31,30 +31,30 @@ t.test('what is stored is what is loaded, for books and series and many at once'
     manga: false,
     seriesPosition: 0.1,
   }
-  const holding: Holding = { values, sources: { title: 'plugin', manga: 'user' }, locks: new Set(['title', 'cover']) }
+  const record: MetadataRecord = { values, sources: { title: 'plugin', manga: 'user' }, locks: new Set(['title', 'cover']) }
   await database.transaction((trx) =>
-    storeHoldings(
+    storeRecords(
       trx,
       'book',
       new Map([
-        [one, holding],
+        [one, record],
         [two, { values: {}, sources: {}, locks: new Set() }],
       ]),
     ),
   )
-  const stored = await readHoldings(database, 'book', [one, two])
+  const stored = await readRecords(database, 'book', [one, two])
   t.same(stored.get(one)?.values, values)
   t.match(stored.get(one)?.sources, { title: 'plugin', manga: 'user' })
   t.same([...(stored.get(one)?.locks ?? [])], ['cover', 'title'])
   t.same(stored.get(two)?.values, { title: 'Two' }, 'a record never loses its title')
 
-  const series: Holding = {
+  const series: MetadataRecord = {
     values: { title: 'Run', readingDirection: 'rtl', status: 'ended', totalChapterCount: 12.5, ageRating: 16 },
     sources: { status: 'embedded' },
     locks: new Set(['genres']),
   }
-  await database.transaction((trx) => storeHoldings(trx, 'series', new Map([[series_id, series]])))
-  const [read] = (await readHoldings(database, 'series', [series_id])).values()
+  await database.transaction((trx) => storeRecords(trx, 'series', new Map([[series_id, series]])))
+  const [read] = (await readRecords(database, 'series', [series_id])).values()
   t.same(read?.values, series.values)
   t.same(read?.sources.status, 'embedded')
 })
@@ -66,15 +66,15 @@ t.test('changes of the same record at the same time are all kept', async (t) => 
   const ids = await Promise.all(['One', 'Two'].map((title) => addBook(database, { library_id, series_id, title })))
   const change = async (patch: Record<string, unknown>, order: string[]) =>
     await database.transaction(async (trx) => {
-      const held = await loadHoldings(trx, 'book', order)
+      const stored = await loadRecords(trx, 'book', order)
       // Long enough for the others to arrive at the lock.
       await trx.raw('SELECT pg_sleep(0.05)')
-      await storeHoldings(trx, 'book', new Map([...held].map(([id, holding]) => [id, applyPatch(bookFields, holding, patch, 'user').next])))
+      await storeRecords(trx, 'book', new Map([...stored].map(([id, record]) => [id, applyPatch(bookFields, record, patch, 'user').next])))
     })
   // The first of them finds no row of metadata, and neither order of ids may wait in a circle.
   const patches = [{ publisher: 'DC' }, { summary: 'Long' }, { year: 1986 }, { writer: 'Ann' }, { inker: 'Bob' }]
   await Promise.all(patches.map((patch, index) => change(patch, index % 2 === 0 ? ids : [...ids].reverse())))
-  for (const { values, locks } of (await readHoldings(database, 'book', ids)).values()) {
+  for (const { values, locks } of (await readRecords(database, 'book', ids)).values()) {
     t.match(values, { publisher: 'DC', summary: 'Long', year: 1986 })
     t.same((values.authors as { name: string }[]).map(({ name }) => name).sort(), ['Ann', 'Bob'])
     t.same([...locks].sort(), ['inker', 'publisher', 'summary', 'writer', 'year'])

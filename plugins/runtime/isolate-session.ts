@@ -191,8 +191,10 @@ export class IsolateSession implements SessionHandler {
 
   onRunner(runner: RunnerHandle): void {
     this.#runner = runner
-    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources))
-      return this.end(new GuestError('load', 'The program is too large to be sent.'), false)
+    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources)) {
+      this.end(new GuestError('load', 'The program is too large to be sent.'), false)
+      return
+    }
     this.#debugging = this.#program.inspect?.onIsolate(inspectedBy(runner, this.#id, (isOn) => this.#debug(isOn))) ?? null
     this.#setDeadlines()
   }

@@ -1,13 +1,6 @@
 import type { InspectedIsolate, Inspector } from '#plugins/runtime/inspection.ts'
 import { type Asked, openDebugMemory } from './debug-memory.ts'
 
-/** Between one debugger, which stays, and isolates, which come and go with every call and every build. */
-export interface DebugRelay extends Inspector {
-  readonly isTaken: boolean
-  /** @param send to the debugger. @throws Error when there is one already */
-  connect(send: (text: string) => void): { onMessage(text: string): void; onClosed(): void }
-}
-
 /** Debuggers number from one upwards; what the relay itself asks has numbers that they do not use. */
 const ID_MAX = 2 ** 31 - 1
 /** A debugger that opens asks some dozens of things at once. */
@@ -27,96 +20,111 @@ interface Debugger {
   isPaused: boolean
 }
 
-export function openDebugRelay(): DebugRelay {
-  let isolate: InspectedIsolate | null = null
-  let one: Debugger | null = null
+/** Between one debugger, which stays, and isolates, which come and go with every call and every build. */
+export class DebugRelay implements Inspector {
+  #isolate: InspectedIsolate | null = null
+  #debugger: Debugger | null = null
 
-  const hearIsolate = (text: string): void => {
-    if (one === null) return
+  get isTaken(): boolean {
+    return this.#debugger !== null
+  }
+
+  onIsolate(opened: InspectedIsolate): ReturnType<Inspector['onIsolate']> {
+    // One at a time: who has opened two debugs the younger.
+    if (this.#isolate !== null) {
+      this.#isolate.detach()
+      this.#onIsolateEnded()
+    }
+    this.#isolate = opened
+    if (this.#debugger !== null) repeatAsked(opened, this.#debugger)
+    opened.begin()
+    return {
+      onMessage: (text) => {
+        if (this.#isolate === opened) this.#onIsolateMessage(text)
+      },
+      onEnded: () => {
+        if (this.#isolate === opened) this.#onIsolateEnded()
+      },
+    }
+  }
+
+  /** @param send to the debugger. @throws Error when there is one already */
+  connect(send: (text: string) => void): { onMessage(text: string): void; onClosed(): void } {
+    if (this.#debugger !== null) throw new Error('Somebody debugs already.')
+    const opened: Debugger = { send, memory: openDebugMemory(), unanswered: new Set(), early: [], isPaused: false }
+    this.#debugger = opened
+    this.#isolate?.attach()
+    return {
+      onMessage: (text) => this.#onDebuggerMessage(opened, text),
+      onClosed: () => {
+        if (this.#debugger !== opened) return
+        this.#debugger = null
+        this.#isolate?.detach()
+      },
+    }
+  }
+
+  #onDebuggerMessage(from: Debugger, text: string): void {
+    const asked = readAsked(text)
+    if (typeof asked === 'string') refuse(from, null, INVALID_REQUEST, asked)
+    else if (from.unanswered.size + from.early.length >= WAITING_MAX)
+      refuse(from, asked.id, SERVER_ERROR, `${WAITING_MAX} messages wait for an answer already.`)
+    else if (from.unanswered.has(asked.id)) refuse(from, asked.id, INVALID_REQUEST, 'The number is in use.')
+    else this.#ask(from, asked, text)
+  }
+
+  #ask(from: Debugger, asked: Asked, text: string): void {
+    from.memory.note(asked)
+    if (this.#isolate === null) from.early.push(text)
+    else ask(this.#isolate, from, { id: asked.id, text })
+  }
+
+  #onIsolateMessage(text: string): void {
+    const to = this.#debugger
+    if (to === null) return
     const { id, method, result } = JSON.parse(text) as { id?: number; method?: string; result?: unknown }
     if (id !== undefined) {
       // An answer to what the relay has asked is of no interest: it repeats what went well before.
-      if (!one.unanswered.delete(id)) return
-      one.memory.noteAnswer(id, result)
+      if (!to.unanswered.delete(id)) return
+      to.memory.noteAnswer(id, result)
     }
-    if (method === 'Debugger.paused') one.isPaused = true
-    if (method === 'Debugger.resumed') one.isPaused = false
-    one.send(text)
-  }
-
-  /** The debugger is told as one of a page is when somebody leaves the page. */
-  const forget = (): void => {
-    isolate = null
-    if (one === null) return
-    for (const id of one.unanswered) {
-      one.memory.noteAnswer(id, null)
-      refuse(one, id, SERVER_ERROR, 'The sandbox has ended.')
-    }
-    one.unanswered.clear()
-    if (one.isPaused) one.send(JSON.stringify({ method: 'Debugger.resumed', params: {} }))
-    one.isPaused = false
-    one.send(JSON.stringify({ method: 'Runtime.executionContextsCleared', params: {} }))
-  }
-
-  const ask = (to: InspectedIsolate, from: Debugger, { id, text }: { id: number; text: string }): void => {
-    from.unanswered.add(id)
+    if (method === 'Debugger.paused') to.isPaused = true
+    if (method === 'Debugger.resumed') to.isPaused = false
     to.send(text)
   }
 
-  return {
-    get isTaken() {
-      return one !== null
-    },
-    onIsolate(opened) {
-      // One at a time: who has opened two debugs the younger.
-      if (isolate !== null) {
-        isolate.detach()
-        forget()
-      }
-      isolate = opened
-      if (one !== null) {
-        opened.attach()
-        let id = 0
-        for (const asked of one.memory.all()) {
-          id -= 1
-          opened.send(JSON.stringify({ id, ...asked }))
-        }
-        for (const text of one.early.splice(0)) ask(opened, one, { id: (JSON.parse(text) as Asked).id, text })
-      }
-      opened.begin()
-      return {
-        onMessage: (text) => {
-          if (isolate === opened) hearIsolate(text)
-        },
-        onEnded: () => {
-          if (isolate === opened) forget()
-        },
-      }
-    },
-    connect(send) {
-      if (one !== null) throw new Error('Somebody debugs already.')
-      const opened: Debugger = { send, memory: openDebugMemory(), unanswered: new Set(), early: [], isPaused: false }
-      one = opened
-      isolate?.attach()
-      return {
-        onMessage(text) {
-          const asked = readAsked(text)
-          if (typeof asked === 'string') return refuse(opened, null, INVALID_REQUEST, asked)
-          if (opened.unanswered.size + opened.early.length >= WAITING_MAX)
-            return refuse(opened, asked.id, SERVER_ERROR, `${WAITING_MAX} messages wait for an answer already.`)
-          if (opened.unanswered.has(asked.id)) return refuse(opened, asked.id, INVALID_REQUEST, 'The number is in use.')
-          opened.memory.note(asked)
-          if (isolate === null) opened.early.push(text)
-          else ask(isolate, opened, { id: asked.id, text })
-        },
-        onClosed() {
-          if (one !== opened) return
-          one = null
-          isolate?.detach()
-        },
-      }
-    },
+  /** The debugger is told as one of a page is when somebody leaves the page. */
+  #onIsolateEnded(): void {
+    this.#isolate = null
+    const to = this.#debugger
+    if (to === null) return
+    for (const id of to.unanswered) {
+      to.memory.noteAnswer(id, null)
+      refuse(to, id, SERVER_ERROR, 'The sandbox has ended.')
+    }
+    to.unanswered.clear()
+    if (to.isPaused) to.send(JSON.stringify({ method: 'Debugger.resumed', params: {} }))
+    to.isPaused = false
+    to.send(JSON.stringify({ method: 'Runtime.executionContextsCleared', params: {} }))
   }
+}
+
+export const openDebugRelay = (): DebugRelay => new DebugRelay()
+
+function ask(to: InspectedIsolate, from: Debugger, { id, text }: { id: number; text: string }): void {
+  from.unanswered.add(id)
+  to.send(text)
+}
+
+/** Brings a new isolate to where the debugger believes it to be. */
+function repeatAsked(to: InspectedIsolate, from: Debugger): void {
+  to.attach()
+  let id = 0
+  for (const asked of from.memory.all()) {
+    id -= 1
+    to.send(JSON.stringify({ id, ...asked }))
+  }
+  for (const text of from.early.splice(0)) ask(to, from, { id: (JSON.parse(text) as Asked).id, text })
 }
 
 /** @returns what is wrong where it is no message */

@@ -43,18 +43,6 @@ export interface SessionOptions {
   onLog?: (line: CallTrace['log'][number]) => void
 }
 
-/** A plugin in its sandbox, as a server would run it. */
-export interface PluginSession {
-  /** Opens the sandbox before the first call does. @throws GuestError */
-  load(): Promise<void>
-  /** @throws CallProblem */
-  call(method: string, input: unknown): Promise<{ answer: unknown; trace: CallTrace }>
-  storage(): Record<string, Json>
-  /** The next call starts it anew, on the same storage. */
-  restart(): void
-  close(): void
-}
-
 /** Why a call has failed, and what it had done until then. */
 export class CallProblem extends Error implements CallFailure {
   readonly code: string
@@ -85,101 +73,136 @@ export const PLACE = 'the tool'
 /** All methods, and not only those of the manifest: that they are the same is for the tool to find out. */
 export const programOf = ({ manifest, code }: Built): Program => pluginProgram({ manifest, code, place: PLACE, methods: ALL_METHODS })
 
-export function openSession(supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession {
-  const { manifest } = built
-  const sourceOf = (places: readonly CodePlace[]) => sourceIn(built, places)
-  const granted = permissionsOf(manifest)
-  const storage = openMemoryStorage(granted.storageKB, options.storage)
-  let guest: Guest | null = null
-  let ready: Promise<void> | null = null
+/** A plugin in its sandbox, as a server would run it. */
+export class PluginSession {
+  readonly #supervisor: Supervisor
+  readonly #built: Built
+  readonly #options: SessionOptions
+  readonly #granted: ReturnType<typeof permissionsOf>
+  readonly #storage: ReturnType<typeof openMemoryStorage>
+  #guest: Guest | null = null
+  #ready: Promise<void> | null = null
   /** The first of each call. */
-  const uncaught: GuestError[] = []
+  readonly #uncaught: GuestError[] = []
 
-  const run = async (opened: Guest, method: string, input: unknown, trace: CallTrace, budget: Budget): Promise<string> => {
-    const callId = randomUUID()
-    const { library = [], credentials, auth = credentials ? 'connected' : 'none' } = options
-    const config = settle(manifest.config, options.config)
-    const userConfig = settle(manifest.userConfig, options.userConfig)
-    const egress = tracing(options.egress, trace)
-    const caller: HostCaller = {
-      pluginId: manifest.id,
-      key: manifest.id,
-      version: manifest.version,
-      granted,
-      // Somebody's, so that there is a library.
-      userId: 'reader',
-      auth: authOf({ manifest, config, privateHosts: false }, egress.local),
-      http: manifest.http,
-      config,
-      privateHosts: false,
-      dataVersion: 1,
-      method: method.split('.').at(-1) ?? method,
-      record: undefined,
+  constructor(supervisor: Supervisor, built: Built, options: SessionOptions) {
+    this.#supervisor = supervisor
+    this.#built = built
+    this.#options = options
+    this.#granted = permissionsOf(built.manifest)
+    this.#storage = openMemoryStorage(this.#granted.storageKB, options.storage)
+  }
+
+  /** Opens the sandbox before the first call does. @throws GuestError */
+  async load(): Promise<void> {
+    await this.#open().load()
+  }
+
+  /** @throws CallProblem */
+  async call(method: string, input: unknown): Promise<{ answer: unknown; trace: CallTrace }> {
+    const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [] }
+    const opened = this.#open()
+    this.#uncaught.length = 0
+    let at = performance.now()
+    try {
+      this.#ready ??= this.#start(opened, trace)
+      await this.#ready
+      // What was needed to get ready is no part of the call.
+      Object.assign(trace, { cpuMs: 0, wallMs: 0 })
+      at = performance.now()
+      const text = await this.#run(opened, method, input, trace, budgetOf(this.#granted, method))
+      const answer = readResult(method, text)
+      // No server would keep the answer back for that, but its author is here to mend it.
+      const [stray] = this.#uncaught
+      if (stray) throw new CallProblem('unhandled', uncaughtMessage(stray.message), trace, sourceIn(this.#built, stray.places))
+      return { answer, trace }
+    } catch (error) {
+      if (!(error instanceof GuestError)) throw error
+      if (trace.wallMs === 0) trace.wallMs = performance.now() - at
+      // After these the sandbox is another one, which has to get ready again.
+      if (error.code !== 'thrown' && error.code !== 'invalid_result') this.close()
+      else if (trace.cpuMs === 0 && this.#ready !== null) await this.#ready.catch(() => this.close())
+      throw this.#problemOf(error, trace)
     }
+  }
+
+  storage(): Record<string, Json> {
+    return this.#storage.content() as Record<string, Json>
+  }
+
+  /** The next call starts it anew, on the same storage. */
+  restart(): void {
+    this.close()
+  }
+
+  close(): void {
+    this.#guest?.close()
+    this.#guest = null
+    this.#ready = null
+  }
+
+  #open(): Guest {
+    this.#guest ??= this.#supervisor.open(this.#options.program ?? programOf(this.#built))
+    return this.#guest
+  }
+
+  async #start(opened: Guest, trace: CallTrace): Promise<void> {
+    const defined = await opened.load()
+    if (defined.includes('setup')) await this.#run(opened, 'setup', null, trace, SETUP)
+  }
+
+  async #run(opened: Guest, method: string, input: unknown, trace: CallTrace, budget: Budget): Promise<string> {
+    const { manifest } = this.#built
+    const { library = [], credentials, auth = credentials ? 'connected' : 'none', onLog } = this.#options
+    const config = settle(manifest.config, this.#options.config)
+    const userConfig = settle(manifest.userConfig, this.#options.userConfig)
+    const egress = tracing(this.#options.egress, trace)
+    const caller = callerOf({ manifest, granted: this.#granted, config, egress, method })
     const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
-      more: JSON.stringify({ callId, plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
-      onRequest: openHostAnswers({ egress, storage, library, auth, credentials })(caller),
+      more: JSON.stringify({ callId: randomUUID(), plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
+      onRequest: openHostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
       // Nobody but its author waits here.
       readLarge: async (_kind, body) => readRecord(body)['payload'],
-      onSay: (kind, said) => hear(kind, said, trace, options.onLog),
-      onUncaught: (error) => void uncaught.push(error),
+      onSay: (kind, said) => noteLine(kind, said, trace, onLog),
+      onUncaught: (error) => void this.#uncaught.push(error),
     })
     trace.cpuMs += answer.cpuMs
     trace.wallMs += answer.wallMs
     return answer.text
   }
 
-  const start = async (opened: Guest, trace: CallTrace): Promise<void> => {
-    const defined = await opened.load()
-    if (defined.includes('setup')) await run(opened, 'setup', null, trace, SETUP)
+  #problemOf(error: GuestError, trace: CallTrace): CallProblem {
+    const stray = error.places.length === 0 ? this.#uncaught[0] : undefined
+    const message = stray ? `${error.message} Before that: ${uncaughtMessage(stray.message)}` : error.message
+    return new CallProblem(codeOf(error), message, trace, sourceIn(this.#built, (stray ?? error).places))
   }
+}
 
-  const end = (): void => {
-    guest?.close()
-    guest = null
-    ready = null
-  }
+export const openSession = (supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession =>
+  new PluginSession(supervisor, built, options)
 
-  const open = (): Guest => {
-    guest ??= supervisor.open(options.program ?? programOf(built))
-    return guest
-  }
-
+/** The caller whose requests the host answers: a user, so that there is a library. */
+function callerOf(given: {
+  manifest: Manifest
+  granted: ReturnType<typeof permissionsOf>
+  config: Record<string, unknown>
+  egress: Egress
+  method: string
+}): HostCaller {
+  const { manifest, granted, config, egress, method } = given
   return {
-    async load() {
-      await open().load()
-    },
-    async call(method, input) {
-      const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [] }
-      const opened = open()
-      uncaught.length = 0
-      let at = performance.now()
-      try {
-        ready ??= start(opened, trace)
-        await ready
-        // What was needed to get ready is no part of the call.
-        Object.assign(trace, { cpuMs: 0, wallMs: 0 })
-        at = performance.now()
-        const text = await run(opened, method, input, trace, budgetOf(granted, method))
-        const answer = readResult(method, text)
-        // No server would keep the answer back for that, but its author is here to mend it.
-        const [stray] = uncaught
-        if (stray) throw new CallProblem('unhandled', uncaughtMessage(stray.message), trace, sourceOf(stray.places))
-        return { answer, trace }
-      } catch (error) {
-        if (!(error instanceof GuestError)) throw error
-        if (trace.wallMs === 0) trace.wallMs = performance.now() - at
-        // After these the sandbox is another one, which has to get ready again.
-        if (error.code !== 'thrown' && error.code !== 'invalid_result') end()
-        else if (trace.cpuMs === 0 && ready !== null) await ready.catch(end)
-        const stray = error.places.length === 0 ? uncaught[0] : undefined
-        const message = stray ? `${error.message} Before that: ${uncaughtMessage(stray.message)}` : error.message
-        throw new CallProblem(codeOf(error), message, trace, sourceOf((stray ?? error).places))
-      }
-    },
-    storage: () => storage.content() as Record<string, Json>,
-    restart: end,
-    close: end,
+    pluginId: manifest.id,
+    key: manifest.id,
+    version: manifest.version,
+    granted,
+    userId: 'reader',
+    auth: authOf({ manifest, config, privateHosts: false }, egress.local),
+    http: manifest.http,
+    config,
+    privateHosts: false,
+    dataVersion: 1,
+    method: method.split('.').at(-1) ?? method,
+    record: undefined,
   }
 }
 
@@ -240,7 +263,7 @@ function requestOf(given: unknown): { method: string; url: string } {
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
-function hear(kind: 'log' | 'progress', said: Record<string, unknown>, trace: CallTrace, onLog: SessionOptions['onLog']): void {
+function noteLine(kind: 'log' | 'progress', said: Record<string, unknown>, trace: CallTrace, onLog: SessionOptions['onLog']): void {
   const { level, message, data, fraction, text } = said
   if (kind === 'progress') {
     if (typeof fraction === 'number')

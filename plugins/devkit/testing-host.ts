@@ -1,4 +1,4 @@
-import { openEgress } from '#plugins/network/egress.ts'
+import { type Egress, openEgress } from '#plugins/network/egress.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { AnyConfig, Json } from '../../plugin-sdk/index.ts'
@@ -14,19 +14,6 @@ import { typed } from './typed.ts'
 export interface NamedTest {
   name: string
   run: () => Promise<void> | void
-}
-
-export interface TestingTools {
-  host: TestingHost
-  /** The tests that were named since the last time. */
-  takeTests(): NamedTest[]
-  /**
-   * Closes what the last test has opened.
-   * @returns what it should have asked for and did not
-   */
-  endTest(): string[]
-  /** Writes what was recorded; answers the files. */
-  saveRecorded(): Promise<string[]>
 }
 
 export interface TestingOptions {
@@ -49,87 +36,108 @@ interface Opened {
   name: string
 }
 
-/** What the tests of an author meet as `@carrel/plugin-sdk/testing`. */
-export function openTestingHost({ folder, built, supervisor, isRecording, local, credentials, cpuMsMax }: TestingOptions): TestingTools {
-  const tests: NamedTest[] = []
-  const opened: Opened[] = []
-  const recorders = new Map<string, Recorder>()
-  const outside = isRecording ? openEgress(undefined, local) : null
+/** What the tests of an author meet as `@carrel/plugin-sdk/testing`, and what runs them. */
+export class TestingTools {
+  readonly host: TestingHost
+  readonly #options: TestingOptions
+  readonly #tests: NamedTest[] = []
+  readonly #opened: Opened[] = []
+  readonly #recorders = new Map<string, Recorder>()
+  /** The services themselves, while they are recorded. */
+  readonly #outside: Egress | null
 
-  const recorderOf = async (name: string): Promise<Recorder> => {
-    const known = recorders.get(name)
-    if (known) return known
-    const recorder = openRecorder(outside ?? openEgress(), await findFixtures(folder, name))
-    recorders.set(name, recorder)
-    return recorder
+  constructor(options: TestingOptions) {
+    this.#options = options
+    this.#outside = options.isRecording ? openEgress(undefined, options.local) : null
+    this.host = {
+      version: 1,
+      test: (name, run) => void this.#tests.push({ name, run }),
+      open: (given) => this.#open(given),
+    }
   }
 
-  const fixturesOf = async (given: OpenOptions['fixtures']): Promise<Fixtures> => {
-    if (given === undefined) return { formatVersion: 1, exchanges: [] }
-    if (typeof given !== 'string') return readFixtures(given)
-    const found = await findFixtures(folder, given)
-    if (found) return found
-    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or let it be recorded: ${typed('test --record')}`)
+  /** The tests that were named since the last time. */
+  takeTests(): NamedTest[] {
+    return this.#tests.splice(0)
   }
 
-  const open = async (options: OpenOptions): Promise<TestedPlugin> => {
+  /**
+   * Closes what the last test has opened.
+   * @returns what it should have asked for and did not
+   */
+  endTest(): string[] {
+    return this.#opened.splice(0).flatMap(({ session, replay, name }) => {
+      session.close()
+      return (replay?.unused() ?? []).map(
+        ({ request }) => `${request.method ?? 'GET'} ${request.url} of ${name} is required, and was not asked for`,
+      )
+    })
+  }
+
+  /** Writes what was recorded; answers the files. */
+  saveRecorded(): Promise<string[]> {
+    return Promise.all([...this.#recorders].map(([name, { exchanges }]) => writeFixtures(this.#options.folder, name, exchanges)))
+  }
+
+  async #open(options: OpenOptions): Promise<TestedPlugin> {
+    const { built, supervisor, credentials } = this.#options
     const { fixtures, config = {}, userConfig = {}, storage = {}, library = [], auth = 'none' } = options
     const unmatched: string[] = []
-    const isRecorded = outside !== null && typeof fixtures === 'string'
-    const replay = isRecorded ? null : openReplay(await fixturesOf(fixtures))
+    const isRecorded = this.#outside !== null && typeof fixtures === 'string'
+    const replay = isRecorded ? null : openReplay(await this.#fixturesOf(fixtures))
     const egress =
       replay === null
-        ? (await recorderOf(fixtures as string)).egress
+        ? (await this.#recorderOf(fixtures as string)).egress
         : openReplayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
     const session = openSession(supervisor, built, {
       ...{ egress, config: plain(config), userConfig: plain(userConfig), storage, library, auth },
       // What the test says of them holds, so that it goes the same way when fixtures answer.
       ...(isRecorded && { credentials }),
     })
-    opened.push({
-      session,
-      replay,
-      name: typeof fixtures === 'string' ? `${FIXTURES_FOLDER}/${fixtures}.json` : 'the fixtures of this test',
-    })
-
-    const call = async (method: string, input: unknown): Promise<CallReport<never>> => {
-      unmatched.length = 0
-      const outcome = await session.call(method, input).catch((error: unknown) => error)
-      const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
-      if (unmatched.length > 0 && trace)
-        throw new CallProblem('unmatched', `No fixture answers ${unmatched.join(', ')}. Record it with: ${typed('test --record')}`, trace)
-      if (outcome instanceof Error) throw outcome
-      const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
-      if (cpuMsMax !== null && used.cpuMs > cpuMsMax)
-        throw new CallProblem('cpu', `${method} computed for ${used.cpuMs.toFixed(1)} ms; --cpu-ms allows ${cpuMsMax}.`, used)
-      return { answer: answer as never, ...used }
-    }
+    const name = typeof fixtures === 'string' ? `${FIXTURES_FOLDER}/${fixtures}.json` : 'the fixtures of this test'
+    this.#opened.push({ session, replay, name })
     return {
       manifest: JSON.parse(JSON.stringify(built.manifest)) as Record<string, Json>,
-      call: call as TestedPlugin['call'],
+      call: ((method: string, input: unknown) => this.#call(session, unmatched, method, input)) as TestedPlugin['call'],
       storage: async () => session.storage(),
       restart: async () => session.restart(),
       close: async () => session.close(),
     }
   }
 
-  return {
-    host: {
-      version: 1,
-      test: (name, run) => void tests.push({ name, run }),
-      open,
-    },
-    takeTests: () => tests.splice(0),
-    endTest: () =>
-      opened.splice(0).flatMap(({ session, replay, name }) => {
-        session.close()
-        return (replay?.unused() ?? []).map(
-          ({ request }) => `${request.method ?? 'GET'} ${request.url} of ${name} is required, and was not asked for`,
-        )
-      }),
-    saveRecorded: () => Promise.all([...recorders].map(([name, { exchanges }]) => writeFixtures(folder, name, exchanges))),
+  /** @param unmatched requests of the call that no fixture answers */
+  async #call(session: PluginSession, unmatched: string[], method: string, input: unknown): Promise<CallReport<never>> {
+    const { cpuMsMax } = this.#options
+    unmatched.length = 0
+    const outcome = await session.call(method, input).catch((error: unknown) => error)
+    const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
+    if (unmatched.length > 0 && trace)
+      throw new CallProblem('unmatched', `No fixture answers ${unmatched.join(', ')}. Record it with: ${typed('test --record')}`, trace)
+    if (outcome instanceof Error) throw outcome
+    const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
+    if (cpuMsMax !== null && used.cpuMs > cpuMsMax)
+      throw new CallProblem('cpu', `${method} computed for ${used.cpuMs.toFixed(1)} ms; --cpu-ms allows ${cpuMsMax}.`, used)
+    return { answer: answer as never, ...used }
+  }
+
+  async #recorderOf(name: string): Promise<Recorder> {
+    const known = this.#recorders.get(name)
+    if (known) return known
+    const recorder = openRecorder(this.#outside ?? openEgress(), await findFixtures(this.#options.folder, name))
+    this.#recorders.set(name, recorder)
+    return recorder
+  }
+
+  async #fixturesOf(given: OpenOptions['fixtures']): Promise<Fixtures> {
+    if (given === undefined) return { formatVersion: 1, exchanges: [] }
+    if (typeof given !== 'string') return readFixtures(given)
+    const found = await findFixtures(this.#options.folder, given)
+    if (found) return found
+    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or let it be recorded: ${typed('test --record')}`)
   }
 }
+
+export const openTestingHost = (options: TestingOptions): TestingTools => new TestingTools(options)
 
 /** As it would come from a server: JSON, and nothing that the test still holds. */
 const plain = (config: AnyConfig): AnyConfig => JSON.parse(JSON.stringify(config)) as AnyConfig

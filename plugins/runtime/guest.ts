@@ -1,17 +1,12 @@
 import { GuestError } from './guest-error.ts'
+import { IsolateSession, type PlaceSession, SETUP, type SessionEnding } from './isolate-session.ts'
 import type { Answer, Budget, CallOptions, Program } from './program.ts'
-import { type Call, type Inhabitant, openTenancy, SETUP, type Tenancy } from './tenancy.ts'
+import type { Call, FirstCall } from './running-call.ts'
 
-/**
- * A program in its isolate, which is opened with the first call and again after it was ended or has become old. A call of `setup` that succeeded is
- * made again in every isolate that takes the place of the first, before any other call.
- */
-export interface Guest {
-  /** @param text JSON of the one argument. @throws GuestError */
-  call(name: string, text: string, budget: Budget, options?: CallOptions): Promise<Answer>
-  /** Opens the isolate if it is not open; answers the paths of the functions that a plugin has defined. @throws GuestError */
-  load(): Promise<readonly string[]>
-  close(): void
+/** When the isolate of a program is replaced by a new one. */
+export interface Renewal {
+  callsMax?: number
+  ageMsMax?: number
 }
 
 /** After so many calls, or so long, another isolate takes over: whatever the code has gathered goes with the old one. */
@@ -22,122 +17,142 @@ const ARGUMENT_LENGTH_MAX = 10_000_000
 /** Two configurations of 32 KB and what else a context is made of. */
 const MORE_LENGTH_MAX = 72 * 1024
 
-/** @param moveIn finds a home for a tenancy, at once or later, and returns how to stop looking */
-export function openGuest(
-  program: Program,
-  moveIn: (sandbox: number, inhabitant: Inhabitant) => () => void,
-  { callsMax = CALLS_MAX, ageMsMax = AGE_MS_MAX } = {},
-): Guest {
-  const waiting: Call[] = []
-  const loading: { resolve: (defined: readonly string[]) => void; reject: (error: GuestError) => void }[] = []
-  const sources = JSON.stringify(program.sources)
+/** Why a call is not taken; null when it is. */
+function refusalOf(program: Program, { text, more }: { text: string; more: string | undefined }, waiting: number): GuestError | null {
+  if (text.length > ARGUMENT_LENGTH_MAX)
+    return new GuestError('invalid_argument', `An argument of ${text.length} characters is too large; ${ARGUMENT_LENGTH_MAX} are allowed.`)
+  if ((more?.length ?? 0) > MORE_LENGTH_MAX)
+    return new GuestError('invalid_argument', `The configuration that the call brings along is too large; ${MORE_LENGTH_MAX} are allowed.`)
+  return waiting >= program.queueMax
+    ? new GuestError('busy', `${waiting} calls already wait for ${program.name}; try again shortly.`)
+    : null
+}
+
+/**
+ * A program in its isolate, which is opened with the first call and again after it was ended or has become old. A call of `setup` that succeeded is
+ * made again in every isolate that takes the place of the first, before any other call.
+ */
+export class Guest {
+  readonly #program: Program
+  readonly #place: PlaceSession
+  readonly #renewal: Required<Renewal>
+  readonly #sources: string
+  readonly #waiting: Call[] = []
+  readonly #loading: { resolve: (defined: readonly string[]) => void; reject: (error: GuestError) => void }[] = []
   /** The call of `setup` that every further isolate begins with. */
-  let setup: Pick<Call, 'text' | 'budget' | 'options'> | null = null
-  let current: Tenancy | null = null
+  #setup: FirstCall | null = null
+  #current: IsolateSession | null = null
   /** What an old isolate has begun it also ends. */
-  let retiring: Tenancy | null = null
-  let restUntil = 0
-  let gone = false
+  #retiring: IsolateSession | null = null
+  #restUntil = 0
+  #isClosed = false
 
-  const open = (): Tenancy => {
-    const tenancy: Tenancy = openTenancy(program, sources, moveIn, {
-      onLoaded() {
-        for (const one of loading.splice(0)) one.resolve(tenancy.defined ?? [])
-        next()
-      },
-      onAnswer() {
-        if (retiring !== null && retiring.running === 0) retire(retiring)
-        next()
-      },
-      onEnded({ error, again, wasReady, wasRunning }) {
-        if (retiring === tenancy) retiring = null
-        if (current === tenancy) current = null
-        if (wasRunning) restUntil = performance.now() + program.restMs
-        // A program that cannot be started serves nobody: all who wait hear why.
-        if (!wasReady && !again) for (const one of [...waiting.splice(0), ...loading.splice(0)]) one.reject(error)
-        next()
-      },
-      onRepeat: (calls) => waiting.unshift(...calls),
-      beginWith: () => setup,
+  /** @param place finds a runner for a session, at once or later, and returns how to stop waiting for one */
+  constructor(program: Program, place: PlaceSession, { callsMax = CALLS_MAX, ageMsMax = AGE_MS_MAX }: Renewal = {}) {
+    this.#program = program
+    this.#place = place
+    this.#renewal = { callsMax, ageMsMax }
+    this.#sources = JSON.stringify(program.sources)
+  }
+
+  /** @param text JSON of the one argument. @throws GuestError */
+  call(name: string, text: string, budget: Budget, options: CallOptions = {}): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#isClosed ? this.#closedError() : refusalOf(this.#program, { text, more: options.more }, this.#waiting.length)
+      if (refusal !== null) return reject(refusal)
+      const succeed = (answer: Answer) => {
+        if (name === SETUP && this.#program.plugin) this.#setup = { text, budget, options }
+        resolve(answer)
+      }
+      this.#waiting.push({ name, text, budget, options, resolve: succeed, reject, isRepeated: false })
+      this.#next()
     })
-    return tenancy
   }
 
-  const retire = (tenancy: Tenancy): void => {
-    if (retiring === tenancy) retiring = null
-    tenancy.close()
+  /** Opens the isolate if it is not open; answers the paths of the functions that a plugin has defined. @throws GuestError */
+  load(): Promise<readonly string[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(this.#closedError())
+      if (this.#current?.isReady) return resolve(this.#current.defined ?? [])
+      this.#loading.push({ resolve, reject })
+      this.#next()
+    })
   }
 
-  const renewIfOld = (): void => {
-    if (current === null || !current.isReady || retiring !== null) return
-    if (current.calls < callsMax && performance.now() - current.since < ageMsMax && !current.isUnwanted) return
-    const old = current
-    current = null
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const session of [this.#current, this.#retiring]) session?.close(this.#closedError())
+    this.#rejectWaiting(this.#closedError())
+  }
+
+  #open(): IsolateSession {
+    const session: IsolateSession = new IsolateSession(this.#program, this.#sources, {
+      onLoaded: () => {
+        for (const one of this.#loading.splice(0)) one.resolve(session.defined ?? [])
+        this.#next()
+      },
+      onAnswer: () => {
+        if (this.#retiring?.running === 0) {
+          const retired = this.#retiring
+          this.#retiring = null
+          retired.close()
+        }
+        this.#next()
+      },
+      onEnded: (ending) => this.#onEnded(session, ending),
+      onRepeat: (calls) => void this.#waiting.unshift(...calls),
+      firstCall: () => this.#setup,
+    })
+    return session
+  }
+
+  #onEnded(session: IsolateSession, { error, again, wasReady, wasRunning }: SessionEnding): void {
+    if (this.#retiring === session) this.#retiring = null
+    if (this.#current === session) this.#current = null
+    if (wasRunning) this.#restUntil = performance.now() + this.#program.restMs
+    // A program that cannot be started serves nobody: all who wait hear why.
+    if (!wasReady && !again) this.#rejectWaiting(error)
+    this.#next()
+  }
+
+  #rejectWaiting(error: GuestError): void {
+    for (const one of [...this.#waiting.splice(0), ...this.#loading.splice(0)]) one.reject(error)
+  }
+
+  #renewIfOld(): void {
+    const old = this.#current
+    if (old === null || !old.isReady || this.#retiring !== null) return
+    const { callsMax, ageMsMax } = this.#renewal
+    if (old.calls < callsMax && performance.now() - old.since < ageMsMax && !old.isToBeReplaced) return
+    this.#current = null
     if (old.running === 0) old.close()
-    else retiring = old
+    else this.#retiring = old
   }
 
-  const next = (): void => {
-    if (gone || (waiting.length === 0 && loading.length === 0)) return
-    const restMs = restUntil - performance.now()
+  /** Begins as many of the waiting calls as there is room for. */
+  #next(): void {
+    if (this.#isClosed || (this.#waiting.length === 0 && this.#loading.length === 0)) return
+    const restMs = this.#restUntil - performance.now()
     if (restMs > 0) {
-      setTimeout(next, restMs)
+      setTimeout(() => this.#next(), restMs)
       return
     }
-    renewIfOld()
-    if (current === null) {
-      const opened = open()
-      current = opened
-      // It may find a home at once, and one that is refused at once is no more.
-      opened.seek()
+    this.#renewIfOld()
+    if (this.#current === null) {
+      const opened = this.#open()
+      this.#current = opened
+      // It may get a runner at once, and one that is refused at once is no more.
+      opened.start(this.#place)
     }
-    while (current?.isReady && waiting.length > 0 && current.running < program.concurrency) {
-      current.begin(waiting.shift() as Call)
-      renewIfOld()
-      if (current === null) next()
+    while (this.#current?.isReady && this.#waiting.length > 0 && this.#current.running < this.#program.concurrency) {
+      this.#current.begin(this.#waiting.shift() as Call)
+      this.#renewIfOld()
+      if (this.#current === null) this.#next()
     }
   }
 
-  const closed = () => new GuestError('closed', `${program.name} was closed.`)
-  return {
-    call: (name, text, budget, options = {}) =>
-      new Promise((resolve, reject) => {
-        if (gone) return reject(closed())
-        if (text.length > ARGUMENT_LENGTH_MAX)
-          return reject(
-            new GuestError(
-              'invalid_argument',
-              `An argument of ${text.length} characters is too large; ${ARGUMENT_LENGTH_MAX} are allowed.`,
-            ),
-          )
-        if ((options.more?.length ?? 0) > MORE_LENGTH_MAX)
-          return reject(
-            new GuestError(
-              'invalid_argument',
-              `The configuration that the call brings along is too large; ${MORE_LENGTH_MAX} are allowed.`,
-            ),
-          )
-        if (waiting.length >= program.queueMax)
-          return reject(new GuestError('busy', `${waiting.length} calls already wait for ${program.name}; try again shortly.`))
-        const succeed = (answer: Answer) => {
-          if (name === SETUP && program.plugin) setup = { text, budget, options }
-          resolve(answer)
-        }
-        waiting.push({ name, text, budget, options, resolve: succeed, reject, isRepeated: false })
-        next()
-      }),
-    load: () =>
-      new Promise((resolve, reject) => {
-        if (gone) return reject(closed())
-        if (current?.isReady) return resolve(current.defined ?? [])
-        loading.push({ resolve, reject })
-        next()
-      }),
-    close() {
-      if (gone) return
-      gone = true
-      for (const tenancy of [current, retiring]) tenancy?.close(closed())
-      for (const one of [...waiting.splice(0), ...loading.splice(0)]) one.reject(closed())
-    },
+  #closedError(): GuestError {
+    return new GuestError('closed', `${this.#program.name} was closed.`)
   }
 }

@@ -3,10 +3,10 @@ import type { Program } from './program.ts'
 /** `strict`: a runner for each place. `grouped`: one for all plugins, where memory is short. */
 export type Isolation = 'strict' | 'grouped'
 
-/** Who lives where, and who has to wait before he may start again. Pure: it is told what happened, and when. */
+/** Which runner a program gets, and which programs have to wait before they start again. Pure: it is told what happened, and when. */
 export interface Placement {
   placeOf(program: Program, now: number): string
-  /** Whether a runner serves several places, so that one can be the others' misfortune. */
+  /** Whether a runner serves several places, so that one of them can end the calls of the others. */
   isShared(place: string): boolean
   /** A runner died while these places had something running in it: the one that is known to have killed it, or all that may have. */
   blame(places: { culprit: string } | { suspects: readonly string[] }, now: number): void
@@ -19,7 +19,7 @@ export interface Placement {
 }
 
 export const SHARED_PLACE = 'plugins'
-/** Who has killed a runner lives alone for this long, counted from the last time. */
+/** A place whose code has ended a runner has one of its own for this long, counted from the last time. */
 const ALONE_MS = 10 * 60_000
 const PAUSE_FIRST_MS = 100
 /** Longer than that and whoever waits for an answer takes it for lost; by then other rules have stopped the plugin. */

@@ -129,7 +129,7 @@ export function openTemplates(supervisor: Supervisor): Templates {
     return { output: result.output, usedPaths: answer.trace.used, missingPaths: answer.trace.missing }
   }
 
-  return { renderMany, trace, read, listHelpers: () => ask<string[]>('names', '{}', RENDER_CPU_MS), close: guest.close }
+  return { renderMany, trace, read, listHelpers: () => ask<string[]>('names', '{}', RENDER_CPU_MS), close: () => guest.close() }
 }
 
 /** Contexts as JSON, in groups that fit into one crossing. */

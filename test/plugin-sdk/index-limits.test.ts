@@ -48,7 +48,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     await numbersOf('plugins/network/credential.ts'),
   ]
   const [map, guestText] = [await numbersOf('plugins/packages/source-map.ts'), await numbersOf('plugins/runtime/guest-text.ts')]
-  const sandbox = await numbersOf('plugins/runtime/runner/sandbox.mjs')
+  const sandbox = await numbersOf('plugins/runtime/runner/sandbox-timers.mjs')
   const [html, xml] = [await numbersOf('plugin-sdk/html.ts'), await numbersOf('plugin-sdk/xml.ts')]
   t.same([html('HTML_LENGTH_MAX'), html('ELEMENTS_MAX')], [xml('XML_LENGTH_MAX'), xml('ELEMENTS_MAX')], 'both parsers take as much')
   const places = await readFile(path.join(ROOT, 'plugins/packages/plugin-package.ts'), 'utf8')

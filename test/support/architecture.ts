@@ -75,7 +75,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'passport-headerapikey': /^api\//,
   // Nor this.
   ws: /^plugins\/devkit\/inspector\.ts$/,
-  'isolated-vm': /^plugins\/runtime\/runner\/(sandbox|inspection)\.mjs$/,
+  'isolated-vm': /^plugins\/runtime\/runner\//,
   re2js: /^core\/conditions\/(title-rewriting|condition)\.ts$/,
 }
 

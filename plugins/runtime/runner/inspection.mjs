@@ -1,16 +1,6 @@
 // @ts-check
 
-/**
- * @typedef {import('isolated-vm').Isolate} Isolate
- * @typedef {object} Inspection
- * @property {() => boolean} isAttached
- * @property {() => void} attach
- * @property {() => Promise<boolean> | null} detach lets the debugger go; tells when the isolate may be disposed, and false where it never may be: its
- *   process has to go. Null where it may be at once
- * @property {(text: string) => void} send
- * @property {() => void} begin
- * @property {Promise<void>} begun when the program may start
- */
+/** @typedef {import('isolated-vm').Isolate} Isolate */
 
 /** A paused isolate misses a message that comes in the very moment in which it has read the one before, and reads it with the next. */
 const NUDGE_EVERY_MS = 50
@@ -41,117 +31,149 @@ const within = (work, ms) => {
   return Promise.race([done, late]).finally(() => clearTimeout(timer))
 }
 
-/**
- * The debugger of an isolate, for whoever writes what runs in it.
- * @param {Isolate} isolate that was made with its inspector
- * @param {{ onMessage: (text: string) => void, onMemory: () => void }} listener `onMemory`: the debugger has stopped the code before its memory is
- *   used up, which it would otherwise be allowed to go beyond
- * @returns {Inspection}
- */
-export function openInspection(isolate, { onMessage, onMemory }) {
-  /** @type {ReturnType<typeof openSession> | null} */
-  let current = null
-  /** @type {Promise<boolean> | null} */
-  let parting = null
-  let begin = () => {}
-  /** @type {Promise<void>} */
-  const begun = new Promise((resolve) => {
-    begin = resolve
-  })
+/** One session of the debugger of an isolate. */
+class InspectorSession {
+  #isolate
+  #session
+  #onMessage
+  #onMemory
+  #isCurrent = true
+  #unanswered = 0
+  /** @type {NodeJS.Timeout | undefined} */
+  #nudging
+  #nudges = 0
+  #isParted = false
+  #onSilent = () => {}
 
-  const openSession = () => {
-    const session = isolate.createInspectorSession()
-    let isCurrent = true
-    let unanswered = 0
-    /** @type {NodeJS.Timeout | undefined} */
-    let nudging
-    let nudges = 0
-    let isParted = false
-    let onSilent = () => {}
-
-    const stopNudging = () => {
-      clearInterval(nudging)
-      nudging = undefined
-    }
-    const nudge = () => {
-      if (unanswered === 0 || isolate.isDisposed) return stopNudging()
-      nudges += 1
-      session.dispatchProtocolMessage(NUDGE)
-    }
-    /** @param {string} text */
-    const send = (text) => {
-      unanswered += 1
-      nudging ??= setInterval(nudge, NUDGE_EVERY_MS)
-      session.dispatchProtocolMessage(text)
-    }
-    session.onResponse = (/** @type {number} */ id, /** @type {string} */ text) => {
-      if (id === NUDGED) nudges -= 1
-      else unanswered = Math.max(unanswered - 1, 0)
-      if (id === PARTED) {
-        isParted = true
-        stopNudging()
-      }
-      if (isParted && nudges === 0) onSilent()
-      if (id === NUDGED || !isCurrent) return
-      const message = `An answer of ${text.length} characters is beyond the ${MESSAGE_LENGTH_MAX} that are passed on.`
-      onMessage(text.length > MESSAGE_LENGTH_MAX ? JSON.stringify({ id, error: { code: -32_000, message } }) : text)
-    }
-    session.onNotification = (/** @type {string} */ text) => {
-      if (!isCurrent) return
-      if (text.startsWith('{"method":"Debugger.paused"') && /** @type {any} */ (JSON.parse(text)).params.reason === 'OOM') onMemory()
-      if (text.length <= MESSAGE_LENGTH_MAX) onMessage(text)
-    }
-
-    return {
-      send,
-      /**
-       * A session that is disposed while the thread of the isolate still speaks through it, or whose isolate is disposed before that thread has let
-       * it go, takes the process along: first it falls silent, then it is let go, and a visit of the isolate shows that it has been.
-       */
-      async part() {
-        isCurrent = false
-        /** @type {Promise<void>} */
-        const silent = new Promise((resolve) => {
-          onSilent = resolve
-        })
-        for (const [at, method] of PARTING.entries()) send(JSON.stringify({ id: NUDGED + 1 + at, method }))
-        const isSilent = await within(silent, SILENT_MS_MAX)
-        stopNudging()
-        // Its last answer is here before the thread that sent it has left the session.
-        await new Promise((resolve) => setTimeout(resolve, LEAVING_MS))
-        if (isolate.isDisposed) return true
-        if (!isSilent) return false
-        session.dispose()
-        await within(
-          isolate.compileScript('0').then((script) => script.release()),
-          VISIT_MS_MAX,
-        )
-        return true
-      },
-    }
+  /** @param {Isolate} isolate @param {{ onMessage: (text: string) => void, onMemory: () => void }} listener */
+  constructor(isolate, { onMessage, onMemory }) {
+    this.#isolate = isolate
+    this.#onMessage = onMessage
+    this.#onMemory = onMemory
+    this.#session = isolate.createInspectorSession()
+    this.#session.onResponse = (/** @type {number} */ id, /** @type {string} */ text) => this.#onResponse(id, text)
+    this.#session.onNotification = (/** @type {string} */ text) => this.#onNotification(text)
   }
 
-  return {
-    isAttached: () => current !== null,
-    attach() {
-      if (current === null && !isolate.isDisposed) current = openSession()
-    },
-    detach() {
-      if (current === null || isolate.isDisposed) return parting
-      const left = current.part()
-      current = null
-      const before = parting ?? Promise.resolve(true)
-      const both = Promise.all([before, left]).then(([first, second]) => {
-        if (parting === both && first && second) parting = null
-        return first && second
-      })
-      parting = both
-      return parting
-    },
-    send(text) {
-      if (!isolate.isDisposed) current?.send(text)
-    },
-    begin: () => begin(),
-    begun,
+  /** @param {string} text */
+  send(text) {
+    this.#unanswered += 1
+    this.#nudging ??= setInterval(() => this.#nudge(), NUDGE_EVERY_MS)
+    this.#session.dispatchProtocolMessage(text)
+  }
+
+  /**
+   * A session that is disposed while the thread of the isolate still speaks through it, or whose isolate is disposed before that thread has let
+   * it go, takes the process along: first it falls silent, then it is let go, and a visit of the isolate shows that it has been.
+   * @returns {Promise<boolean>} whether the isolate may be disposed
+   */
+  async part() {
+    this.#isCurrent = false
+    /** @type {Promise<void>} */
+    const silent = new Promise((resolve) => {
+      this.#onSilent = resolve
+    })
+    for (const [at, method] of PARTING.entries()) this.send(JSON.stringify({ id: NUDGED + 1 + at, method }))
+    const isSilent = await within(silent, SILENT_MS_MAX)
+    this.#stopNudging()
+    // Its last answer is here before the thread that sent it has left the session.
+    await new Promise((resolve) => setTimeout(resolve, LEAVING_MS))
+    if (this.#isolate.isDisposed) return true
+    if (!isSilent) return false
+    this.#session.dispose()
+    await within(
+      this.#isolate.compileScript('0').then((script) => script.release()),
+      VISIT_MS_MAX,
+    )
+    return true
+  }
+
+  #nudge() {
+    if (this.#unanswered === 0 || this.#isolate.isDisposed) return this.#stopNudging()
+    this.#nudges += 1
+    this.#session.dispatchProtocolMessage(NUDGE)
+  }
+
+  #stopNudging() {
+    clearInterval(this.#nudging)
+    this.#nudging = undefined
+  }
+
+  /** @param {number} id @param {string} text */
+  #onResponse(id, text) {
+    if (id === NUDGED) this.#nudges -= 1
+    else this.#unanswered = Math.max(this.#unanswered - 1, 0)
+    if (id === PARTED) {
+      this.#isParted = true
+      this.#stopNudging()
+    }
+    if (this.#isParted && this.#nudges === 0) this.#onSilent()
+    if (id === NUDGED || !this.#isCurrent) return
+    const message = `An answer of ${text.length} characters is beyond the ${MESSAGE_LENGTH_MAX} that are passed on.`
+    this.#onMessage(text.length > MESSAGE_LENGTH_MAX ? JSON.stringify({ id, error: { code: -32_000, message } }) : text)
+  }
+
+  /** @param {string} text */
+  #onNotification(text) {
+    if (!this.#isCurrent) return
+    if (text.startsWith('{"method":"Debugger.paused"') && /** @type {any} */ (JSON.parse(text)).params.reason === 'OOM') this.#onMemory()
+    if (text.length <= MESSAGE_LENGTH_MAX) this.#onMessage(text)
+  }
+}
+
+/** The debugger of an isolate, for whoever writes what runs in it. */
+export class Inspection {
+  /** When the program may start. @type {Promise<void>} */
+  begun
+  begin = () => {}
+  #isolate
+  #listener
+  /** @type {InspectorSession | null} */
+  #current = null
+  /** @type {Promise<boolean> | null} */
+  #parting = null
+
+  /**
+   * @param {Isolate} isolate that was made with its inspector
+   * @param {{ onMessage: (text: string) => void, onMemory: () => void }} listener `onMemory`: the debugger has stopped the code before its memory is
+   *   used up, which it would otherwise be allowed to go beyond
+   */
+  constructor(isolate, listener) {
+    this.#isolate = isolate
+    this.#listener = listener
+    this.begun = new Promise((resolve) => {
+      this.begin = resolve
+    })
+  }
+
+  isAttached() {
+    return this.#current !== null
+  }
+
+  attach() {
+    if (this.#current === null && !this.#isolate.isDisposed) this.#current = new InspectorSession(this.#isolate, this.#listener)
+  }
+
+  /**
+   * Lets the debugger go.
+   * @returns {Promise<boolean> | null} when the isolate may be disposed, and false where it never may be: its process has to go. Null where it may be
+   *   at once
+   */
+  detach() {
+    if (this.#current === null || this.#isolate.isDisposed) return this.#parting
+    const left = this.#current.part()
+    this.#current = null
+    const before = this.#parting ?? Promise.resolve(true)
+    const both = Promise.all([before, left]).then(([first, second]) => {
+      if (this.#parting === both && first && second) this.#parting = null
+      return first && second
+    })
+    this.#parting = both
+    return this.#parting
+  }
+
+  /** @param {string} text */
+  send(text) {
+    if (!this.#isolate.isDisposed) this.#current?.send(text)
   }
 }

@@ -104,7 +104,7 @@ server.on('close', () => {
 server.on('error', () => {})
 send({ kind: 'ready' })
 
-/** Time for whoever waits for this process to move in first. */
+/** Sessions that wait for this process are opened first. */
 const WARM_AFTER_MS = 30
 const LIMITS = {
   isPlugin: true,
@@ -119,7 +119,7 @@ const LIMITS = {
   logLines: 0,
   logLength: 0,
 }
-/** The first isolate of a process takes three times as long as those after it. A spare opens one for nobody, so that whoever moves in does not wait. */
+/** The first isolate of a process takes three times as long as those after it. A spare opens one that nobody uses, so that the first session does not wait. */
 setTimeout(() => {
   if (sandboxes.size > 0) return
   const nobody = () => {}

@@ -104,9 +104,9 @@ t.test('a runner that does not listen ends with the server, by kill -9 too', asy
   )
   const script = `
     setInterval(() => {}, 1000)
-    const { startRunner } = await import('#plugins/runtime/runner-process.ts')
+    const { RunnerProcess } = await import('#plugins/runtime/runner-process.ts')
     const { silentLog } = await import('#core/foundation/log.ts')
-    const runner = startRunner(silentLog, { isWanted: () => true, onFrame() {}, onDeath() {} }, { path: process.argv[1] })
+    const runner = new RunnerProcess(silentLog, { isWanted: () => true, onFrame() {}, onExit() {} }, { path: process.argv[1] })
     await runner.ready
     console.log(JSON.stringify([process.pid, runner.pid]))
 `

@@ -1,0 +1,356 @@
+import type { InspectedIsolate, Inspector } from '#plugins/runtime/inspection.ts'
+import { GuestError } from './guest-error.ts'
+import {
+  FAILURE_LENGTH_MAX,
+  JsonText,
+  LINE_LENGTH_MAX,
+  REQUEST_LENGTHS,
+  readEnding,
+  readFailure,
+  readSaid,
+  requestLengthMax,
+  STACK_BYTES_MAX,
+} from './guest-text.ts'
+import { fileOf, type PluginLimits, type Program } from './program.ts'
+import { type Call, type FirstCall, RunningCall } from './running-call.ts'
+
+/** A runner, as one of the sessions in it sees it. */
+export interface RunnerHandle {
+  send(header: object, body?: string): void
+  /** Kills the runner: a call is overdue, and the runner did not end it itself. */
+  terminate(): void
+  /** Kills the runner: it has sent what only a runner sends whose code was changed from inside. */
+  reportViolation(what: string): void
+  leave(): void
+}
+
+/** The side of a session that its runner speaks to. What comes is not to be trusted; false says that nobody had asked for it. */
+export interface SessionHandler {
+  onRunner(runner: RunnerHandle): void
+  /** Characters that the body of a message may have, asked before it is read; null where nobody waits for such a message. */
+  lengthMaxOf(header: Readonly<Record<string, unknown>>): number | null
+  onLoaded(defined: unknown): boolean
+  onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
+  onSay(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean
+  onRequest(header: { id: unknown; call: unknown; wanted: unknown }, body: string): boolean
+  /** What the debugger of an isolate says, where there is one. */
+  onInspect(body: string): boolean
+  /** Its runner says that the isolate has ended, and how. */
+  onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void
+  /** @param again it was not to blame: its calls are done once more */
+  end(error: GuestError, again: boolean): void
+  /** Another session takes over from its next call on. */
+  onReplace(): void
+  isBusy(): boolean
+}
+
+/** Finds a runner for a session, at once or later. @returns how to stop waiting for one */
+export type PlaceSession = (id: number, handler: SessionHandler) => () => void
+
+export interface SessionEnding {
+  error: GuestError
+  again: boolean
+  wasReady: boolean
+  wasRunning: boolean
+}
+
+export interface SessionOwner {
+  onLoaded(): void
+  onAnswer(): void
+  /** The isolate is gone; its calls have been told or handed back. */
+  onEnded(ending: SessionEnding): void
+  /** Calls that are to be done once more, the oldest first. */
+  onRepeat(calls: Call[]): void
+  /** The call that stands before all others. */
+  firstCall(): FirstCall | null
+}
+
+/** Starting takes 0.1 s; on a machine that is busy with everything at once, several. */
+const START_MS_MAX = 15_000
+/** What the debugger of an isolate may say at once, with room for what is cut off before; see the runner. */
+const INSPECTED_LENGTH_MAX = 11_000_000
+/** The function of a plugin that is called before all others. */
+export const SETUP = 'setup'
+const NO_PLUGIN: PluginLimits = { methods: [], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 }
+
+const TOO_LARGE = JSON.stringify({ code: 'too_large', message: 'The answer is larger than what can be sent.' })
+
+let lastId = 0
+/** Of calls and sessions alike: no runner can answer one by the number of another. */
+const nextId = (): number => ++lastId
+
+/** What the runner is told of a program. */
+const limitsOf = (program: Program) => ({
+  memoryMbMax: program.memoryMbMax,
+  loadCpuMs: program.load.cpuMs,
+  loadWallMs: program.load.wallMs,
+  resultLength: program.resultLengthMax,
+  requestLengths: REQUEST_LENGTHS,
+  isPlugin: program.plugin !== undefined,
+  ...(program.inspect && { isInspected: true }),
+  ...(program.plugin ?? NO_PLUGIN),
+})
+
+/** Characters of what a call that runs sends; null for what none does. */
+function sentLengthMax(kind: unknown, resultLengthMax: number): number | null {
+  if (kind === 'done') return resultLengthMax
+  return kind === 'fail' || kind === 'uncaught' ? FAILURE_LENGTH_MAX : kind === 'log' || kind === 'progress' ? LINE_LENGTH_MAX : null
+}
+
+/** The side of a session that its debugger speaks to. */
+function inspectedBy(runner: RunnerHandle, sandbox: number, debug: (isOn: boolean) => void): InspectedIsolate {
+  return {
+    attach: () => debug(true),
+    detach: () => debug(false),
+    send: (text) => runner.send({ kind: 'inspect', sandbox, act: 'send' }, text),
+    begin: () => runner.send({ kind: 'inspect', sandbox, act: 'begin' }),
+  }
+}
+
+/** One isolate from its start to its end: the calls that run in it, and what they ask for. */
+export class IsolateSession implements SessionHandler {
+  readonly since = performance.now()
+  readonly #id = nextId()
+  readonly #program: Program
+  readonly #sources: string
+  readonly #owner: SessionOwner
+  readonly #plugin: PluginLimits
+  /** The name that the code runs by. */
+  readonly #file: string
+  readonly #running = new Map<number, RunningCall>()
+  #runner: RunnerHandle | null = null
+  #stopWaiting = () => {}
+  #startDeadline: NodeJS.Timeout | undefined
+  #defined: readonly string[] | null = null
+  #isReady = false
+  #isToBeReplaced = false
+  /** Somebody debugs: until that is over, nothing is late. */
+  #isDebugged = false
+  #debugging: ReturnType<Inspector['onIsolate']> | null = null
+  #hasEnded = false
+  #calls = 0
+
+  constructor(program: Program, sources: string, owner: SessionOwner) {
+    this.#program = program
+    this.#sources = sources
+    this.#owner = owner
+    this.#plugin = program.plugin ?? NO_PLUGIN
+    this.#file = fileOf(program)
+  }
+
+  /** Paths of the functions that a plugin has defined; null until it is loaded. */
+  get defined(): readonly string[] | null {
+    return this.#defined
+  }
+
+  /** Loaded, and set up where it has to be. */
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  get isToBeReplaced(): boolean {
+    return this.#isToBeReplaced
+  }
+
+  /** Calls that run now. */
+  get running(): number {
+    return this.#running.size
+  }
+
+  /** Calls that were begun. */
+  get calls(): number {
+    return this.#calls
+  }
+
+  isBusy(): boolean {
+    return this.#running.size > 0 || !this.#isReady
+  }
+
+  start(place: PlaceSession): void {
+    this.#stopWaiting = place(this.#id, this)
+    if (this.#hasEnded) this.#stopWaiting()
+  }
+
+  begin(call: Call): void {
+    const id = nextId()
+    const { more } = call.options
+    this.#calls += 1
+    const header = { kind: 'call', sandbox: this.#id, id, name: call.name, budget: call.budget, moreLength: more?.length }
+    const running = new RunningCall(call, this.#plugin)
+    this.#setDeadline(id, running)
+    this.#running.set(id, running)
+    if (this.#send(header, more === undefined ? call.text : more + call.text)) return
+    this.#finish(id)
+    call.reject(new GuestError('invalid_argument', 'What the call is made with is too large to be sent.'))
+  }
+
+  /** Its owner is not told. @param error for the calls that run still */
+  close(error: GuestError = this.#closedError()): void {
+    this.#end(error, false)
+  }
+
+  onRunner(runner: RunnerHandle): void {
+    this.#runner = runner
+    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources)) {
+      this.end(new GuestError('load', 'The program is too large to be sent.'), false)
+      return
+    }
+    this.#debugging = this.#program.inspect?.onIsolate(inspectedBy(runner, this.#id, (isOn) => this.#debug(isOn))) ?? null
+    this.#setDeadlines()
+  }
+
+  lengthMaxOf({ kind, id, call, wanted }: Readonly<Record<string, unknown>>): number | null {
+    if (kind === 'host') return this.#running.has(call as number) ? requestLengthMax(wanted) : null
+    if (kind === 'inspect') return this.#debugging === null ? null : INSPECTED_LENGTH_MAX
+    if (kind === 'loaded') return 0
+    if (kind === 'ended') return STACK_BYTES_MAX
+    return this.#running.has(id as number) ? sentLengthMax(kind, this.#program.resultLengthMax) : null
+  }
+
+  onLoaded(names: unknown): boolean {
+    if (this.#hasEnded || this.#defined !== null) return false
+    clearTimeout(this.#startDeadline)
+    this.#defined = Array.isArray(names) ? names.filter((name): name is string => this.#plugin.methods.includes(name)) : []
+    const first = this.#owner.firstCall()
+    const onReady = () => {
+      this.#isReady = true
+      this.#owner.onLoaded()
+    }
+    if (first === null) onReady()
+    else this.begin({ ...first, name: SETUP, resolve: onReady, reject: (error) => this.end(error, false), isRepeated: true })
+    return true
+  }
+
+  onAnswer({ kind, id, cpuMs, wallMs }: Parameters<SessionHandler['onAnswer']>[0], body: string): boolean {
+    if (!this.#running.has(id as number)) return false
+    const lengthMax = kind === 'done' ? this.#program.resultLengthMax : FAILURE_LENGTH_MAX
+    if (body.length > lengthMax) return this.#reportViolation(`an answer of ${body.length} characters`)
+    const { call } = this.#finish(id) as RunningCall
+    if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0 })
+    else call.reject(readFailure(body, this.#file))
+    this.#owner.onAnswer()
+    return true
+  }
+
+  onSay(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean {
+    const running = this.#running.get(id as number)
+    if (running === undefined) return false
+    const { options } = running.call
+    const violation = kind === 'uncaught' ? running.countUncaught() : running.countLine()
+    if (violation !== null) return this.#reportViolation(violation)
+    if (kind === 'uncaught') options.onUncaught?.(readFailure(body, this.#file))
+    else options.onSay?.(kind, readSaid(body))
+    return true
+  }
+
+  onRequest({ id, call, wanted }: Parameters<SessionHandler['onRequest']>[0], body: string): boolean {
+    const running = this.#running.get(call as number)
+    if (running === undefined) return false
+    const violation = running.countRequest(wanted, body.length)
+    if (violation !== null) return this.#reportViolation(violation)
+    void running.answer(wanted as string, body, (outcome, value) => this.#reply(id, outcome, value))
+    return true
+  }
+
+  onInspect(body: string): boolean {
+    this.#debugging?.onMessage(body)
+    return this.#debugging !== null
+  }
+
+  onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void {
+    this.end(readEnding(said, this.#file), false)
+  }
+
+  onReplace(): void {
+    this.#isToBeReplaced = true
+    if (this.#isReady && this.#running.size === 0) this.end(this.#closedError(), true)
+  }
+
+  end(error: GuestError, again: boolean): void {
+    if (this.#hasEnded) return
+    const [wasReady, wasRunning] = [this.#isReady, this.#running.size > 0]
+    this.#owner.onRepeat(this.#end(error, again))
+    this.#owner.onEnded({ error, again, wasReady, wasRunning })
+  }
+
+  /** @returns the calls that are to be done once more */
+  #end(error: GuestError, again: boolean): Call[] {
+    if (this.#hasEnded) return []
+    this.#hasEnded = true
+    this.#isReady = false
+    clearTimeout(this.#startDeadline)
+    this.#stopWaiting()
+    this.#debugging?.onEnded()
+    this.#runner?.leave()
+    this.#runner?.send({ kind: 'close', sandbox: this.#id })
+    const repeated: Call[] = []
+    for (const id of [...this.#running.keys()]) {
+      const { call, isOverdue } = this.#finish(id) as RunningCall
+      if (again && !call.isRepeated && !isOverdue) repeated.push({ ...call, isRepeated: true })
+      else call.reject(error)
+    }
+    return repeated
+  }
+
+  #closedError(): GuestError {
+    return new GuestError('closed', `${this.#program.name} was closed.`)
+  }
+
+  #finish(id: unknown): RunningCall | undefined {
+    const running = this.#running.get(id as number)
+    this.#running.delete(id as number)
+    running?.end()
+    return running
+  }
+
+  #reply(id: unknown, outcome: 'ok' | 'error', value: unknown): void {
+    const text = value instanceof JsonText ? value.text : JSON.stringify(value ?? null)
+    // What cannot be sent is told to the guest that asked for it.
+    if (!this.#send({ kind: 'reply', sandbox: this.#id, id, outcome }, text))
+      this.#send({ kind: 'reply', sandbox: this.#id, id, outcome: 'error' }, TOO_LARGE)
+  }
+
+  /** @returns false where that is too large to be sent; then nothing was */
+  #send(header: object, body?: string): boolean {
+    try {
+      this.#runner?.send(header, body)
+      return true
+    } catch (error) {
+      if (error instanceof RangeError) return false
+      throw error
+    }
+  }
+
+  #reportViolation(what: string): boolean {
+    this.#runner?.reportViolation(what)
+    return true
+  }
+
+  /** Sets all deadlines, or takes them away. */
+  #setDeadlines(): void {
+    clearTimeout(this.#startDeadline)
+    if (this.#defined === null && !this.#isDebugged) this.#startDeadline = setTimeout(() => this.#runner?.terminate(), START_MS_MAX)
+    for (const [id, running] of this.#running) this.#setDeadline(id, running)
+  }
+
+  #setDeadline(id: number, running: RunningCall): void {
+    running.clearDeadline()
+    if (!this.#isDebugged) running.setDeadline(() => this.#onOverdue(id, running))
+  }
+
+  #onOverdue(id: number, running: RunningCall): void {
+    // After what has come already was read: this process may have been busy itself.
+    setImmediate(() => {
+      if (!this.#running.has(id) || this.#isDebugged) return
+      running.isOverdue = true
+      this.#runner?.terminate()
+    })
+  }
+
+  #debug(isOn: boolean): void {
+    if (this.#hasEnded || this.#isDebugged === isOn) return
+    this.#isDebugged = isOn
+    this.#runner?.send({ kind: 'inspect', sandbox: this.#id, act: isOn ? 'attach' : 'detach' })
+    this.#setDeadlines()
+  }
+}

@@ -1,0 +1,256 @@
+import type { Log } from '#core/foundation/log.ts'
+import { GuestError } from './guest-error.ts'
+import { UTF8_BYTES_MAX } from './guest-text.ts'
+import type { RunnerHandle, SessionHandler } from './isolate-session.ts'
+import type { Program } from './program.ts'
+import {
+  EXIT_MESSAGES,
+  type ExitReason,
+  isSilent,
+  memoryExcess,
+  type RunnerUse,
+  residentBytesMax,
+  UNEXPECTED_MAX,
+  unexpectedCount,
+} from './runner-limits.ts'
+import { type RunnerOptions, RunnerProcess } from './runner-process.ts'
+
+/** A session that has a runner, or waits for one. */
+export interface PlacedSession {
+  id: number
+  program: Program
+  handler: SessionHandler
+}
+
+export interface RunnerEnding {
+  reason: ExitReason
+  /** It has exited before it was ready. */
+  isFailedStart: boolean
+  /** The place that was seen to cause it; empty where what caused it was closed before, null where nobody knows. */
+  culprit: string | null
+  sessions: readonly PlacedSession[]
+}
+
+export interface RunnerOwner {
+  onReady(): void
+  /** A program has started. */
+  onLoaded(): void
+  /** A call has been answered. @returns whether its session is to be replaced */
+  onAnswer(program: Program): boolean
+  /** Once, when it is being killed or has exited by itself: its sessions are the owner's to tell. */
+  onEnding(runner: Runner, ending: RunnerEnding): void
+  /** Its process is gone. */
+  onExit(runner: Runner): void
+}
+
+/** One runner process and the sessions in it. Whatever it sends is not to be trusted. */
+export class Runner {
+  place: string | null = null
+  /** One of those of which there are few, and which ends when nobody uses it any more. */
+  isCounted = false
+  /** It ends soon after its last session. */
+  isTemporary = false
+  lastUsed = performance.now()
+  readonly #startedAt = this.lastUsed
+  readonly #process: RunnerProcess
+  readonly #log: Log
+  readonly #owner: RunnerOwner
+  readonly #sessions = new Map<number, PlacedSession>()
+  /** Infinity until the process is ready. */
+  #lastHeard = Number.POSITIVE_INFINITY
+  #unexpected = 0
+  #culprit: string | null = null
+  #isEnding = false
+
+  constructor(log: Log, owner: RunnerOwner, options: RunnerOptions) {
+    this.#log = log
+    this.#owner = owner
+    const listener = {
+      isWanted: (header: unknown, bodyBytes: number) => this.#isWanted(header, bodyBytes),
+      onFrame: (header: unknown, body: string) => this.#onFrame(header, body),
+      onExit: (reason: ExitReason) => {
+        owner.onExit(this)
+        this.#end(reason)
+      },
+    }
+    this.#process = new RunnerProcess(log, listener, options)
+    this.#process.ready.then(
+      () => {
+        this.#lastHeard = performance.now()
+        owner.onReady()
+      },
+      () => {},
+    )
+  }
+
+  /** Being killed: it takes no more sessions. */
+  get isEnding(): boolean {
+    return this.#isEnding
+  }
+
+  get isBusy(): boolean {
+    for (const { handler } of this.#sessions.values()) if (handler.isBusy()) return true
+    return false
+  }
+
+  get residentBytes(): number {
+    return this.#process.residentBytes()
+  }
+
+  use(): RunnerUse {
+    return {
+      isBusy: this.isBusy,
+      startedAt: this.#startedAt,
+      lastUsed: this.lastUsed,
+      lastHeard: this.#lastHeard,
+      isTemporary: this.isTemporary,
+      sessions: this.#sessions.size,
+    }
+  }
+
+  /** It gets work: its silence counts from now, for a spare has had nothing to say. */
+  noteUse(now: number): void {
+    this.lastUsed = now
+    if (this.#lastHeard !== Number.POSITIVE_INFINITY) this.#lastHeard = now
+  }
+
+  add(session: PlacedSession): void {
+    this.#sessions.set(session.id, session)
+    const handle: RunnerHandle = {
+      send: (header, body) => {
+        this.lastUsed = performance.now()
+        this.#process.send(header, body)
+      },
+      terminate: () => this.terminate('timeout'),
+      reportViolation: (what) => this.#onViolation(session.program.place, what),
+      leave: () => this.#sessions.delete(session.id),
+    }
+    session.handler.onRunner(handle)
+  }
+
+  terminate(reason: ExitReason): void {
+    if (this.#isEnding) return
+    this.#process.kill(reason)
+    this.#end(reason)
+  }
+
+  ping(): void {
+    this.#unexpected = 0
+    this.#process.send({ kind: 'ping', id: 0 })
+  }
+
+  /**
+   * Ends it where it does not answer or needs too much memory.
+   * @param lateMs for which this process read nothing: nobody was silent for that time
+   */
+  check(now: number, options: { lateMs: number; isMemoryDue: boolean; isShared: boolean; residentMbMax: number | undefined }): void {
+    this.#lastHeard += options.lateMs
+    const use = this.use()
+    if (use.isBusy) this.lastUsed = now
+    if (isSilent(use, now)) {
+      this.#log.warn({ pid: this.#process.pid, place: this.place }, 'A plugin runner does not answer and was ended')
+      this.terminate('timeout')
+    } else if (use.isBusy || options.isMemoryDue) this.#checkMemory(residentBytesMax(options.isShared, options.residentMbMax), use.isBusy)
+  }
+
+  #checkMemory(bytesMax: number, isBusy: boolean): void {
+    const bytes = this.residentBytes
+    const excess = memoryExcess(bytes, bytesMax)
+    if (excess !== null) for (const { handler } of this.#sessions.values()) if (!handler.isBusy()) handler.onReplace()
+    if (excess !== 'hard') return
+    this.#log.warn({ pid: this.#process.pid, place: this.place, bytes, bytesMax }, 'A plugin runner needed too much memory and was ended')
+    this.terminate(isBusy ? 'memory' : 'closed')
+  }
+
+  #end(reason: ExitReason): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
+    const sessions = [...this.#sessions.values()]
+    this.#sessions.clear()
+    const isFailedStart = reason !== 'closed' && this.#lastHeard === Number.POSITIVE_INFINITY
+    this.#owner.onEnding(this, { reason, isFailedStart, culprit: this.#culprit, sessions })
+  }
+
+  /** It has sent what no runner sends whose code has not been changed from inside. */
+  #onViolation(culprit: string | null, what: string): void {
+    if (this.#isEnding) return
+    this.#culprit ??= culprit
+    this.#log.warn({ pid: this.#process.pid, place: this.place, what }, 'A plugin runner broke the protocol and was ended')
+    this.terminate('crash')
+  }
+
+  /** Asked before a body is read: by the header alone, whose body is never longer than what it announces. */
+  #isWanted(header: unknown, bodyBytes: number): boolean {
+    if (this.#isEnding || header === null || typeof header !== 'object') return false
+    const said = header as Record<string, unknown>
+    const session = this.#sessionOf(said['sandbox'])
+    const lengthMax = session?.handler.lengthMaxOf(said) ?? null
+    // What nobody waits for is let go unread, as often as unexpected messages may come.
+    if (session === undefined || lengthMax === null) {
+      this.#unexpected += unexpectedCount(bodyBytes)
+      return false
+    }
+    if (bodyBytes <= lengthMax * UTF8_BYTES_MAX) return true
+    this.#onViolation(session.program.place, `a message of ${bodyBytes} bytes where ${lengthMax} characters are allowed`)
+    return false
+  }
+
+  #onFrame(header: unknown, body: string): void {
+    if (this.#isEnding) return
+    this.#lastHeard = performance.now()
+    if (this.#dispatch(header, body)) return
+    this.#unexpected += 1
+    if (this.#unexpected > UNEXPECTED_MAX) this.#onViolation(null, 'messages that nobody asked for')
+  }
+
+  #sessionOf(id: unknown): PlacedSession | undefined {
+    return typeof id === 'number' ? this.#sessions.get(id) : undefined
+  }
+
+  /** @returns whether somebody waits for it */
+  #dispatch(header: unknown, body: string): boolean {
+    if (header === null || typeof header !== 'object') return false
+    const { kind, sandbox, id, stuck, defined } = header as Record<string, unknown>
+    // One for each ping at most: see the count of unexpected messages.
+    if (kind === 'pong') return false
+    const session = this.#sessionOf(sandbox)
+    if (session === undefined) {
+      // It was closed in the middle of what nothing can interrupt; the other sessions are not to blame.
+      if (kind === 'ended' && stuck === true) this.#onStuck('')
+      return false
+    }
+    const { handler } = session
+    if (kind === 'loaded') {
+      const isExpected = handler.onLoaded(defined)
+      if (isExpected) this.#owner.onLoaded()
+      return isExpected
+    }
+    if (kind === 'done' || kind === 'fail') {
+      const isExpected = handler.onAnswer(header as Parameters<SessionHandler['onAnswer']>[0], body)
+      if (isExpected && this.#owner.onAnswer(session.program)) handler.onReplace()
+      return isExpected
+    }
+    if (kind === 'host') return handler.onRequest(header as Parameters<SessionHandler['onRequest']>[0], body)
+    if (kind === 'log' || kind === 'progress' || kind === 'uncaught') return handler.onSay(kind, id, body)
+    if (kind === 'inspect') return handler.onInspect(body)
+    if (kind !== 'ended') return false
+    this.#onSessionEnded(session, header as Record<'code' | 'message' | 'stuck', unknown>, body)
+    return true
+  }
+
+  #onSessionEnded({ id, program, handler }: PlacedSession, said: Record<'code' | 'message' | 'stuck', unknown>, stack: string): void {
+    this.#sessions.delete(id)
+    if (said.stuck === true) this.#onStuck(program.place)
+    // A program that is alone because of what it may do to its process does not enter the same one after it has broken a limit there.
+    if (program.alone && this.#sessions.size === 0) this.terminate('closed')
+    handler.onEnded({ code: said.code, message: said.message, stack })
+  }
+
+  /** An isolate cannot be stopped, and holds a core until the process is killed. */
+  #onStuck(culprit: string): void {
+    this.#culprit ??= culprit
+    this.terminate('crash')
+  }
+}
+
+export const exitError = (reason: ExitReason): GuestError => new GuestError(reason, EXIT_MESSAGES[reason])

@@ -1,0 +1,95 @@
+// @ts-check
+
+/**
+ * @typedef {import('./sandbox.mjs').Budget} Budget
+ * @typedef {{ isolateMs: number, processMs: number }} CpuTimes
+ * @typedef {CpuTimes & { at: number }} Moment
+ */
+
+/** What code may compute after its call was answered: to tidy up, not to go on. */
+const AFTERWARDS_CPU_MS_MAX = 100
+
+const processCpuMs = () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e3
+}
+
+/** The calls that run in one isolate, and what each of them has used. */
+export class CallBudgets {
+  #isolate
+  /** @type {Map<number, Moment & { budget: Budget }>} */
+  #running = new Map()
+  /** When the last call was answered, for what goes on inside after that. @type {CpuTimes} */
+  #answeredAt = { isolateMs: 0, processMs: 0 }
+  /** When somebody was last debugging: budgets begin anew then. @type {Moment} */
+  #debuggedAt = { at: 0, isolateMs: 0, processMs: 0 }
+
+  /** @param {import('isolated-vm').Isolate} isolate */
+  constructor(isolate) {
+    this.#isolate = isolate
+  }
+
+  /** Calls that run. */
+  get size() {
+    return this.#running.size
+  }
+
+  /** @param {number} id */
+  has(id) {
+    return this.#running.has(id)
+  }
+
+  /** @param {number} id @param {Budget} budget */
+  begin(id, budget) {
+    this.#running.set(id, { ...this.#now(), budget })
+  }
+
+  /** @param {number} id @returns {Budget | null} what it used; null when it is not running */
+  finish(id) {
+    const call = this.#running.get(id)
+    if (call === undefined) return null
+    this.#running.delete(id)
+    const wallMs = performance.now() - call.at
+    if (this.#isolate.isDisposed) return { cpuMs: 0, wallMs }
+    this.#answeredAt = { isolateMs: this.#isolateCpuMs(), processMs: processCpuMs() }
+    return { cpuMs: this.#cpuMs(call), wallMs }
+  }
+
+  /** Somebody debugs: what is computed meanwhile counts for no budget. */
+  noteDebugging() {
+    this.#debuggedAt = this.#now()
+    this.#answeredAt = this.#debuggedAt
+  }
+
+  /** @returns {{ code: 'cpu' | 'timeout', message: string } | null} which budget is used up */
+  check() {
+    const now = performance.now()
+    if (this.#running.size === 0 && this.#cpuMs(this.#answeredAt) > AFTERWARDS_CPU_MS_MAX)
+      return { code: 'cpu', message: 'The code went on computing after its call had been answered.' }
+    for (const call of this.#running.values()) {
+      const { budget } = call
+      const since = this.#debuggedAt.at > call.at ? this.#debuggedAt : call
+      if (this.#cpuMs(since) > budget.cpuMs) return { code: 'cpu', message: `The code computed for more than its ${budget.cpuMs} ms.` }
+      if (now - since.at > budget.wallMs) return { code: 'timeout', message: `The code took more than its ${budget.wallMs} ms.` }
+    }
+    return null
+  }
+
+  #isolateCpuMs() {
+    return Number(this.#isolate.cpuTime) / 1e6
+  }
+
+  /** @returns {Moment} */
+  #now() {
+    return { at: performance.now(), isolateMs: this.#isolateCpuMs(), processMs: processCpuMs() }
+  }
+
+  /**
+   * What the isolate has computed since some moment. Its own clock also counts while its thread waits for a core, that of the process counts
+   * other isolates too: the truth is at most the smaller of the two.
+   * @param {CpuTimes} since
+   */
+  #cpuMs(since) {
+    return Math.min(this.#isolateCpuMs() - since.isolateMs, processCpuMs() - since.processMs)
+  }
+}

@@ -1,0 +1,110 @@
+// @ts-check
+import { readFileSync } from 'node:fs'
+
+/**
+ * @typedef {import('isolated-vm').Isolate} Isolate
+ * @typedef {import('isolated-vm').Context} Context
+ * @typedef {import('isolated-vm').Reference<any>} Reference
+ *
+ * @typedef {object} Program what is needed to run sources in an isolate
+ * @property {Isolate} isolate
+ * @property {Context} context
+ * @property {Reference} entry
+ * @property {{ timeout?: number }} options of every entry
+ * @property {<Result>(entry: Promise<Result>) => Promise<Result>} enter
+ */
+
+const sourceOf = (/** @type {string} */ name) => ({ name, code: readFileSync(new URL(name, import.meta.url), 'utf8') })
+const PRELUDE = sourceOf('prelude.js')
+const URL_PARTS = sourceOf('url-parts.js')
+const URLS = sourceOf('url.js')
+const WEB = sourceOf('web.js')
+const HEADERS = sourceOf('headers.js')
+const FETCH = sourceOf('fetch.js')
+
+/** What V8 has made of our own sources in the first isolate, so that the next need not; it is made and kept in this process alone.
+ * @typedef {import('isolated-vm').ExternalCopy<ArrayBuffer>} Compiled
+ * @type {Map<string, Compiled>}
+ */
+const compiled = new Map()
+
+/**
+ * A function of ours, in the realm of a guest.
+ * @param {Isolate} isolate
+ * @param {Context} context
+ * @param {{ name: string, code: string }} source
+ * @returns {Promise<Reference>}
+ */
+async function functionOf(isolate, context, { name, code }) {
+  const cachedData = compiled.get(name)
+  const script = await isolate.compileScript(
+    code,
+    cachedData ? { filename: name, cachedData } : { filename: name, produceCachedData: true },
+  )
+  if ('cachedData' in script) compiled.set(name, /** @type {Compiled} */ (script.cachedData))
+  const made = await script.run(context, { reference: true })
+  script.release()
+  return made
+}
+
+/**
+ * What plugins have beside the language, as arguments of the prelude.
+ * @param {Isolate} isolate
+ * @param {Context} context
+ */
+async function pluginGlobals(isolate, context) {
+  const makeParts = await functionOf(isolate, context, URL_PARTS)
+  const parts = await makeParts.apply(undefined, [], { result: { reference: true } })
+  const makeUrl = await functionOf(isolate, context, URLS)
+  const web = await makeUrl.apply(undefined, [parts.derefInto()], { result: { reference: true } })
+  const install = await functionOf(isolate, context, WEB)
+  const makeHeaders = await functionOf(isolate, context, HEADERS)
+  const headers = await makeHeaders.apply(undefined, [], { result: { reference: true } })
+  const installFetch = await functionOf(isolate, context, FETCH)
+  return [install.derefInto(), web.derefInto(), installFetch.derefInto(), headers.derefInto()]
+}
+
+/**
+ * Runs the prelude.
+ * @param {Isolate} isolate
+ * @param {Context} context
+ * @param {import('isolated-vm').Callback} post by which the guest speaks
+ * @param {import('./sandbox.mjs').Limits} limits
+ * @returns {Promise<Reference>} what every call, reply and timer enters the isolate by
+ */
+export async function startPrelude(isolate, context, post, limits) {
+  const start = await functionOf(isolate, context, PRELUDE)
+  const given = [post, JSON.stringify(limits), ...(limits.isPlugin ? await pluginGlobals(isolate, context) : [])]
+  const entry = await start.apply(undefined, given, { result: { reference: true } })
+  start.release()
+  return entry
+}
+
+/**
+ * Runs the sources of a program, one after the other.
+ * @param {Program} program
+ * @param {readonly import('./sandbox.mjs').Sources[]} sources
+ * @returns {Promise<string[]>} paths of the functions that a plugin has defined
+ */
+export async function runSources({ isolate, context, entry, options, enter }, sources) {
+  /** @type {string[]} */
+  let defined = []
+  for (const { name, code, module: isModule } of sources) {
+    if (isModule) {
+      const module = await isolate.compileModule(code, { filename: name })
+      await module.instantiate(context, (specifier) => {
+        throw new Error(`A plugin is one file: it cannot import "${specifier}".`)
+      })
+      await enter(module.evaluate(options))
+      const plugin = await module.namespace.get('default', { reference: true })
+      const text = await enter(entry.apply(undefined, ['define', 0, plugin.derefInto()], options))
+      defined = String(text).split('\n').filter(Boolean)
+      module.release()
+      continue
+    }
+    const script = await isolate.compileScript(code, { filename: name })
+    await enter(script.run(context, options))
+    script.release()
+  }
+  return defined
+}

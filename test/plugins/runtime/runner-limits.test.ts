@@ -1,0 +1,65 @@
+import t from 'tap'
+import {
+  culpritOf,
+  isIdle,
+  isSilent,
+  isWorthRepeating,
+  memoryExcess,
+  type RunnerUse,
+  residentBytesMax,
+  UNEXPECTED_MAX,
+  unexpectedCount,
+} from '#plugins/runtime/runner-limits.ts'
+
+const USE: RunnerUse = { isBusy: false, startedAt: 0, lastUsed: 0, lastHeard: 0, isTemporary: false, sessions: 0 }
+
+t.test('a runner that is used is silent after 2 s, one at rest after 10 s, one that starts after 15 s', async (t) => {
+  const silentFrom = (use: Partial<RunnerUse>) =>
+    [2_000, 2_001, 10_000, 10_001, 15_000, 15_001].find((now) => isSilent({ ...USE, ...use }, now))
+  t.equal(silentFrom({ isBusy: true }), 2_001)
+  t.equal(silentFrom({}), 10_001)
+  t.equal(silentFrom({ lastHeard: Number.POSITIVE_INFINITY, isBusy: true }), 15_001)
+  t.equal(silentFrom({ lastHeard: 14_000, isBusy: true }), undefined)
+})
+
+t.test('a runner ends when nobody uses it, one for a single program soon after that program', async (t) => {
+  t.notOk(isIdle(USE, 60_000, 60_000))
+  t.ok(isIdle(USE, 60_001, 60_000))
+  t.notOk(isIdle({ ...USE, isBusy: true }, 1e9, 60_000))
+  t.ok(isIdle({ ...USE, isTemporary: true }, 2_001, 60_000))
+  t.notOk(isIdle({ ...USE, isTemporary: true, sessions: 1 }, 2_001, 60_000))
+  t.ok(isIdle({ ...USE, isTemporary: true }, 501, 500), 'no later than any other')
+})
+
+t.test('memory is judged in two steps', async (t) => {
+  const bytesMax = residentBytesMax(false)
+  t.equal(bytesMax, 256 * 1024 * 1024)
+  t.equal(residentBytesMax(true), 512 * 1024 * 1024)
+  t.equal(residentBytesMax(true, 1), 1024 * 1024)
+  t.equal(memoryExcess(bytesMax * 0.75, bytesMax), null)
+  t.equal(memoryExcess(bytesMax * 0.75 + 1, bytesMax), 'soft')
+  t.equal(memoryExcess(bytesMax, bytesMax), 'soft')
+  t.equal(memoryExcess(bytesMax + 1, bytesMax), 'hard')
+})
+
+t.test('one late answer, however long, is no flood', async (t) => {
+  t.equal(unexpectedCount(0), 0)
+  t.equal(unexpectedCount(1), 1)
+  t.equal(unexpectedCount(8_193), 2)
+  t.equal(unexpectedCount(1e9), UNEXPECTED_MAX / 4)
+})
+
+t.test('what was seen to end a runner is to blame, or else the only one that ran', async (t) => {
+  t.equal(culpritOf('a', ['b'], false), 'a')
+  t.equal(culpritOf('', ['b'], false), '', 'it was closed before: no place that is still there is to blame')
+  t.equal(culpritOf(null, ['b'], false), 'b')
+  t.equal(culpritOf(null, ['b'], true), null, 'a runner that never was ready ran nothing')
+  t.equal(culpritOf(null, ['a', 'b'], false), null)
+  t.equal(culpritOf(null, [], false), null)
+})
+
+t.test('calls are repeated until runners have failed to start three times in a row', async (t) => {
+  t.ok(isWorthRepeating(false, 7))
+  t.ok(isWorthRepeating(true, 2))
+  t.notOk(isWorthRepeating(true, 3))
+})

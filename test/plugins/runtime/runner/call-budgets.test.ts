@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { CallBudgets } from '#plugins/runtime/runner/call-budgets.mjs'
+
+type Isolate = ConstructorParameters<typeof CallBudgets>[0]
+
+/** An isolate that claims to have computed for `ms`, and whose process computes for as long. */
+function openBudgets() {
+  const isolate = { isDisposed: false, cpuTime: 0n }
+  const budgets = new CallBudgets(isolate as unknown as Isolate)
+  const compute = (ms: number) => {
+    const { user, system } = process.cpuUsage()
+    while (process.cpuUsage().user + process.cpuUsage().system - user - system < ms * 1e3);
+    isolate.cpuTime += BigInt(ms) * 1_000_000n
+  }
+  return { isolate, budgets, compute }
+}
+
+t.test('a call that computes or waits for longer than its budget is told', async (t) => {
+  const { budgets, compute } = openBudgets()
+  budgets.begin(1, { cpuMs: 20, wallMs: 60_000 })
+  t.equal(budgets.check(), null)
+  compute(30)
+  t.match(budgets.check(), { code: 'cpu', message: /20 ms/ })
+  t.ok((budgets.finish(1)?.cpuMs ?? 0) >= 29)
+  t.equal(budgets.finish(1), null, 'it runs no more')
+  t.equal(budgets.check(), null)
+  budgets.begin(2, { cpuMs: 1_000, wallMs: 5 })
+  await sleep(10)
+  t.match(budgets.check(), { code: 'timeout', message: /5 ms/ })
+})
+
+t.test('code that goes on after its answer is told', async (t) => {
+  const { budgets, compute } = openBudgets()
+  budgets.begin(1, { cpuMs: 1_000, wallMs: 60_000 })
+  budgets.finish(1)
+  compute(50)
+  t.equal(budgets.check(), null)
+  compute(60)
+  t.match(budgets.check(), { code: 'cpu', message: /went on/ })
+})
+
+t.test('while somebody debugs nothing counts', async (t) => {
+  const { budgets, compute } = openBudgets()
+  budgets.begin(1, { cpuMs: 20, wallMs: 60_000 })
+  await sleep(2)
+  compute(30)
+  budgets.noteDebugging()
+  t.equal(budgets.check(), null)
+  compute(30)
+  t.match(budgets.check(), { code: 'cpu' })
+})
+
+t.test('time that the isolate waits for a core is not its own', async (t) => {
+  const { isolate, budgets } = openBudgets()
+  budgets.begin(1, { cpuMs: 200, wallMs: 60_000 })
+  isolate.cpuTime += 1_000_000_000n
+  t.equal(budgets.check(), null, 'the process has computed for less')
+})
+
+t.test('of an isolate that is gone nothing is asked', async (t) => {
+  const { isolate, budgets } = openBudgets()
+  budgets.begin(1, { cpuMs: 20, wallMs: 60_000 })
+  isolate.isDisposed = true
+  Object.defineProperty(isolate, 'cpuTime', {
+    get() {
+      throw new Error('Isolate is disposed')
+    },
+  })
+  t.equal(budgets.finish(1)?.cpuMs, 0)
+  t.equal(budgets.size, 0)
+})

@@ -64,7 +64,7 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
   const recommendations = openRecommendations({ database, providers, tasks, log })
   const repositories = openRepositories({
-    ...{ database, log, serverVersion: VERSION, install: plugins.install, local: egress.local },
+    ...{ database, log, serverVersion: VERSION, install: (bytes, options) => plugins.install(bytes, options), local: egress.local },
     download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
     onRevoked: () => plugins.applyRevocations(),
   })

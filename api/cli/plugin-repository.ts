@@ -54,7 +54,7 @@ async function withRepositories(
         serverVersion: VERSION,
         local: egress.local,
       },
-      install: host.install,
+      install: (bytes, options) => host.install(bytes, options),
       onRevoked: () => host.applyRevocations(),
     })
     const end = () => void repositories.close()

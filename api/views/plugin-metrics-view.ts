@@ -3,7 +3,7 @@ import { HEALTH } from '#api/views/plugin-view.ts'
 import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { MethodMetrics } from '#plugins/logs/metrics.ts'
-import type { PluginMetrics } from '#plugins/logs/plugin-journal.ts'
+import type { PluginMetrics } from '#plugins/logs/plugin-logs.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 const Milliseconds = Type.Number({ minimum: 0 })

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
-import { openCredentialBox } from '#plugins/credentials/credential-box.ts'
+import { type CredentialBox, openCredentialBox } from '#plugins/credentials/credential-box.ts'
 import {
   type AuthStatus,
   CREDENTIAL_FIELDS,
@@ -64,92 +64,124 @@ function placesOf(auth: PluginAuth): string | null {
 
 /** @param secrets see openCredentialBox */
 export function openCredentials(database: Knex, secrets: readonly string[]): Credentials {
-  const box = openCredentialBox(secrets)
-  const belongsTo = ({ pluginId, userId }: CredentialOwner, field: string) => [pluginId, userId ?? '', field]
+  return new SealedCredentials(database, secrets)
+}
 
-  const open = async (owner: CredentialOwner): Promise<Record<string, string>> => {
+class SealedCredentials implements Credentials {
+  readonly #database: Knex
+  readonly #box: CredentialBox
+
+  constructor(database: Knex, secrets: readonly string[]) {
+    this.#database = database
+    this.#box = openCredentialBox(secrets)
+  }
+
+  async reveal(owner: CredentialOwner): Promise<Record<string, string>> {
+    const { [BOUND_TO]: _, ...fields } = await this.#open(owner)
+    return fields
+  }
+
+  async set(
+    owner: CredentialOwner,
+    auth: PluginAuth,
+    fields: Readonly<Record<string, string>>,
+    expiresAt: Date | null = null,
+    isWanted?: (trx: Knex) => Promise<boolean>,
+  ): Promise<boolean> {
+    checkFields(auth, fields)
+    const isGiven = Object.keys(fields).length > 0
+    const places = placesOf(auth)
+    if (isGiven && auth?.bind?.hostFrom !== undefined && places === null) {
+      const message = `First enter the address that they go to: config/${auth.bind?.hostFrom}.`
+      refuse('invalid_value', message, { details: [{ path: `/config/${auth.bind?.hostFrom}`, message }] })
+    }
+    const kept = { ...fields, ...(isGiven && places !== null && { [BOUND_TO]: places }) }
+    return await replaceCredentials(
+      this.#database,
+      owner,
+      Object.entries(kept).map(([field, text]) => ({
+        ...{ field, keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)) },
+        expiresAt: field === 'accessToken' ? expiresAt : null,
+      })),
+      isWanted,
+    )
+  }
+
+  async state(owner: CredentialOwner): Promise<{ fields: string[]; expiresAt: Date | null; updatedAt: Date | null }> {
+    const kept = await listCredentials(this.#database, owner)
+    const updated = kept.map(({ updatedAt }) => updatedAt.getTime())
+    return {
+      fields: kept.map(({ field }) => field).filter((field) => field !== BOUND_TO),
+      expiresAt: kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null,
+      updatedAt: updated.length === 0 ? null : new Date(Math.max(...updated)),
+    }
+  }
+
+  async status(owner: CredentialOwner, auth: PluginAuth): Promise<AuthStatus> {
+    if (auth === undefined || auth.type === 'none') return 'none'
+    const kept = await listCredentials(this.#database, owner)
+    const needed = auth.type === 'oauth2' ? ['accessToken'] : CREDENTIAL_FIELDS[auth.type]
+    if (needed.some((field) => !kept.some((one) => one.field === field))) return 'missing'
+    if (auth.bind !== undefined && !this.#isForHere(await this.#open(owner), auth)) return 'missing'
+    const ends = kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null
+    return ends !== null && ends.getTime() <= Date.now() ? 'expired' : 'connected'
+  }
+
+  async bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined> {
+    if (auth?.bind === undefined || auth.type === 'none') return undefined
+    const kept = await this.#open(owner)
+    if (credentialText(auth, kept) === undefined) return undefined
+    if (!this.#isForHere(kept, auth))
+      throw new GuestError(
+        'thrown',
+        `The credentials were given for another address than ${destinationOf(auth) ?? 'that of the configuration'}: they have to be given again for this one.`,
+        'auth',
+      )
+    return credentialOf(auth, kept)
+  }
+
+  async rotate(): Promise<{ resealed: number; lost: number }> {
+    const counts = { resealed: 0, lost: 0 }
+    for (const row of await listOutdated(this.#database, this.#box.keyId)) {
+      const text = this.#box.open(row.sealed, row.keyId, belongsTo(row, row.field))
+      if (text === null) counts.lost += 1
+      else {
+        await resealCredential(this.#database, row, {
+          keyId: this.#box.keyId,
+          sealed: this.#box.seal(text, belongsTo(row, row.field)),
+        })
+        counts.resealed += 1
+      }
+    }
+    return counts
+  }
+
+  seal(text: string, owner: readonly string[]): { sealed: Buffer; keyId: string } {
+    return { sealed: this.#box.seal(text, owner), keyId: this.#box.keyId }
+  }
+
+  open(sealed: Buffer, keyId: string, owner: readonly string[]): string | null {
+    return this.#box.open(sealed, keyId, owner)
+  }
+
+  async #open(owner: CredentialOwner): Promise<Record<string, string>> {
     const opened: Record<string, string> = {}
-    for (const { field, keyId, sealed } of await listCredentials(database, owner)) {
-      const text = box.open(sealed, keyId, belongsTo(owner, field))
+    for (const { field, keyId, sealed } of await listCredentials(this.#database, owner)) {
+      const text = this.#box.open(sealed, keyId, belongsTo(owner, field))
       if (text !== null) opened[field] = text
     }
     return opened
   }
+
   /** Whether what is kept may go where it would go now. */
-  const isForHere = (kept: Record<string, string>, auth: PluginAuth): boolean => {
+  #isForHere(kept: Record<string, string>, auth: PluginAuth): boolean {
     const { [BOUND_TO]: given } = kept
     // Of before this was kept for all: the host stood in the manifest then, and its administrator has agreed to each change.
     if (given === undefined) return auth?.bind?.hostFrom === undefined
     return given === placesOf(auth)
   }
+}
 
-  return {
-    async reveal(owner) {
-      const { [BOUND_TO]: _, ...fields } = await open(owner)
-      return fields
-    },
-    async set(owner, auth, fields, expiresAt = null, isWanted) {
-      checkFields(auth, fields)
-      const isGiven = Object.keys(fields).length > 0
-      const places = placesOf(auth)
-      if (isGiven && auth?.bind?.hostFrom !== undefined && places === null) {
-        const message = `First enter the address that they go to: config/${auth.bind?.hostFrom}.`
-        refuse('invalid_value', message, { details: [{ path: `/config/${auth.bind?.hostFrom}`, message }] })
-      }
-      const kept = { ...fields, ...(isGiven && places !== null && { [BOUND_TO]: places }) }
-      return await replaceCredentials(
-        database,
-        owner,
-        Object.entries(kept).map(([field, text]) => ({
-          ...{ field, keyId: box.keyId, sealed: box.seal(text, belongsTo(owner, field)) },
-          expiresAt: field === 'accessToken' ? expiresAt : null,
-        })),
-        isWanted,
-      )
-    },
-    async state(owner) {
-      const kept = await listCredentials(database, owner)
-      const updated = kept.map(({ updatedAt }) => updatedAt.getTime())
-      return {
-        fields: kept.map(({ field }) => field).filter((field) => field !== BOUND_TO),
-        expiresAt: kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null,
-        updatedAt: updated.length === 0 ? null : new Date(Math.max(...updated)),
-      }
-    },
-    async status(owner, auth) {
-      if (auth === undefined || auth.type === 'none') return 'none'
-      const kept = await listCredentials(database, owner)
-      const needed = auth.type === 'oauth2' ? ['accessToken'] : CREDENTIAL_FIELDS[auth.type]
-      if (needed.some((field) => !kept.some((one) => one.field === field))) return 'missing'
-      if (auth.bind !== undefined && !isForHere(await open(owner), auth)) return 'missing'
-      const ends = kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null
-      return ends !== null && ends.getTime() <= Date.now() ? 'expired' : 'connected'
-    },
-    async bound(owner, auth) {
-      if (auth?.bind === undefined || auth.type === 'none') return undefined
-      const kept = await open(owner)
-      if (credentialText(auth, kept) === undefined) return undefined
-      if (!isForHere(kept, auth))
-        throw new GuestError(
-          'thrown',
-          `The credentials were given for another address than ${destinationOf(auth) ?? 'that of the configuration'}: they have to be given again for this one.`,
-          'auth',
-        )
-      return credentialOf(auth, kept)
-    },
-    async rotate() {
-      const counts = { resealed: 0, lost: 0 }
-      for (const row of await listOutdated(database, box.keyId)) {
-        const text = box.open(row.sealed, row.keyId, belongsTo(row, row.field))
-        if (text === null) counts.lost += 1
-        else {
-          await resealCredential(database, row, { keyId: box.keyId, sealed: box.seal(text, belongsTo(row, row.field)) })
-          counts.resealed += 1
-        }
-      }
-      return counts
-    },
-    seal: (text, owner) => ({ sealed: box.seal(text, owner), keyId: box.keyId }),
-    open: (sealed, keyId, owner) => box.open(sealed, keyId, owner),
-  }
+function belongsTo({ pluginId, userId }: CredentialOwner, field: string) {
+  return [pluginId, userId ?? '', field]
 }

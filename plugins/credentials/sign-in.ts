@@ -4,7 +4,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { PluginReader } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
-import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
+import { requestTokens, TokenError, type Tokens } from '#plugins/credentials/sign-in-tokens.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
@@ -58,6 +58,8 @@ export interface SignIns {
   finish(answer: SignInAnswer): Promise<PluginReader & { plugin: SignInPlugin }>
 }
 
+type OAuth2 = NonNullable<NonNullable<Manifest['auth']>['oauth2']>
+
 /** What lies sealed in the row of a sign-in. */
 interface Held {
   verifier: string
@@ -77,100 +79,144 @@ const ERROR_WORD = /^[a-z_]{1,64}$/
 const sha256 = (text: string) => createHash('sha256').update(text)
 const random = () => randomBytes(32).toString('base64url')
 
-export function openSignIns(parts: {
+export interface SignInsOptions {
   database: Knex
   egress: Egress
   credentials: Credentials
   findPlugin: (id: string) => Promise<SignInPlugin | null>
   /** Whether the user still has the plugin; it cannot be taken away before the transaction ends. */
   isHeld: (trx: Knex, reader: PluginReader) => Promise<boolean>
-}): SignIns {
-  const { database, egress, credentials, findPlugin, isHeld } = parts
-  const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
-  const clientOf = async (pluginId: string) => await credentials.reveal({ pluginId, userId: null })
+}
 
-  return {
-    async begin(plugin, userId, redirectUri) {
-      const { auth, name } = plugin.manifest
-      if (auth?.type !== 'oauth2' || auth.oauth2 === undefined || auth.scope !== 'user')
-        return refuse('invalid_request', `${name} has nothing that readers sign in at.`)
-      const { authorizeUrl, scopes = [], pkce } = auth.oauth2
-      const { clientId } = await clientOf(plugin.id)
-      if (clientId === undefined)
-        return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
-      const state = random()
-      const stateHash = sha256(state).digest('hex')
-      const browserKey = random()
-      const browserHash = sha256(browserKey).digest('hex')
-      const held: Held = { verifier: random(), redirectUri }
-      const reader = { pluginId: plugin.id, userId }
-      const sealed = credentials.seal(JSON.stringify(held), belongsTo(stateHash, reader))
-      const waitSeconds = await addSignIn(
-        database,
-        { stateHash, browserHash, ...reader, ...sealed },
-        { seconds: PENDING_SECONDS, pendingMax: PENDING_MAX },
-      )
-      if (waitSeconds !== null)
-        refuse('rate_limit_exceeded', `${PENDING_MAX} sign-ins are under way already; finish one of them.`, {
-          retryAfterSeconds: Math.max(waitSeconds, 1),
-        })
-      // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
-      const url = new URL(authorizeUrl)
-      if (url.protocol !== 'https:') return refuse('conflict', `${name} names no address to sign in at.`)
-      const query = { response_type: 'code', client_id: clientId, redirect_uri: redirectUri, state }
-      for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value)
-      if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
-      if (pkce !== false) {
-        url.searchParams.set('code_challenge', sha256(held.verifier).digest('base64url'))
-        url.searchParams.set('code_challenge_method', 'S256')
-      }
-      return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
-    },
+export function openSignIns(options: SignInsOptions): SignIns {
+  return new OAuthSignIns(options)
+}
 
-    async finish({ state, code, error, browserKey, userId }) {
-      const unknown = () =>
-        new SignInError(
-          'This sign-in is not known here: it was begun in another browser, was finished already, or took too long. Begin again.',
-        )
-      if (state === undefined || !STATE.test(state) || browserKey === null || !STATE.test(browserKey)) throw unknown()
-      const stateHash = sha256(state).digest('hex')
-      const signIn = await takeSignIn(database, stateHash, sha256(browserKey).digest('hex'))
-      if (signIn === null) throw unknown()
-      // Somebody's link led here in the browser of another: what they sign in with must not become theirs.
-      if (userId !== null && userId !== signIn.userId)
-        throw new SignInError('Somebody else has begun this sign-in than is signed in here. Nothing was connected.')
-      const plugin = await findPlugin(signIn.pluginId)
-      const oauth2 = plugin?.manifest.auth?.oauth2
-      const text = credentials.open(signIn.sealed, signIn.keyId, belongsTo(stateHash, signIn))
-      if (plugin === null || plugin.state !== 'enabled' || oauth2 === undefined || text === null) throw unknown()
-      const { name, auth } = plugin.manifest
-      if (error !== undefined) {
-        const word = ERROR_WORD.test(error) ? ` (${error})` : ''
-        throw new SignInError(`The service did not let ${name} in${word}. Nothing was connected.`)
-      }
-      if (code === undefined || code === '' || code.length > CODE_LENGTH_MAX)
-        throw new SignInError('The service sent no code. Nothing was connected.')
-      const { clientId, clientSecret } = await clientOf(plugin.id)
-      if (clientId === undefined) throw unknown()
-      const { verifier, redirectUri } = JSON.parse(text) as Held
-      const reader = { pluginId: signIn.pluginId, userId: signIn.userId }
-      try {
-        const { accessToken, refreshToken, expiresAt } = await requestTokens(egress, {
-          ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
-          grant: {
-            ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
-            ...(oauth2.pkce !== false && { code_verifier: verifier }),
-          },
-        })
-        const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
-        // Whoever has taken it away while the service was asked stays without.
-        if (!(await credentials.set(reader, auth, tokens, expiresAt, (trx) => isHeld(trx, reader))))
-          throw new SignInError(`${name} was taken away meanwhile. Nothing was connected.`)
-      } catch (failure) {
-        if (failure instanceof TokenError) throw new SignInError(`${name} was not connected: ${failure.message}`)
-        throw failure
-      }
-      return { ...reader, plugin }
-    },
+class OAuthSignIns implements SignIns {
+  readonly #options: SignInsOptions
+
+  constructor(options: SignInsOptions) {
+    this.#options = options
   }
+
+  async begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun> {
+    const { auth, name } = plugin.manifest
+    if (auth?.type !== 'oauth2' || auth.oauth2 === undefined || auth.scope !== 'user')
+      return refuse('invalid_request', `${name} has nothing that readers sign in at.`)
+    const { clientId } = await this.#clientOf(plugin.id)
+    if (clientId === undefined)
+      return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
+    const state = random()
+    const browserKey = random()
+    const held: Held = { verifier: random(), redirectUri }
+    await this.#keep({ state, browserKey, held, reader: { pluginId: plugin.id, userId } })
+    const url = authorizationUrl(auth.oauth2, { clientId, state, held })
+    // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
+    if (url.protocol !== 'https:') return refuse('conflict', `${name} names no address to sign in at.`)
+    return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
+  }
+
+  async finish(answer: SignInAnswer): Promise<PluginReader & { plugin: SignInPlugin }> {
+    const { reader, plugin, oauth2, held } = await this.#take(answer)
+    const code = codeOf(answer, plugin.manifest.name)
+    const { clientId, clientSecret } = await this.#clientOf(plugin.id)
+    if (clientId === undefined) throw unknownSignIn()
+    try {
+      const tokens = await requestTokens(this.#options.egress, {
+        ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
+        grant: {
+          ...{ grant_type: 'authorization_code', code, redirect_uri: held.redirectUri },
+          ...(oauth2.pkce !== false && { code_verifier: held.verifier }),
+        },
+      })
+      await this.#connect(reader, plugin, tokens)
+    } catch (failure) {
+      if (failure instanceof TokenError) throw new SignInError(`${plugin.manifest.name} was not connected: ${failure.message}`)
+      throw failure
+    }
+    return { ...reader, plugin }
+  }
+
+  /** Keeps a sign-in until the browser comes back. @throws rate_limit_exceeded */
+  async #keep({ state, browserKey, held, reader }: { state: string; browserKey: string; held: Held; reader: PluginReader }): Promise<void> {
+    const { database, credentials } = this.#options
+    const stateHash = sha256(state).digest('hex')
+    const browserHash = sha256(browserKey).digest('hex')
+    const sealed = credentials.seal(JSON.stringify(held), belongsTo(stateHash, reader))
+    const waitSeconds = await addSignIn(
+      database,
+      { stateHash, browserHash, ...reader, ...sealed },
+      { seconds: PENDING_SECONDS, pendingMax: PENDING_MAX },
+    )
+    if (waitSeconds !== null)
+      refuse('rate_limit_exceeded', `${PENDING_MAX} sign-ins are under way already; finish one of them.`, {
+        retryAfterSeconds: Math.max(waitSeconds, 1),
+      })
+  }
+
+  /** The sign-in that a browser comes back from, which is not kept any more. @throws SignInError */
+  async #take({
+    state,
+    browserKey,
+    userId,
+  }: SignInAnswer): Promise<{ reader: PluginReader; plugin: SignInPlugin; oauth2: OAuth2; held: Held }> {
+    const { database, findPlugin, credentials } = this.#options
+    if (state === undefined || !STATE.test(state) || browserKey === null || !STATE.test(browserKey)) throw unknownSignIn()
+    const stateHash = sha256(state).digest('hex')
+    const signIn = await takeSignIn(database, stateHash, sha256(browserKey).digest('hex'))
+    if (signIn === null) throw unknownSignIn()
+    // Somebody's link led here in the browser of another: what they sign in with must not become theirs.
+    if (userId !== null && userId !== signIn.userId)
+      throw new SignInError('Somebody else has begun this sign-in than is signed in here. Nothing was connected.')
+    const plugin = await findPlugin(signIn.pluginId)
+    const oauth2 = plugin?.manifest.auth?.oauth2
+    const text = credentials.open(signIn.sealed, signIn.keyId, belongsTo(stateHash, signIn))
+    if (plugin === null || plugin.state !== 'enabled' || oauth2 === undefined || text === null) throw unknownSignIn()
+    return { reader: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, held: JSON.parse(text) as Held }
+  }
+
+  async #connect(reader: PluginReader, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
+    const { credentials, isHeld } = this.#options
+    const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
+    // Whoever has taken it away while the service was asked stays without.
+    if (!(await credentials.set(reader, manifest.auth, tokens, expiresAt, (trx) => isHeld(trx, reader))))
+      throw new SignInError(`${manifest.name} was taken away meanwhile. Nothing was connected.`)
+  }
+
+  /** What the service knows this server by. */
+  async #clientOf(pluginId: string): Promise<Record<string, string>> {
+    return await this.#options.credentials.reveal({ pluginId, userId: null })
+  }
+}
+
+const unknownSignIn = () =>
+  new SignInError('This sign-in is not known here: it was begun in another browser, was finished already, or took too long. Begin again.')
+
+const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
+
+/** Where the browser is sent to sign in (RFC 6749, 4.1.1, with RFC 7636). */
+function authorizationUrl(
+  { authorizeUrl, scopes = [], pkce }: OAuth2,
+  { clientId, state, held }: { clientId: string; state: string; held: Held },
+): URL {
+  const url = new URL(authorizeUrl)
+  const query = { response_type: 'code', client_id: clientId, redirect_uri: held.redirectUri, state }
+  for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value)
+  if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
+  if (pkce !== false) {
+    url.searchParams.set('code_challenge', sha256(held.verifier).digest('base64url'))
+    url.searchParams.set('code_challenge_method', 'S256')
+  }
+  return url
+}
+
+/** @throws SignInError where the service gave none */
+function codeOf({ error, code }: SignInAnswer, name: string): string {
+  if (error !== undefined) {
+    const word = ERROR_WORD.test(error) ? ` (${error})` : ''
+    throw new SignInError(`The service did not let ${name} in${word}. Nothing was connected.`)
+  }
+  if (code === undefined || code === '' || code.length > CODE_LENGTH_MAX)
+    throw new SignInError('The service sent no code. Nothing was connected.')
+  return code
 }

@@ -6,7 +6,7 @@ import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#plugins/host/library-entry-query.ts'
 import { deleteStored, listStored, readStored, type StorageOwner, writeStored } from '#plugins/host/plugin-storage-store.ts'
-import type { CallRecord } from '#plugins/logs/plugin-journal.ts'
+import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
@@ -52,113 +52,18 @@ const refuse = (code: string, message: string): never => {
 type Payload = Record<string, unknown>
 type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Promise<unknown>
 
-/** What plugins may ask of the server, each with its own checks: nothing that comes from a guest is believed. */
-export function openHostCalls(parts: {
+/** Answers what one call of a plugin asks. @throws GuestError */
+export type AnswerHostCalls = (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown>
+
+export interface HostCallsOptions {
   database: Knex
   egress: Egress
   credentials: Pick<Credentials, 'bound' | 'status'>
-}): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
-  const { database, egress, credentials } = parts
+}
 
-  const ownerOf = ({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner => {
-    if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not ask for any.')
-    return { pluginId, userId, dataVersion }
-  }
-  const keyOf = ({ key }: Payload): string =>
-    typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
-      ? key
-      : refuse('invalid_argument', `A key is a text of at most ${KEY_LENGTH_MAX} characters.`)
-  const textOf = (value: unknown): string =>
-    typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
-      ? value
-      : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is needed.`)
-
-  const answers: Record<string, Answer> = {
-    fetch: async (payload, caller, signal) => {
-      const { granted, key, version, record } = caller
-      const credential = await credentials.bound(signedInAs(caller), caller.auth)
-      try {
-        const policy = {
-          ...{ caller: key, credential, cacheScope: scopeOf(caller) },
-          rules: [...granted.network, ...configuredRules(caller, egress.local)],
-          userAgent: `Carrel (plugin ${key} ${version})`,
-          rates: caller.http?.rateLimit,
-          cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
-        }
-        const { cached, ...response } = await egress.fetch(payload, policy, signal)
-        record?.fetch(hostOf(response.url), response.status, response.body.length, cached === true)
-        return response
-      } catch (error) {
-        record?.fetch(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
-        throw error
-      }
-    },
-    'auth.status': (_payload, caller) => credentials.status(signedInAs(caller), caller.auth),
-
-    'storage.get': async (payload, caller) => {
-      const text = await readStored(database, ownerOf(caller), keyOf(payload))
-      return text === null ? null : new JsonText(text)
-    },
-    'storage.set': async (payload, caller) => {
-      const owner = ownerOf(caller)
-      const key = keyOf(payload)
-      // Text columns know neither NUL nor half of a surrogate pair, JSON escapes both.
-      const given = payload['value'] ?? null
-      const value = (given instanceof JsonText ? given.text : JSON.stringify(given)).toWellFormed()
-      if (value.length > VALUE_LENGTH_MAX) refuse('limit', `A value may have ${VALUE_LENGTH_MAX} characters as JSON.`)
-      const { ttlSeconds } = payload
-      if (
-        ttlSeconds !== undefined &&
-        ttlSeconds !== null &&
-        !(typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX)
-      )
-        refuse('invalid_argument', `ttlSeconds is a number above 0 and at most ${TTL_SECONDS_MAX}.`)
-      const limits = { keysMax: KEYS_MAX, bytesMax: caller.granted.storageKB * 1024 }
-      await writeStored(database, owner, { key, value, ttlSeconds: typeof ttlSeconds === 'number' ? ttlSeconds : null }, limits)
-      return null
-    },
-    'storage.delete': async (payload, caller) => {
-      await deleteStored(database, ownerOf(caller), keyOf(payload))
-      return null
-    },
-    'storage.list': async (payload, caller) => {
-      const { prefix } = payload
-      return await listStored(
-        database,
-        ownerOf(caller),
-        typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : '',
-      )
-    },
-
-    'library.entries': async ({ cursor }, { granted, userId }) => {
-      if (granted.library.length === 0) refuse('permission', 'This plugin may not read the library: its manifest does not ask for it.')
-      if (userId === null) return refuse('permission', 'No reader is behind this call, so there is no library to read.')
-      if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
-        refuse('invalid_argument', 'The cursor is none that this server has given.')
-      const entries = await listLibraryEntries(database, { userId }, (cursor as string | undefined) ?? null)
-      return {
-        entries: entries.map((entry) => shownEntry(entry, granted.library)),
-        nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),
-      }
-    },
-
-    sleep: async ({ ms }, _caller, signal) => {
-      if (typeof ms !== 'number' || !(ms >= 0)) refuse('invalid_argument', 'sleep needs a number of milliseconds.')
-      await sleep(Math.min(ms as number, SLEEP_MS_MAX), undefined, { signal, ref: false })
-      return null
-    },
-    'crypto.digest': async ({ algorithm, text }) => {
-      if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
-        return refuse('invalid_argument', 'The algorithm is sha1, sha256 or md5.')
-      return createHash(algorithm).update(textOf(text)).digest('hex')
-    },
-    'crypto.hmac': async ({ algorithm, key, text }) => {
-      if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuse('invalid_argument', 'The algorithm is sha1 or sha256.')
-      return createHmac(algorithm, textOf(key)).update(textOf(text)).digest('hex')
-    },
-    'crypto.randomUUID': async () => randomUUID(),
-  }
-
+/** What plugins may ask of the server, each with its own checks: nothing that comes from a guest is believed. */
+export function openHostCalls(options: HostCallsOptions): AnswerHostCalls {
+  const answers = answersOf(options)
   return (caller) => async (kind, payload, signal) => {
     const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
     caller.record?.hostCall(kind)
@@ -171,6 +76,109 @@ export function openHostCalls(parts: {
       throw error
     }
   }
+}
+
+const answersOf = ({ database, egress, credentials }: HostCallsOptions): Record<string, Answer> => ({
+  fetch: (payload, caller, signal) => fetchFor({ egress, credentials }, payload, caller, signal),
+  'auth.status': (_payload, caller) => credentials.status(signedInAs(caller), caller.auth),
+  'storage.get': async (payload, caller) => {
+    const text = await readStored(database, ownerOf(caller), keyOf(payload))
+    return text === null ? null : new JsonText(text)
+  },
+  'storage.set': async (payload, caller) => {
+    const limits = { keysMax: KEYS_MAX, bytesMax: caller.granted.storageKB * 1024 }
+    await writeStored(database, ownerOf(caller), { key: keyOf(payload), value: jsonOf(payload), ttlSeconds: ttlOf(payload) }, limits)
+    return null
+  },
+  'storage.delete': async (payload, caller) => {
+    await deleteStored(database, ownerOf(caller), keyOf(payload))
+    return null
+  },
+  'storage.list': (payload, caller) => listStored(database, ownerOf(caller), prefixOf(payload)),
+  'library.entries': (payload, caller) => listEntries(database, payload, caller),
+  sleep: async ({ ms }, _caller, signal) => {
+    if (typeof ms !== 'number' || !(ms >= 0)) refuse('invalid_argument', 'sleep needs a number of milliseconds.')
+    await sleep(Math.min(ms as number, SLEEP_MS_MAX), undefined, { signal, ref: false })
+    return null
+  },
+  'crypto.digest': async ({ algorithm, text }) => {
+    if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
+      return refuse('invalid_argument', 'The algorithm is sha1, sha256 or md5.')
+    return createHash(algorithm).update(textOf(text)).digest('hex')
+  },
+  'crypto.hmac': async ({ algorithm, key, text }) => {
+    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuse('invalid_argument', 'The algorithm is sha1 or sha256.')
+    return createHmac(algorithm, textOf(key)).update(textOf(text)).digest('hex')
+  },
+  'crypto.randomUUID': async () => randomUUID(),
+})
+
+async function fetchFor(
+  { egress, credentials }: Pick<HostCallsOptions, 'egress' | 'credentials'>,
+  payload: Payload,
+  caller: HostCaller,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { granted, key, version, record } = caller
+  const credential = await credentials.bound(signedInAs(caller), caller.auth)
+  try {
+    const policy = {
+      ...{ caller: key, credential, cacheScope: scopeOf(caller) },
+      rules: [...granted.network, ...configuredRules(caller, egress.local)],
+      userAgent: `Carrel (plugin ${key} ${version})`,
+      rates: caller.http?.rateLimit,
+      cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
+    }
+    const { cached, ...response } = await egress.fetch(payload, policy, signal)
+    record?.fetch(hostOf(response.url), response.status, response.body.length, cached === true)
+    return response
+  } catch (error) {
+    record?.fetch(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
+    throw error
+  }
+}
+
+async function listEntries(database: Knex, { cursor }: Payload, { granted, userId }: HostCaller): Promise<unknown> {
+  if (granted.library.length === 0) refuse('permission', 'This plugin may not read the library: its manifest does not ask for it.')
+  if (userId === null) return refuse('permission', 'No reader is behind this call, so there is no library to read.')
+  if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
+    refuse('invalid_argument', 'The cursor is none that this server has given.')
+  const entries = await listLibraryEntries(database, { userId }, (cursor as string | undefined) ?? null)
+  return {
+    entries: entries.map((entry) => shownEntry(entry, granted.library)),
+    nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),
+  }
+}
+
+function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner {
+  if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not ask for any.')
+  return { pluginId, userId, dataVersion }
+}
+
+const keyOf = ({ key }: Payload): string =>
+  typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
+    ? key
+    : refuse('invalid_argument', `A key is a text of at most ${KEY_LENGTH_MAX} characters.`)
+
+const prefixOf = ({ prefix }: Payload): string =>
+  typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
+    ? value
+    : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is needed.`)
+
+/** A value as JSON. */
+function jsonOf({ value: given = null }: Payload): string {
+  // Text columns know neither NUL nor half of a surrogate pair, JSON escapes both.
+  const value = (given instanceof JsonText ? given.text : JSON.stringify(given)).toWellFormed()
+  return value.length > VALUE_LENGTH_MAX ? refuse('limit', `A value may have ${VALUE_LENGTH_MAX} characters as JSON.`) : value
+}
+
+function ttlOf({ ttlSeconds }: Payload): number | null {
+  if (ttlSeconds === undefined || ttlSeconds === null) return null
+  if (typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX) return ttlSeconds
+  return refuse('invalid_argument', `ttlSeconds is a number above 0 and at most ${TTL_SECONDS_MAX}.`)
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>

@@ -42,126 +42,131 @@ interface Waiting {
 }
 
 export function openJsonReader(): JsonReader {
-  const queue: Waiting[] = []
-  let thread: Worker | null = null
-  let current: Waiting | null = null
-  let deadline: NodeJS.Timeout | undefined
-  let idle: NodeJS.Timeout | undefined
-  /** Whether the thread has read its own code. */
-  let isReady = false
-  let isClosed = false
+  return new ThreadReader()
+}
 
-  const settle = (outcome: JsonOutcome): void => {
-    clearTimeout(deadline)
-    const done = current
-    current = null
+class ThreadReader implements JsonReader {
+  readonly #queue: Waiting[] = []
+  #thread: Worker | null = null
+  #current: Waiting | null = null
+  #deadline: NodeJS.Timeout | undefined
+  #idle: NodeJS.Timeout | undefined
+  /** Whether the thread has read its own code. */
+  #isReady = false
+  #isClosed = false
+  /** The last search for a line. They come one by one: failures, of which there may be many, keep answers waiting for one of them at most. */
+  #finding: Promise<unknown> = Promise.resolve()
+
+  async readResult(method: string, text: string, onLeftOut?: (what: string) => void): Promise<unknown> {
+    if (text.length <= MAIN_LENGTH_MAX) {
+      const excess = jsonExcess(text, JSON_BOUNDS)
+      if (excess !== null) throw wrongResult(method, excess)
+      return readResult(method, text, onLeftOut)
+    }
+    const outcome = await this.#readBeside({ kind: 'result', method, text, leavesOut: onLeftOut !== undefined })
+    if ('wrong' in outcome) throw new GuestError('invalid_result', outcome.wrong)
+    if ('refused' in outcome) throw wrongResult(method, outcome.refused)
+    if (outcome.leftOut !== undefined) onLeftOut?.(outcome.leftOut)
+    return JSON.parse(outcome.json) as unknown
+  }
+
+  async readLarge(wanted: string, text: string): Promise<unknown> {
+    const outcome = await this.#readBeside({ kind: 'request', wanted, text })
+    if (!('json' in outcome)) {
+      const why = 'wrong' in outcome ? outcome.wrong : outcome.refused
+      throw new GuestError('thrown', `What was sent to the server cannot be used: ${why}.`, 'invalid_argument')
+    }
+    const payload = JSON.parse(outcome.json) as Record<string, unknown>
+    return outcome.value === undefined ? payload : { ...payload, value: new JsonText(outcome.value) }
+  }
+
+  async findSource(map: string | null, places: readonly CodePlace[]): Promise<string | null> {
+    if (map === null || places.length === 0) return inBundle(places)
+    if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as KeptMap, places)
+    const waited = new AbortController()
+    const tooLong = sleep(SOURCE_MS_MAX, null, { signal: waited.signal, ref: false }).catch(() => null)
+    const work = this.#finding.then(() => (waited.signal.aborted ? null : this.#readBeside({ kind: 'source', text: map, places })))
+    this.#finding = work
+    const outcome = await Promise.race([work, tooLong])
+    waited.abort()
+    return outcome !== null && 'json' in outcome ? (JSON.parse(outcome.json) as string | null) : inBundle(places)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#idle)
+    clearTimeout(this.#deadline)
+    this.#endThread()
+    for (const one of [this.#current, ...this.#queue.splice(0)]) one?.resolve({ refused: 'the server is stopping' })
+    this.#current = null
+  }
+
+  #settle(outcome: JsonOutcome): void {
+    clearTimeout(this.#deadline)
+    const done = this.#current
+    this.#current = null
     done?.resolve(outcome)
-    next()
+    this.#next()
   }
 
   /** Whatever it was at is not worth another thread: it would end that too. */
-  const giveUp = (of: Worker, refused: string): void => {
-    if (thread !== of) return
-    thread = null
+  #giveUp(of: Worker, refused: string): void {
+    if (this.#thread !== of) return
+    this.#thread = null
     void of.terminate()
-    settle({ refused })
+    this.#settle({ refused })
   }
 
-  const setDeadline = (of: Worker, ms: number): void => {
-    clearTimeout(deadline)
-    deadline = setTimeout(giveUp, ms, of, 'it takes too long to be read')
+  #setDeadline(of: Worker, ms: number): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(() => this.#giveUp(of, 'it takes too long to be read'), ms)
   }
 
-  const start = (): Worker => {
-    isReady = false
+  #start(): Worker {
+    this.#isReady = false
     const started = new Worker(new URL('./json-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX, maxYoungGenerationSizeMb: 16 },
     })
     started.on('message', (said: JsonOutcome | 'ready') => {
-      if (thread !== started) return
-      if (said !== 'ready') return settle(said)
-      isReady = true
-      if (current !== null) setDeadline(started, JOB_MS_MAX)
+      if (this.#thread !== started) return
+      if (said !== 'ready') return this.#settle(said)
+      this.#isReady = true
+      if (this.#current !== null) this.#setDeadline(started, JOB_MS_MAX)
     })
-    started.on('error', () => giveUp(started, 'it needs too much memory to be read'))
-    started.on('exit', () => giveUp(started, 'it could not be read'))
+    started.on('error', () => this.#giveUp(started, 'it needs too much memory to be read'))
+    started.on('exit', () => this.#giveUp(started, 'it could not be read'))
     return started
   }
 
-  const next = (): void => {
-    clearTimeout(idle)
-    if (current !== null) return
-    current = queue.shift() ?? null
-    if (current === null) {
-      thread?.unref()
-      idle = setTimeout(endThread, IDLE_MS).unref()
+  #next(): void {
+    clearTimeout(this.#idle)
+    if (this.#current !== null) return
+    this.#current = this.#queue.shift() ?? null
+    if (this.#current === null) {
+      this.#thread?.unref()
+      this.#idle = setTimeout(() => this.#endThread(), IDLE_MS).unref()
       return
     }
-    const at = thread ?? start()
-    thread = at
+    const at = this.#thread ?? this.#start()
+    this.#thread = at
     at.ref()
-    at.postMessage(current.job)
-    setDeadline(at, isReady ? JOB_MS_MAX : START_MS_MAX)
+    at.postMessage(this.#current.job)
+    this.#setDeadline(at, this.#isReady ? JOB_MS_MAX : START_MS_MAX)
   }
 
-  const endThread = (): void => {
-    const ended = thread
-    thread = null
+  #endThread(): void {
+    const ended = this.#thread
+    this.#thread = null
     void ended?.terminate()
   }
 
-  /** The last search for a line. They come one by one: failures, of which there may be many, keep answers waiting for one of them at most. */
-  let finding: Promise<unknown> = Promise.resolve()
-
-  const readBeside = (job: JsonJob): Promise<JsonOutcome> =>
-    new Promise((resolve) => {
-      if (isClosed) return resolve({ refused: 'the server is stopping' })
-      if (queue.length >= QUEUE_MAX) return resolve({ refused: `${QUEUE_MAX} others wait to be read` })
-      queue.push({ job, resolve })
-      next()
+  #readBeside(job: JsonJob): Promise<JsonOutcome> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) return resolve({ refused: 'the server is stopping' })
+      if (this.#queue.length >= QUEUE_MAX) return resolve({ refused: `${QUEUE_MAX} others wait to be read` })
+      this.#queue.push({ job, resolve })
+      this.#next()
     })
-
-  return {
-    async readResult(method, text, onLeftOut) {
-      if (text.length <= MAIN_LENGTH_MAX) {
-        const excess = jsonExcess(text, JSON_BOUNDS)
-        if (excess !== null) throw wrongResult(method, excess)
-        return readResult(method, text, onLeftOut)
-      }
-      const outcome = await readBeside({ kind: 'result', method, text, leavesOut: onLeftOut !== undefined })
-      if ('wrong' in outcome) throw new GuestError('invalid_result', outcome.wrong)
-      if ('refused' in outcome) throw wrongResult(method, outcome.refused)
-      if (outcome.leftOut !== undefined) onLeftOut?.(outcome.leftOut)
-      return JSON.parse(outcome.json) as unknown
-    },
-    async readLarge(wanted, text) {
-      const outcome = await readBeside({ kind: 'request', wanted, text })
-      if (!('json' in outcome)) {
-        const why = 'wrong' in outcome ? outcome.wrong : outcome.refused
-        throw new GuestError('thrown', `What was sent to the server cannot be used: ${why}.`, 'invalid_argument')
-      }
-      const payload = JSON.parse(outcome.json) as Record<string, unknown>
-      return outcome.value === undefined ? payload : { ...payload, value: new JsonText(outcome.value) }
-    },
-    async findSource(map, places) {
-      if (map === null || places.length === 0) return inBundle(places)
-      if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as KeptMap, places)
-      const waited = new AbortController()
-      const tooLong = sleep(SOURCE_MS_MAX, null, { signal: waited.signal, ref: false }).catch(() => null)
-      const work = finding.then(() => (waited.signal.aborted ? null : readBeside({ kind: 'source', text: map, places })))
-      finding = work
-      const outcome = await Promise.race([work, tooLong])
-      waited.abort()
-      return outcome !== null && 'json' in outcome ? (JSON.parse(outcome.json) as string | null) : inBundle(places)
-    },
-    close() {
-      isClosed = true
-      clearTimeout(idle)
-      clearTimeout(deadline)
-      endThread()
-      for (const one of [current, ...queue.splice(0)]) one?.resolve({ refused: 'the server is stopping' })
-      current = null
-    },
   }
 }
 

@@ -1,19 +1,21 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { type CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
-import { openCallFailures } from '#plugins/host/call-failures.ts'
-import { openHostCalls } from '#plugins/host/host-calls.ts'
+import { type CallFailures, type NamedCall, openCallFailures, type ToldFailure } from '#plugins/host/call-failures.ts'
+import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { openJsonReader } from '#plugins/host/json-reader.ts'
+import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
+import { type JsonReader, openJsonReader } from '#plugins/host/json-reader.ts'
+import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
-import { budgetOf, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
-import { findCode, findPlugin, updatePlugin } from '#plugins/host/plugin-store.ts'
+import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
+import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findUserPlugin } from '#plugins/host/user-plugin-store.ts'
-import type { CallRecord, PluginJournal } from '#plugins/logs/plugin-journal.ts'
+import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
@@ -21,7 +23,7 @@ import type { Permissions } from '#plugins/packages/permissions.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
-import type { Budget, Program } from '#plugins/runtime/program.ts'
+import type { Answer, Budget, CallOptions } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 export interface PluginCall {
@@ -47,9 +49,6 @@ export interface PluginAnswer {
 export type Attempt = PluginAnswer | { failed: CarrelError }
 export const hasFailed = (attempt: object): attempt is { failed: CarrelError } => 'failed' in attempt
 
-/** Where a package is tried out: whatever it does to its process, nobody else is in it, and the process goes soon after. */
-const rehearsalOf = (sha256: string) => `rehearsal ${sha256}`
-
 export interface PluginCalls {
   /** @throws CarrelError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   call(call: PluginCall): Promise<PluginAnswer>
@@ -58,9 +57,9 @@ export interface PluginCalls {
    * @param version.sha256 of the package
    * @throws invalid_value when it is not
    */
-  rehearse(version: { manifest: Manifest; code: string; sourceMap: string | null; sha256: string }): Promise<void>
+  smokeTest(version: { manifest: Manifest; code: string; sourceMap: string | null; sha256: string }): Promise<void>
   /** Loads a version and calls its `setup`, or another function of it, beside the one that runs. @throws GuestError */
-  tryOut(
+  runApart(
     plugin: InstalledPlugin,
     method: 'setup' | 'migrate',
     owner: { userId: string | null; input: unknown },
@@ -70,39 +69,26 @@ export interface PluginCalls {
   close(): void
 }
 
-/** Isolates at a time, about 2 MB each; the one that was used longest ago makes room. */
-const LIVE_MAX = 64
-/** One that nobody calls any more is closed. */
-const IDLE_MS = 10 * 60_000
-const LOOK_EVERY_MS = 60_000
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
 /** Characters of what a plugin logs beside its words, as JSON. */
 const LOGGED_LENGTH_MAX = 2_000
-interface Live {
-  versionId: string
-  /** What it was set up with: another server may change it, and tells nobody here. */
-  configured: string
-  guest: Guest
-  ready: Promise<void>
-  /** Calls that run or wait. */
-  calls: number
-  lastUsed: number
+
+/** A call that runs. */
+interface Running extends NamedCall {
+  call: PluginCall
+  /** Of what it is given. */
+  text: string
+  begunAt: number
+  /** Promises of it that were rejected while nothing waited for them. */
+  uncaught: GuestError[]
 }
 
-/** What a call runs with, read anew for each. */
-interface Setting {
-  plugin: InstalledPlugin
-  userId: string | null
-  config: Record<string, unknown>
-  userConfig: Record<string, unknown>
-}
-
-export interface PluginCallParts {
+export interface PluginCallOptions {
   database: Knex
   supervisor: Supervisor
   egress: Egress
-  credentials: Credentials
-  journal: PluginJournal
+  credentials: Pick<Credentials, 'bound' | 'status'>
+  logs: PluginLogs
   health: PluginHealth
   log: Log
   /** False in safe mode. */
@@ -113,86 +99,116 @@ export interface PluginCallParts {
   onSuccess: (plugin: InstalledPlugin) => Promise<void>
 }
 
-export function openPluginCalls(parts: PluginCallParts): PluginCalls {
-  const { database, supervisor, egress, journal, health, log } = parts
-  const answersFor = openHostCalls(parts)
-  const reader = openJsonReader()
-  const failures = openCallFailures({
-    ...{ database, log, health, reader },
-    async onTripped(plugin, reason, isQuarantined) {
-      if (isQuarantined) end(plugin.id)
-      await parts.onTripped(plugin, reason)
-    },
-  })
-  /** Isolates by plugin, and by reader where it runs for one: nothing of one reader is ever in the memory of another's. */
-  const live = new Map<string, Live>()
+export function openPluginCalls(options: PluginCallOptions): PluginCalls {
+  return new Calls(options)
+}
 
-  const drop = (key: string): void => {
-    const one = live.get(key)
-    live.delete(key)
-    one?.guest.close()
+class Calls implements PluginCalls {
+  readonly #options: PluginCallOptions
+  readonly #answersFor: AnswerHostCalls
+  readonly #reader: JsonReader = openJsonReader()
+  readonly #failures: CallFailures
+  readonly #isolates: LiveIsolates
+
+  constructor(options: PluginCallOptions) {
+    const { database, supervisor, log, health, onTripped } = options
+    this.#options = options
+    this.#answersFor = openHostCalls(options)
+    this.#failures = openCallFailures({
+      ...{ database, log, health, reader: this.#reader },
+      onTripped: async (plugin, reason, isQuarantined) => {
+        if (isQuarantined) this.end(plugin.id)
+        await onTripped(plugin, reason)
+      },
+    })
+    this.#isolates = new LiveIsolates({
+      readCode: (plugin) => getVerifiedCode(database, plugin),
+      start: ({ plugin }, code) => supervisor.open(programOf(plugin, code, plugin.granted)),
+      setUp: async (guest, setting) => {
+        if ((await guest.load()).includes('setup')) await this.#run(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
+      },
+    })
   }
 
-  // A runner for each plugin: what one does to its process is nobody else's loss.
-  const programOf = ({ id, manifest }: Pick<InstalledPlugin, 'id' | 'manifest'>, code: string, granted?: Permissions | null): Program =>
-    pluginProgram({ manifest, code, place: `plugin ${id}`, methods: methodsOf(manifest), ...(granted && { granted }) })
-
-  /** Closes what is idle, and one more where there are too many. */
-  const tidy = (): void => {
-    const idle = [...live].filter(([, { calls }]) => calls === 0).sort(([, a], [, b]) => a.lastUsed - b.lastUsed)
-    for (const [index, [key, { lastUsed }]] of idle.entries()) {
-      if (live.size - index < LIVE_MAX && performance.now() - lastUsed < IDLE_MS) break
-      drop(key)
+  async call(call: PluginCall): Promise<PluginAnswer> {
+    const running = await this.#begin(call)
+    try {
+      const { answer, result } = await this.#answer(running)
+      return await this.#succeed(running, answer, result)
+    } catch (error) {
+      return await this.#fail(running, error)
     }
   }
-  const watch = setInterval(tidy, LOOK_EVERY_MS)
-  watch.unref()
 
-  async function getVerifiedCode(plugin: InstalledPlugin): Promise<string> {
-    const { code, codeSha256 } =
-      (await findCode(database, plugin.versionId)) ??
-      refuse('not_found', `${plugin.key} ${plugin.version} was taken away or replaced just now.`)
-    if (createHash('sha256').update(code).digest('hex') === codeSha256) return code
-    const stateReason = 'Its code has been changed since it was installed.'
-    await updatePlugin(database, plugin.id, { state: 'quarantined', stateReason }, { state: 'enabled', version_id: plugin.versionId })
-    return refuse('conflict', `The code of ${plugin.key} has been changed since it was installed: it does not run.`)
-  }
-
-  async function open(setting: Setting): Promise<Live> {
-    const { plugin, userId } = setting
-    const key = `${plugin.id}/${userId ?? ''}`
-    const configured = JSON.stringify([setting.config, setting.userConfig])
-    const isSame = (one: Live) => one.versionId === plugin.versionId && one.configured === configured
-    const known = live.get(key)
-    if (known && isSame(known)) return known
-    if (known) drop(key)
-    const code = await getVerifiedCode(plugin)
-    const other = live.get(key)
-    // Somebody else was quicker while the code was read.
-    if (other && isSame(other)) return other
-    if (other) drop(key)
-    tidy()
-    const guest = supervisor.open(programOf(plugin, code, plugin.granted as Permissions))
-    const opened: Live = {
-      versionId: plugin.versionId,
-      configured,
-      guest,
-      ready: setUp(guest, setting),
-      calls: 0,
-      lastUsed: performance.now(),
+  async smokeTest({ manifest, code, sourceMap, sha256 }: Parameters<PluginCalls['smokeTest']>[0]): Promise<void> {
+    const guest = this.#options.supervisor.open(apartFrom(programOf({ id: randomUUID(), manifest }, code), sha256))
+    try {
+      const fault = undefinedFunctions(manifest, await guest.load())
+      if (fault !== null) refuse('invalid_value', fault)
+    } catch (error) {
+      const told = await this.#failures.located(sourceMap, error)
+      if (told instanceof GuestError) refuse('invalid_value', `main.js does not start: ${told.message}`)
+      throw told
+    } finally {
+      guest.close()
     }
-    opened.ready.catch(() => {})
-    live.set(key, opened)
-    return opened
   }
 
-  async function setUp(guest: Guest, setting: Setting): Promise<void> {
-    if ((await guest.load()).includes('setup')) await run(guest, setting, 'setup', null, SETUP)
+  async runApart(
+    plugin: InstalledPlugin,
+    method: 'setup' | 'migrate',
+    { userId, input }: { userId: string | null; input: unknown },
+  ): Promise<{ wallMs: number }> {
+    const { database, supervisor } = this.#options
+    const guest = supervisor.open(apartFrom(programOf(plugin, await getVerifiedCode(database, plugin), plugin.granted), plugin.sha256))
+    const begunAt = performance.now()
+    try {
+      const setting = await this.#readSetting(plugin, userId)
+      const budget = method === 'setup' ? SETUP : REFRESH
+      if ((await guest.load()).includes(method)) await this.#run(guest, setting, { method, text: JSON.stringify(input), budget })
+      return { wallMs: performance.now() - begunAt }
+    } catch (error) {
+      throw await this.#failures.located({ versionId: plugin.versionId }, error)
+    } finally {
+      guest.close()
+    }
   }
 
-  /** What the plugin is configured with, and the reader it runs for has. @throws GuestError config where that is not what its manifest takes */
-  async function settle(plugin: InstalledPlugin, userId: string | null): Promise<Setting> {
-    const own = userId === null ? null : await findUserPlugin(database, { pluginId: plugin.id, userId })
+  end(pluginId: string, userId?: string): void {
+    this.#isolates.end(pluginId, userId)
+  }
+
+  close(): void {
+    this.#isolates.close()
+    this.#reader.close()
+  }
+
+  async #begin(call: PluginCall): Promise<Running> {
+    const { health, logs } = this.#options
+    const { method, userId } = call
+    const plugin = await this.#getCallable(call)
+    const text = JSON.stringify(call.input ?? null)
+    if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'That is more than a plugin can be given.')
+    health.check(plugin, method, userId)
+    const callId = randomUUID()
+    const record = logs.begin({ callId, pluginId: plugin.id, key: plugin.key, version: plugin.version, method, userId })
+    return { call, plugin, callId, method, userId, record, text, begunAt: performance.now(), uncaught: [] }
+  }
+
+  async #getCallable({ pluginId, method }: PluginCall): Promise<InstalledPlugin> {
+    const { database, enabled } = this.#options
+    const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
+    const { name } = plugin.manifest
+    if (!enabled) refuse('conflict', 'Plugins are switched off: the server runs in safe mode (plugins.enabled is false).')
+    if (plugin.state !== 'enabled' || plugin.granted === null)
+      refuse('conflict', `${name} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
+    if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${name} does not offer ${method}.`)
+    return plugin
+  }
+
+  /** What the plugin is configured with, and the user it runs for has. @throws GuestError config where that is not what its manifest takes */
+  async #readSetting(plugin: InstalledPlugin, userId: string | null): Promise<CallSetting> {
+    const own = userId === null ? null : await findUserPlugin(this.#options.database, { pluginId: plugin.id, userId })
     try {
       const userConfig = userId === null ? {} : readConfig(plugin.manifest.userConfig, own?.config ?? {})
       return { plugin, userId, config: readConfig(plugin.manifest.config, plugin.config), userConfig }
@@ -201,182 +217,127 @@ export function openPluginCalls(parts: PluginCallParts): PluginCalls {
     }
   }
 
-  function run(
+  /** The answer of an isolate that is ready, unless nobody waits for it any more. */
+  async #answer(running: Running): Promise<{ answer: Answer; result: unknown }> {
+    const setting = await this.#readSetting(running.plugin, running.userId)
+    const isolate = await this.#isolates.open(setting)
+    isolate.calls += 1
+    try {
+      await isolate.ready.catch((error: unknown) => {
+        this.#isolates.drop(isolate)
+        throw error
+      })
+      return await this.#unlessAborted(running.call.signal, isolate, () => this.#runIn(isolate, setting, running))
+    } finally {
+      isolate.calls -= 1
+      isolate.lastUsed = performance.now()
+    }
+  }
+
+  async #unlessAborted<Value>(signal: AbortSignal | undefined, isolate: LiveIsolate, work: () => Promise<Value>): Promise<Value> {
+    if (signal === undefined) return await work()
+    signal.throwIfAborted()
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const giveUp = () => {
+      // There is no other way to stop code in an isolate; where other calls run in it, what it answers is thrown away.
+      if (isolate.calls <= 1) this.#isolates.drop(isolate)
+      reject(new GuestError('closed', 'Nobody waits for this call any more.'))
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      return await Promise.race([work(), aborted])
+    } finally {
+      signal.removeEventListener('abort', giveUp)
+    }
+  }
+
+  async #runIn(isolate: LiveIsolate, setting: CallSetting, running: Running): Promise<{ answer: Answer; result: unknown }> {
+    const { plugin, method, callId, record, text } = running
+    const budget = budgetOf(plugin.granted as Permissions, method)
+    return await duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
+      const answer = await this.#run(isolate.guest, setting, { method, text, budget }, running)
+      noteWork()
+      const onLeftOut = (what: string) => {
+        record.log('warn', harmless(what))
+        this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${harmless(what)}`)
+      }
+      return { answer, result: await this.#reader.readResult(method, answer.text, onLeftOut) }
+    })
+  }
+
+  /** @param running the call that it is done for; none while an isolate gets ready */
+  #run(
     guest: Guest,
-    setting: Setting,
-    method: string,
-    text: string | null,
-    budget: Budget,
-    options: Partial<PluginCall> & { record?: CallRecord; callId?: string; onUncaught?: (error: GuestError) => void } = {},
-  ) {
+    setting: CallSetting,
+    { method, text, budget }: { method: string; text: string; budget: Budget },
+    running?: Running,
+  ): Promise<Answer> {
     const { plugin, userId, config, userConfig } = setting
-    const { record, callId = randomUUID(), onProgress, onUncaught } = options
-    const auth = authOf({ ...plugin, config }, egress.local)
-    const more = JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig })
-    return guest.call(method, text ?? 'null', budget, {
-      more,
-      onRequest: answersFor({
+    const callId = running?.callId ?? randomUUID()
+    const auth = authOf({ ...plugin, config }, this.#options.egress.local)
+    return guest.call(method, text, budget, {
+      more: JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig }),
+      onRequest: this.#answersFor({
         ...{ pluginId: plugin.id, key: plugin.key, version: plugin.version, userId, auth, config },
         granted: plugin.granted as Permissions,
         dataVersion: plugin.dataVersion,
         privateHosts: plugin.privateHosts,
         http: plugin.manifest.http,
         method: method.slice(method.lastIndexOf('.') + 1),
-        record,
+        record: running?.record,
       }),
-      readLarge: reader.readLarge,
-      ...(onUncaught && { onUncaught }),
-      onSay(kind, { level, message, data, fraction, text: said }) {
-        if (kind === 'progress') {
-          if (typeof fraction === 'number') onProgress?.(Math.min(Math.max(fraction, 0), 1), typeof said === 'string' ? said : null)
-          return
-        }
-        const to = level === 'error' || level === 'warn' || level === 'info' ? level : 'debug'
-        record?.log(to, message, data)
-        log[to](
-          { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
-          `${plugin.key}: ${harmless(hideSecrets(String(message)))}`,
-        )
-      },
+      readLarge: (kind, text) => this.#reader.readLarge(kind, text),
+      ...(running && { onUncaught: (error: GuestError) => void running.uncaught.push(error) }),
+      onSay: this.#sayFor(plugin, callId, running),
     })
   }
 
-  const end = (pluginId: string, userId?: string): void => {
-    for (const key of live.keys()) if (userId === undefined ? key.startsWith(`${pluginId}/`) : key === `${pluginId}/${userId}`) drop(key)
+  /** What is done with lines and progress of a plugin. */
+  #sayFor(plugin: InstalledPlugin, callId: string, running: Running | undefined): NonNullable<CallOptions['onSay']> {
+    return (kind, { level, message, data, fraction, text }) => {
+      if (kind === 'progress') {
+        if (typeof fraction !== 'number') return
+        running?.call.onProgress?.(Math.min(Math.max(fraction, 0), 1), typeof text === 'string' ? text : null)
+        return
+      }
+      const to = level === 'error' || level === 'warn' || level === 'info' ? level : 'debug'
+      running?.record.log(to, message, data)
+      this.#options.log[to](
+        { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
+        `${plugin.key}: ${harmless(hideSecrets(String(message)))}`,
+      )
+    }
   }
 
-  async function check({ pluginId, method }: PluginCall): Promise<InstalledPlugin> {
-    const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
-    const { name } = plugin.manifest
-    if (!parts.enabled) refuse('conflict', 'Plugins are switched off: the server runs in safe mode (plugins.enabled is false).')
-    if (plugin.state !== 'enabled' || plugin.granted === null)
-      refuse('conflict', `${name} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
-    if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${name} does not offer ${method}.`)
-    return plugin
+  async #succeed(running: Running, answer: Answer, result: unknown): Promise<PluginAnswer> {
+    const { health, onSuccess } = this.#options
+    const { plugin, method, userId, callId, uncaught, begunAt } = running
+    const { cpuMs, wallMs } = answer
+    const queueMs = Math.max(performance.now() - begunAt - wallMs, 0)
+    const told = uncaught[0] && (await this.#failures.keepUncaught(running, uncaught[0]))
+    endRecord(running, { ...told, code: 'ok', cpuMs, wallMs, queueMs, resultLength: answer.text.length, result })
+    await Promise.all([health.succeeded(plugin, method, userId), onSuccess(plugin)])
+    return { result, callId, cpuMs, wallMs }
   }
 
-  return {
-    async call(call) {
-      const plugin = await check(call)
-      const text = JSON.stringify(call.input ?? null)
-      if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'That is more than a plugin can be given.')
-      health.check(plugin, call.method, call.userId)
-      const granted = plugin.granted as Permissions
-      const budget = budgetOf(granted, call.method)
-      const callId = randomUUID()
-      const { method, userId, signal } = call
-      const record = journal.begin({ callId, pluginId: plugin.id, key: plugin.key, version: plugin.version, method, userId })
-      const named = { plugin, callId, method, userId, record }
-      const begun = performance.now()
-      const key = `${plugin.id}/${userId ?? ''}`
-      const uncaught: GuestError[] = []
-      const onUncaught = (error: GuestError) => void uncaught.push(error)
-      let used: Live | null = null
-      let giveUp = () => {}
-      const givenUp = new Promise<never>((_, reject) => {
-        giveUp = () => {
-          // There is no other way to stop code in an isolate; where other calls run in it, what it answers is thrown away.
-          if (used !== null && used.calls <= 1) drop(key)
-          reject(new GuestError('closed', 'Nobody waits for this call any more.'))
-        }
-      })
-      givenUp.catch(() => {})
-      try {
-        const setting = await settle(plugin, userId)
-        used = await open(setting)
-        used.calls += 1
-        await used.ready.catch((error: unknown) => {
-          if (live.get(key) === used) drop(key)
-          throw error
-        })
-        signal?.addEventListener('abort', giveUp, { once: true })
-        signal?.throwIfAborted()
-        const { guest } = used
-        const running = duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
-          const options = { record, callId, onUncaught, ...(call.onProgress && { onProgress: call.onProgress }) }
-          const answer = await run(guest, setting, method, text, budget, options)
-          noteWork()
-          const onLeftOut = (what: string) => {
-            record.log('warn', harmless(what))
-            log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${harmless(what)}`)
-          }
-          return { answer, result: await reader.readResult(method, answer.text, onLeftOut) }
-        })
-        const { answer, result } = await Promise.race([running, givenUp])
-        const { cpuMs, wallMs } = answer
-        const queueMs = Math.max(performance.now() - begun - wallMs, 0)
-        record.end({
-          ...(uncaught[0] && (await failures.keepUncaught(named, uncaught[0]))),
-          code: 'ok',
-          cpuMs,
-          wallMs,
-          queueMs,
-          inputLength: text.length,
-          resultLength: answer.text.length,
-          input: call.input,
-          result,
-        })
-        await Promise.all([health.succeeded(plugin, method, userId), parts.onSuccess(plugin)])
-        return { result, callId, cpuMs, wallMs }
-      } catch (error) {
-        const wallMs = performance.now() - begun
-        const told = await failures.tell(named, error, uncaught[0] ?? null)
-        record.end({ ...told, cpuMs: 0, wallMs, queueMs: 0, inputLength: text.length, resultLength: 0, input: call.input })
-        signal?.throwIfAborted()
-        if (error instanceof GuestError) return await failures.fail(named, error, told)
-        throw error
-      } finally {
-        signal?.removeEventListener('abort', giveUp)
-        if (used) {
-          used.calls -= 1
-          used.lastUsed = performance.now()
-        }
-      }
-    },
-
-    async rehearse({ manifest, code, sourceMap, sha256 }) {
-      const wanted = methodsOf(manifest)
-      const plugin = { id: randomUUID(), manifest }
-      const guest = supervisor.open({ ...programOf(plugin, code), place: rehearsalOf(sha256), alone: true })
-      try {
-        const defined = await guest.load()
-        const missing = wanted.filter((method) => !defined.includes(method))
-        if (missing.length > 0) refuse('invalid_value', `The manifest promises ${missing.join(', ')}, which main.js does not define.`)
-        if ((manifest.dataVersion ?? 1) > 1 && !defined.includes('migrate'))
-          refuse('invalid_value', `The manifest says dataVersion ${manifest.dataVersion}, and main.js does not define migrate.`)
-      } catch (error) {
-        const told = await failures.located(sourceMap, error)
-        if (told instanceof GuestError) refuse('invalid_value', `main.js does not start: ${told.message}`)
-        throw told
-      } finally {
-        guest.close()
-      }
-    },
-
-    async tryOut(plugin, method, { userId, input }) {
-      const guest = supervisor.open({
-        ...programOf(plugin, await getVerifiedCode(plugin), plugin.granted),
-        place: rehearsalOf(plugin.sha256),
-        alone: true,
-      })
-      const begun = performance.now()
-      try {
-        const setting = await settle(plugin, userId)
-        if ((await guest.load()).includes(method))
-          await run(guest, setting, method, JSON.stringify(input), method === 'setup' ? SETUP : REFRESH)
-        return { wallMs: performance.now() - begun }
-      } catch (error) {
-        throw await failures.located({ versionId: plugin.versionId }, error)
-      } finally {
-        guest.close()
-      }
-    },
-
-    end,
-    close() {
-      clearInterval(watch)
-      for (const key of [...live.keys()]) drop(key)
-      reader.close()
-    },
+  async #fail(running: Running, error: unknown): Promise<never> {
+    const wallMs = performance.now() - running.begunAt
+    const told: ToldFailure = await this.#failures.tell(running, error, running.uncaught[0] ?? null)
+    endRecord(running, { ...told, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
+    running.call.signal?.throwIfAborted()
+    if (error instanceof GuestError) return await this.#failures.fail(running, error, told)
+    throw error
   }
+}
+
+const endRecord = ({ record, text, call }: Running, ended: Omit<Parameters<CallRecord['end']>[0], 'inputLength' | 'input'>): void =>
+  record.end({ ...ended, inputLength: text.length, input: call.input })
+
+/** What a manifest promises and the code does not define; null where nothing is missing. */
+export function undefinedFunctions(manifest: Manifest, defined: readonly string[]): string | null {
+  const missing = methodsOf(manifest).filter((method) => !defined.includes(method))
+  if (missing.length > 0) return `The manifest promises ${missing.join(', ')}, which main.js does not define.`
+  if ((manifest.dataVersion ?? 1) > 1 && !defined.includes('migrate'))
+    return `The manifest says dataVersion ${manifest.dataVersion}, and main.js does not define migrate.`
+  return null
 }

@@ -6,15 +6,16 @@ import { type Credentials, openCredentials } from '#plugins/credentials/credenti
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { openRenewal } from '#plugins/credentials/sign-in-renewal.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { type Attempt, openPluginCalls, type PluginCall, type PluginCalls } from '#plugins/host/plugin-calls.ts'
+import { type Attempt, openPluginCalls, type PluginAnswer, type PluginCall, type PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { pluginFault } from '#plugins/host/plugin-failure.ts'
-import { failureCode, openPluginHealth } from '#plugins/host/plugin-health.ts'
-import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
+import { failureCode, openPluginHealth, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { type Installation, type InstallOptions, openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
 import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { openPluginJournal, type PluginJournal } from '#plugins/logs/plugin-journal.ts'
+import { openPluginLogs, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
 import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -57,11 +58,11 @@ export interface PluginHost
   /** Ends what runs of a plugin for one reader: his credentials or configuration have changed. */
   end(id: string, userId: string): void
   readonly credentials: Credentials
-  readonly journal: PluginJournal
+  readonly logs: PluginLogs
   close(): void
 }
 
-export interface PluginHostParts {
+export interface PluginHostOptions {
   database: Knex
   supervisor: Supervisor
   egress: Egress
@@ -72,122 +73,171 @@ export interface PluginHostParts {
   enabled?: boolean
 }
 
-export function openPluginHost(parts: PluginHostParts): PluginHost {
-  const { database, log, secrets, enabled = true } = parts
-  const journal = openPluginJournal()
-  const health = openPluginHealth({ database, log })
-  const credentials = openCredentials(database, secrets)
-  const lifecycle = openPluginLifecycle({
-    database,
-    log,
-    health,
-    calls: () => calls,
-    revocationOf: async (version) => (await findRevocation(database, version))?.reason ?? null,
-  })
-  const calls = openPluginCalls({
-    ...parts,
-    enabled,
-    credentials: openRenewal({
-      ...{ database, egress: parts.egress, log, credentials },
-      keyOf: async (id) => (await findPlugin(database, id))?.key ?? null,
-      onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
-    }),
-    journal,
-    health,
-    onTripped: lifecycle.onTripped,
-    onSuccess: lifecycle.onSuccess,
-  })
+export function openPluginHost(options: PluginHostOptions): PluginHost {
+  return new Host(options)
+}
 
-  const get = async (id: string): Promise<InstalledPlugin> =>
-    (await findPlugin<InstalledPlugin>(database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
-  const authOfInstalled = (plugin: InstalledPlugin): PluginAuth => authOf(plugin, parts.egress.local)
+class Host implements PluginHost {
+  readonly credentials: Credentials
+  readonly logs: PluginLogs = openPluginLogs()
+  readonly #options: PluginHostOptions & { enabled: boolean }
+  readonly #health: PluginHealth
+  readonly #lifecycle: PluginLifecycle
+  readonly #calls: PluginCalls
 
-  return {
-    ...lifecycle,
-    call: calls.call,
-    attempt: (call) =>
-      calls.call(call).catch((error: unknown) => {
-        if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
-        throw error
+  constructor({ enabled = true, ...options }: PluginHostOptions) {
+    const { database, egress, log, secrets } = options
+    this.#options = { ...options, enabled }
+    this.#health = openPluginHealth({ database, log })
+    this.credentials = openCredentials(database, secrets)
+    this.#lifecycle = openPluginLifecycle({
+      ...{ database, log, health: this.#health, calls: () => this.#calls },
+      revocationOf: async (version) => (await findRevocation(database, version))?.reason ?? null,
+    })
+    this.#calls = openPluginCalls({
+      ...{ ...this.#options, logs: this.logs, health: this.#health },
+      credentials: openRenewal({
+        ...{ database, egress, log, credentials: this.credentials },
+        keyOf: async (id) => (await findPlugin(database, id))?.key ?? null,
+        onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
       }),
-    list: () => listPlugins<InstalledPlugin>(database),
-    get,
-    versions: (id) => listVersions(database, id),
-    credentials,
-    journal,
-    end: calls.end,
+      onTripped: (plugin, reason) => this.#lifecycle.onTripped(plugin, reason),
+      onSuccess: (plugin) => this.#lifecycle.onSuccess(plugin),
+    })
+  }
 
-    async uninstall(id) {
-      await lifecycle.uninstall(id)
-      journal.forget(id)
-    },
+  call(call: PluginCall): Promise<PluginAnswer> {
+    return this.#calls.call(call)
+  }
 
-    async edit(id, { config, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }) {
-      const before = await get(id)
-      const { manifest } = before
-      if (config !== undefined) {
-        const read = readConfig(manifest.config, config)
-        for (const key of manifest.permissions?.networkFromConfig ?? []) {
-          const ruled = ruleOfAddress(read[key], { isPrivate: privateHosts ?? before.privateHosts, local: parts.egress.local })
-          if (read[key] !== undefined && 'mistake' in ruled)
-            refuse('invalid_value', `config/${key}: ${ruled.mistake}`, { details: [{ path: `/config/${key}`, message: ruled.mistake }] })
-        }
+  attempt(call: PluginCall): Promise<Attempt> {
+    return this.#calls.call(call).catch((error: unknown) => {
+      if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
+      throw error
+    })
+  }
+
+  list(): Promise<InstalledPlugin[]> {
+    return listPlugins<InstalledPlugin>(this.#options.database)
+  }
+
+  versions(id: string): Promise<VersionRow[]> {
+    return listVersions(this.#options.database, id)
+  }
+
+  install(bytes: Buffer, options: InstallOptions): Promise<Installation> {
+    return this.#lifecycle.install(bytes, options)
+  }
+
+  consent(id: string, version: { sha256: string }): Promise<InstalledPlugin> {
+    return this.#lifecycle.consent(id, version)
+  }
+
+  rollBack(id: string, version?: { sha256?: string }): Promise<InstalledPlugin> {
+    return this.#lifecycle.rollBack(id, version)
+  }
+
+  setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
+    return this.#lifecycle.setEnabled(id, enabled)
+  }
+
+  reset(id: string): Promise<InstalledPlugin> {
+    return this.#lifecycle.reset(id)
+  }
+
+  applyRevocations(): Promise<string[]> {
+    return this.#lifecycle.applyRevocations()
+  }
+
+  async uninstall(id: string): Promise<void> {
+    await this.#lifecycle.uninstall(id)
+    this.logs.forget(id)
+  }
+
+  async edit(
+    id: string,
+    { config, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }: PluginEdit,
+  ): Promise<InstalledPlugin> {
+    const before = await this.get(id)
+    const { manifest } = before
+    const after = { manifest, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts }
+    if (config !== undefined) this.#checkConfig(after)
+    if (privateHosts === true && hostKeysOf(manifest).length === 0)
+      refuse('invalid_value', `${manifest.name} talks to no host of its configuration.`)
+    if (fields !== undefined) {
+      const auth = authOf(after, this.#options.egress.local)
+      confirmDestination(auth, credentialsHost)
+      await this.credentials.set({ pluginId: id, userId: null }, auth, fields)
+    }
+    await updatePlugin(this.#options.database, id, {
+      ...(config !== undefined && { config }),
+      ...(privateHosts !== undefined && { privateHosts }),
+      ...(matching !== undefined && { matching }),
+      ...(matchingMembers !== undefined && { matchingMembers }),
+    })
+    this.#calls.end(id)
+    return await this.get(id)
+  }
+
+  async test(id: string): Promise<{ success: boolean; latencyMs: number; message: string; code: string | null }> {
+    const plugin = await this.get(id)
+    const begun = performance.now()
+    const latencyMs = () => Math.round(performance.now() - begun)
+    const refusal = { success: false, latencyMs: 0, code: 'conflict' }
+    if (!this.#options.enabled) return { ...refusal, message: 'Plugins are switched off: the server runs in safe mode.' }
+    if (plugin.granted === null) return { ...refusal, message: 'Nobody has agreed yet to what it asks for.' }
+    try {
+      await this.#calls.runApart(plugin, 'setup', { userId: null, input: null })
+      return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.`, code: null }
+    } catch (error) {
+      if (!(error instanceof GuestError)) throw error
+      return {
+        success: false,
+        latencyMs: latencyMs(),
+        message: `${plugin.manifest.name} ${plugin.version} does not start: ${error.message}`,
+        code: failureCode(error),
       }
-      if (privateHosts === true && (manifest.permissions?.networkFromConfig ?? []).length === 0)
-        refuse('invalid_value', `${manifest.name} talks to no host of its configuration.`)
-      if (fields !== undefined) {
-        const auth = authOf(
-          { manifest, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts },
-          parts.egress.local,
-        )
-        confirmDestination(auth, credentialsHost)
-        await credentials.set({ pluginId: id, userId: null }, auth, fields)
-      }
-      await updatePlugin(database, id, {
-        ...(config !== undefined && { config }),
-        ...(privateHosts !== undefined && { privateHosts }),
-        ...(matching !== undefined && { matching }),
-        ...(matchingMembers !== undefined && { matchingMembers }),
-      })
-      calls.end(id)
-      return await get(id)
-    },
+    }
+  }
 
-    async test(id) {
-      const plugin = await get(id)
-      const begun = performance.now()
-      const latencyMs = () => Math.round(performance.now() - begun)
-      const refusal = { success: false, latencyMs: 0, code: 'conflict' }
-      if (!enabled) return { ...refusal, message: 'Plugins are switched off: the server runs in safe mode.' }
-      if (plugin.granted === null) return { ...refusal, message: 'Nobody has agreed yet to what it asks for.' }
-      try {
-        await calls.tryOut(plugin, 'setup', { userId: null, input: null })
-        return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.`, code: null }
-      } catch (error) {
-        if (!(error instanceof GuestError)) throw error
-        return {
-          success: false,
-          latencyMs: latencyMs(),
-          message: `${plugin.manifest.name} ${plugin.version} does not start: ${error.message}`,
-          code: failureCode(error),
-        }
-      }
-    },
+  authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus> {
+    const auth = this.authOf(plugin)
+    return this.credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
+  }
 
-    authOf: authOfInstalled,
+  healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled' {
+    if (plugin.state === 'waiting') return 'disabled'
+    if (plugin.state !== 'enabled') return plugin.state
+    if (this.#health.isTripped(plugin)) return 'degraded'
+    return plugin.lastSuccessAt === null ? 'unknown' : 'healthy'
+  }
 
-    authStatus(plugin, userId) {
-      const auth = authOfInstalled(plugin)
-      return credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
-    },
+  async get(id: string): Promise<InstalledPlugin> {
+    return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+  }
 
-    healthOf(plugin) {
-      if (plugin.state === 'waiting') return 'disabled'
-      if (plugin.state !== 'enabled') return plugin.state
-      if (health.isTripped(plugin)) return 'degraded'
-      return plugin.lastSuccessAt === null ? 'unknown' : 'healthy'
-    },
+  authOf(plugin: InstalledPlugin): PluginAuth {
+    return authOf(plugin, this.#options.egress.local)
+  }
 
-    close: calls.close,
+  end(id: string, userId: string): void {
+    this.#calls.end(id, userId)
+  }
+
+  close(): void {
+    this.#calls.close()
+  }
+
+  /** @throws invalid_value with the path of what is wrong */
+  #checkConfig({ manifest, config, privateHosts }: Pick<InstalledPlugin, 'manifest' | 'config' | 'privateHosts'>): void {
+    const read = readConfig(manifest.config, config)
+    for (const key of hostKeysOf(manifest)) {
+      const ruled = ruleOfAddress(read[key], { isPrivate: privateHosts, local: this.#options.egress.local })
+      if (read[key] !== undefined && 'mistake' in ruled)
+        refuse('invalid_value', `config/${key}: ${ruled.mistake}`, { details: [{ path: `/config/${key}`, message: ruled.mistake }] })
+    }
   }
 }
+
+/** Members of the configuration that name hosts the plugin may talk to. */
+const hostKeysOf = ({ permissions }: Manifest): readonly string[] => permissions?.networkFromConfig ?? []

@@ -26,6 +26,7 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readPackageBeside } from '#plugins/packages/package-reader.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
+import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
 import { checkUpgrade, compareVersions } from '#plugins/packages/upgrade.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -75,7 +76,7 @@ const KEPT_VERSIONS = 2
 /** Calls after which a new version is trusted. */
 const PROBATION_CALLS = 50
 
-export interface LifecycleParts {
+export interface LifecycleOptions {
   database: Knex
   log: Log
   health: PluginHealth
@@ -84,47 +85,187 @@ export interface LifecycleParts {
   revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
 }
 
-export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
-  const { database, log, health, calls, revocationOf } = parts
+export function openPluginLifecycle(options: LifecycleOptions): PluginLifecycle {
+  return new Lifecycle(options)
+}
+
+class Lifecycle implements PluginLifecycle {
+  readonly #options: LifecycleOptions
   /** Right answers of versions on probation, by version. */
-  const proved = new Map<string, number>()
+  readonly #proved = new Map<string, number>()
 
-  const get = async (id: string): Promise<InstalledPlugin> =>
-    (await findPlugin<InstalledPlugin>(database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+  constructor(options: LifecycleOptions) {
+    this.#options = options
+  }
 
-  async function refuseRevoked(key: string, { version, sha256 }: { version: string; sha256: string }): Promise<void> {
-    const reason = await revocationOf({ key, version, sha256 })
+  async install(bytes: Buffer, { userId, expected, trustNewKey = false }: InstallOptions): Promise<Installation> {
+    const read = await readPackageBeside(bytes)
+    const { manifest, sha256 } = read
+    if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
+      refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which is not what the repository says.`)
+    await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256 })
+    await this.#options.calls().smokeTest(read)
+    const { pluginId, versionId, before } = await this.#keep(read, { userId, trustNewKey })
+    const waitsFor = before?.granted
+      ? [...permissionGrowth(before.granted, permissionsOf(manifest)), ...configurationFault(manifest, before.config)]
+      : ['runs for the first time']
+    if (before !== null && before.runningVersionId !== null && waitsFor.length === 0) await this.#takeOver(before, versionId)
+    return { plugin: await this.#get(pluginId), version: manifest.version, sha256, waitsFor }
+  }
+
+  async consent(id: string, { sha256 }: { sha256: string }): Promise<InstalledPlugin> {
+    const plugin = await this.#get(id)
+    const version = await this.#findVersion(id, (one) => one.sha256 === sha256)
+    if (version === undefined)
+      return refuse('conflict', 'That is not a package of this plugin: look at it again, and agree to what you see then.')
+    await this.#refuseRevoked(plugin.key, version)
+    return await this.#switchTo(plugin, version, { state: 'enabled', stateReason: null })
+  }
+
+  async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<InstalledPlugin> {
+    const plugin = await this.#get(id)
+    const version = await this.#findVersion(id, (one) =>
+      sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256,
+    )
+    if (plugin.runningVersionId === null || version === undefined)
+      return refuse(
+        'conflict',
+        `There is no ${sha256 === undefined ? 'earlier version' : 'version of that hash'} of ${plugin.key} to go back to.`,
+      )
+    if (compareVersions(version.version, plugin.version) >= 0)
+      refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
+    const growth = plugin.granted ? permissionGrowth(plugin.granted, permissionsOf(version.manifest as Manifest)) : []
+    if (growth.length > 0 && version.id !== plugin.previousVersionId)
+      refuse('conflict', `${plugin.key} ${version.version} asks for more than is granted now (${growth.join(', ')}); agree to it instead.`)
+    await this.#refuseRevoked(plugin.key, version)
+    return await this.#switchTo(plugin, version, {
+      previousVersionId: null,
+      probationCalls: 0,
+      ...calmState(plugin.state),
+      stateReason: null,
+    })
+  }
+
+  async setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
+    const plugin = await this.#get(id)
+    if (enabled && plugin.granted === null) refuse('conflict', `Nobody has agreed yet to what ${plugin.key} asks for.`)
+    if (enabled && plugin.state === 'quarantined')
+      refuse('conflict', `${plugin.key} is in quarantine (${plugin.stateReason}); reset it first.`)
+    if (enabled) await this.#refuseRevoked(plugin.key, plugin)
+    await updatePlugin(this.#options.database, id, {
+      state: enabled ? 'enabled' : plugin.granted === null ? 'waiting' : 'disabled',
+      stateReason: null,
+    })
+    if (!enabled) this.#options.calls().end(id)
+    return await this.#get(id)
+  }
+
+  async uninstall(id: string): Promise<void> {
+    if (!(await deletePlugin(this.#options.database, id))) refuse('not_found', `There is no plugin ${id}.`)
+    this.#options.calls().end(id)
+    this.#options.health.forget(id)
+  }
+
+  async reset(id: string): Promise<InstalledPlugin> {
+    const plugin = await this.#get(id)
+    await deleteFailures(this.#options.database, id)
+    await updatePlugin(this.#options.database, id, {
+      breaker: null,
+      ...calmState(plugin.state),
+      ...(plugin.state === 'quarantined' && { stateReason: null }),
+    })
+    this.#options.health.forget(id)
+    this.#options.calls().end(id)
+    return await this.#get(id)
+  }
+
+  async applyRevocations(): Promise<string[]> {
+    const revoked: string[] = []
+    for (const plugin of await listPlugins<InstalledPlugin>(this.#options.database)) {
+      const reason = await this.#options.revocationOf(plugin)
+      if (reason === null || plugin.state === 'revoked') continue
+      await updatePlugin(this.#options.database, plugin.id, { state: 'revoked', stateReason: `${plugin.version} was revoked: ${reason}` })
+      this.#options.calls().end(plugin.id)
+      this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and does not run any more')
+      revoked.push(plugin.id)
+    }
+    return revoked
+  }
+
+  async onTripped(plugin: InstalledPlugin, reason: string): Promise<void> {
+    if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return
+    const version = await this.#findVersion(plugin.id, ({ id }) => id === plugin.previousVersionId)
+    if (version === undefined || (await this.#options.revocationOf({ key: plugin.key, ...version })) !== null) return
+    this.#proved.delete(plugin.versionId)
+    const stateReason = `${plugin.version} failed as soon as it ran (${reason.slice(0, 500)}); ${version.version} runs again.`
+    try {
+      // Never one that somebody has stopped while its last call ran.
+      const from = ['enabled', 'quarantined'] as const
+      await this.#switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
+    } catch (error) {
+      // Somebody was quicker, and knows why.
+      if (error instanceof CarrelError) return
+      throw error
+    }
+    this.#options.log.warn({ plugin: plugin.key, from: plugin.version, to: version.version, reason }, stateReason)
+  }
+
+  async onSuccess(plugin: InstalledPlugin): Promise<void> {
+    if (plugin.probationCalls === 0) return
+    const count = (this.#proved.get(plugin.versionId) ?? 0) + 1
+    this.#proved.set(plugin.versionId, count)
+    if (count < plugin.probationCalls) return
+    this.#proved.delete(plugin.versionId)
+    await updatePlugin(this.#options.database, plugin.id, { probationCalls: 0 }, { version_id: plugin.versionId })
+  }
+
+  async #get(id: string): Promise<InstalledPlugin> {
+    return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+  }
+
+  async #refuseRevoked(key: string, { version, sha256 }: { version: string; sha256: string }): Promise<void> {
+    const reason = await this.#options.revocationOf({ key, version, sha256 })
     if (reason !== null) refuse('conflict', `${key} ${version} was revoked and must not run: ${reason}`)
   }
 
-  /** The plugin as it would be with another version. */
-  const withVersion = (plugin: InstalledPlugin, version: VersionRow): InstalledPlugin => {
-    const manifest = version.manifest as Manifest
-    return {
-      ...plugin,
-      ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted: permissionsOf(manifest) },
-      dataVersion: manifest.dataVersion ?? 1,
-    }
+  #keep(
+    { manifest, code, sourceMap, readme, sha256, signedBy }: PluginPackage,
+    { userId, trustNewKey }: { userId: string | null; trustNewKey: boolean },
+  ): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null }> {
+    return this.#options.database.transaction(async (trx) => {
+      const known = await lockPlugin(trx, manifest.id)
+      const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
+      if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest, signedBy, trustNewKey })
+      const ids = await addVersion(trx, {
+        ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
+        codeSha256: createHash('sha256').update(code).digest('hex'),
+      })
+      return { ...ids, before }
+    })
   }
 
-  /** Why a version would have to wait though everything was granted. */
-  function configurationFault(manifest: Manifest, config: Record<string, unknown>): string[] {
+  /** Runs a version that needs no consent. */
+  async #takeOver(before: InstalledPlugin, versionId: string): Promise<void> {
+    const version = await this.#findVersion(before.id, ({ id }) => id === versionId)
     try {
-      readConfig(manifest.config, config)
-      return []
+      if (version) await this.#switchTo(before, version, {})
     } catch (error) {
-      return [`needs another configuration: ${(error as Error).message}`]
+      // What could not take over is not kept: it would only stand in the way of the next try.
+      if (error instanceof CarrelError) await deleteUnusedVersion(this.#options.database, versionId)
+      throw error
     }
   }
 
   /** Has a version look at its data and get ready beside the one that runs. @throws invalid_value when it cannot take over */
-  async function prepare(before: InstalledPlugin, after: InstalledPlugin): Promise<void> {
+  async #prepare(before: InstalledPlugin, after: InstalledPlugin): Promise<void> {
     try {
       if (after.dataVersion > before.dataVersion) {
-        const owners = await database.transaction((trx) => copyStorage(trx, before.id, before.dataVersion, after.dataVersion))
-        for (const userId of new Set([null, ...owners])) await calls().tryOut(after, 'migrate', { userId, input: before.dataVersion })
+        const owners = await this.#options.database.transaction((trx) => copyStorage(trx, before.id, before.dataVersion, after.dataVersion))
+        for (const userId of new Set([null, ...owners]))
+          await this.#options.calls().runApart(after, 'migrate', { userId, input: before.dataVersion })
       }
-      if (configurationFault(after.manifest, after.config).length === 0) await calls().tryOut(after, 'setup', { userId: null, input: null })
+      if (configurationFault(after.manifest, after.config).length === 0)
+        await this.#options.calls().runApart(after, 'setup', { userId: null, input: null })
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
       // A service that is away today says nothing about the version.
@@ -134,7 +275,7 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
   }
 
   /** Makes a version the one that runs; nothing of it shows before it is done. @param from states that it may be done in; any unless said */
-  async function switchTo(
+  async #switchTo(
     before: InstalledPlugin,
     version: VersionRow,
     change: PluginChange,
@@ -142,8 +283,8 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
-    if (replaces && compareVersions(version.version, before.version) > 0) await prepare(before, after)
-    await database.transaction(async (trx) => {
+    if (replaces && compareVersions(version.version, before.version) > 0) await this.#prepare(before, after)
+    await this.#options.database.transaction(async (trx) => {
       const row = await lockPlugin(trx, before.key)
       if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
         refuse('conflict', `${before.key} has been changed meanwhile; look at it again.`)
@@ -161,145 +302,33 @@ export function openPluginLifecycle(parts: LifecycleParts): PluginLifecycle {
       const kept = (await listVersions(trx, before.id)).map(({ manifest }) => (manifest as Manifest).dataVersion ?? 1)
       await dropStorage(trx, before.id, kept)
     })
-    health.forget(before.id)
-    calls().end(before.id)
-    return await get(before.id)
+    this.#options.health.forget(before.id)
+    this.#options.calls().end(before.id)
+    return await this.#get(before.id)
   }
 
-  const findVersion = async (id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> =>
-    (await listVersions(database, id)).find(wanted)
+  async #findVersion(id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> {
+    return (await listVersions(this.#options.database, id)).find(wanted)
+  }
+}
 
+/** Why a version would have to wait though everything was granted. */
+function configurationFault(manifest: Manifest, config: Record<string, unknown>): string[] {
+  try {
+    readConfig(manifest.config, config)
+    return []
+  } catch (error) {
+    return [`needs another configuration: ${(error as Error).message}`]
+  }
+}
+
+/** The plugin as it would be with another version. */
+function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {
+  const manifest = version.manifest as Manifest
   return {
-    async install(bytes, { userId, expected, trustNewKey = false }) {
-      const { manifest, code, sourceMap, readme, sha256, signedBy } = await readPackageBeside(bytes)
-      if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
-        refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which is not what the repository says.`)
-      await refuseRevoked(manifest.id, { version: manifest.version, sha256 })
-      await calls().rehearse({ manifest, code, sourceMap, sha256 })
-      const { pluginId, versionId, before } = await database.transaction(async (trx) => {
-        const known = await lockPlugin(trx, manifest.id)
-        const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
-        if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest, signedBy, trustNewKey })
-        const ids = await addVersion(trx, {
-          ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
-          codeSha256: createHash('sha256').update(code).digest('hex'),
-        })
-        return { ...ids, before }
-      })
-      const waitsFor = before?.granted
-        ? [...permissionGrowth(before.granted, permissionsOf(manifest)), ...configurationFault(manifest, before.config)]
-        : ['runs for the first time']
-      if (before !== null && before.runningVersionId !== null && waitsFor.length === 0) {
-        const version = await findVersion(pluginId, ({ id }) => id === versionId)
-        try {
-          if (version) await switchTo(before, version, {})
-        } catch (error) {
-          // What could not take over is not kept: it would only stand in the way of the next try.
-          if (error instanceof CarrelError) await deleteUnusedVersion(database, versionId)
-          throw error
-        }
-      }
-      return { plugin: await get(pluginId), version: manifest.version, sha256, waitsFor }
-    },
-
-    async consent(id, { sha256 }) {
-      const plugin = await get(id)
-      const version = await findVersion(id, (one) => one.sha256 === sha256)
-      if (version === undefined)
-        return refuse('conflict', 'That is not a package of this plugin: look at it again, and agree to what you see then.')
-      await refuseRevoked(plugin.key, version)
-      return await switchTo(plugin, version, { state: 'enabled', stateReason: null })
-    },
-
-    async rollBack(id, { sha256 } = {}) {
-      const plugin = await get(id)
-      const version = await findVersion(id, (one) => (sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256))
-      if (plugin.runningVersionId === null || version === undefined)
-        return refuse(
-          'conflict',
-          `There is no ${sha256 === undefined ? 'earlier version' : 'version of that hash'} of ${plugin.key} to go back to.`,
-        )
-      if (compareVersions(version.version, plugin.version) >= 0)
-        refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
-      const growth = plugin.granted ? permissionGrowth(plugin.granted, permissionsOf(version.manifest as Manifest)) : []
-      if (growth.length > 0 && version.id !== plugin.previousVersionId)
-        refuse(
-          'conflict',
-          `${plugin.key} ${version.version} asks for more than is granted now (${growth.join(', ')}); agree to it instead.`,
-        )
-      await refuseRevoked(plugin.key, version)
-      return await switchTo(plugin, version, { previousVersionId: null, probationCalls: 0, ...calmState(plugin.state), stateReason: null })
-    },
-
-    async setEnabled(id, enabled) {
-      const plugin = await get(id)
-      if (enabled && plugin.granted === null) refuse('conflict', `Nobody has agreed yet to what ${plugin.key} asks for.`)
-      if (enabled && plugin.state === 'quarantined')
-        refuse('conflict', `${plugin.key} is in quarantine (${plugin.stateReason}); reset it first.`)
-      if (enabled) await refuseRevoked(plugin.key, plugin)
-      await updatePlugin(database, id, { state: enabled ? 'enabled' : plugin.granted === null ? 'waiting' : 'disabled', stateReason: null })
-      if (!enabled) calls().end(id)
-      return await get(id)
-    },
-
-    async uninstall(id) {
-      if (!(await deletePlugin(database, id))) refuse('not_found', `There is no plugin ${id}.`)
-      calls().end(id)
-      health.forget(id)
-    },
-
-    async reset(id) {
-      const plugin = await get(id)
-      await deleteFailures(database, id)
-      await updatePlugin(database, id, {
-        breaker: null,
-        ...calmState(plugin.state),
-        ...(plugin.state === 'quarantined' && { stateReason: null }),
-      })
-      health.forget(id)
-      calls().end(id)
-      return await get(id)
-    },
-
-    async applyRevocations() {
-      const revoked: string[] = []
-      for (const plugin of await listPlugins<InstalledPlugin>(database)) {
-        const reason = await revocationOf(plugin)
-        if (reason === null || plugin.state === 'revoked') continue
-        await updatePlugin(database, plugin.id, { state: 'revoked', stateReason: `${plugin.version} was revoked: ${reason}` })
-        calls().end(plugin.id)
-        log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and does not run any more')
-        revoked.push(plugin.id)
-      }
-      return revoked
-    },
-
-    async onTripped(plugin, reason) {
-      if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return
-      const version = await findVersion(plugin.id, ({ id }) => id === plugin.previousVersionId)
-      if (version === undefined || (await revocationOf({ key: plugin.key, ...version })) !== null) return
-      proved.delete(plugin.versionId)
-      const stateReason = `${plugin.version} failed as soon as it ran (${reason.slice(0, 500)}); ${version.version} runs again.`
-      try {
-        // Never one that somebody has stopped while its last call ran.
-        const from = ['enabled', 'quarantined'] as const
-        await switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
-      } catch (error) {
-        // Somebody was quicker, and knows why.
-        if (error instanceof CarrelError) return
-        throw error
-      }
-      log.warn({ plugin: plugin.key, from: plugin.version, to: version.version, reason }, stateReason)
-    },
-
-    async onSuccess(plugin) {
-      if (plugin.probationCalls === 0) return
-      const count = (proved.get(plugin.versionId) ?? 0) + 1
-      proved.set(plugin.versionId, count)
-      if (count < plugin.probationCalls) return
-      proved.delete(plugin.versionId)
-      await updatePlugin(database, plugin.id, { probationCalls: 0 }, { version_id: plugin.versionId })
-    },
+    ...plugin,
+    ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted: permissionsOf(manifest) },
+    dataVersion: manifest.dataVersion ?? 1,
   }
 }
 

@@ -1,7 +1,17 @@
 import type { Knex } from 'knex'
 import type { CarrelError } from '#core/foundation/errors.ts'
-import type { Recommendation } from '#core/matching/provider-answers.ts'
-import type { Answered, PluginReader, Provider, ProviderClient, ProviderFailure, Recommender } from '#core/matching/provider-client.ts'
+import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from '#core/matching/provider-answers.ts'
+import type {
+  Answered,
+  MatchQuery,
+  PluginReader,
+  Provider,
+  ProviderClient,
+  ProviderFailure,
+  Recommender,
+  SearchQuery,
+} from '#core/matching/provider-client.ts'
+import type { Kind } from '#core/metadata/holding-store.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { hasFailed, type PluginCall } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
@@ -33,70 +43,106 @@ const providerFailureOf = (error: CarrelError): ProviderFailure => ({
   retryAfterSeconds: error.retryAfterSeconds ?? null,
 })
 
+export interface ProviderClientOptions {
+  database: Knex
+  plugins: PluginHost
+}
+
 /** Plugins as the providers of the rest of the server. */
-export function openProviderClient({ database, plugins }: { database: Knex; plugins: PluginHost }): ProviderClient {
+export function openProviderClient(options: ProviderClientOptions): ProviderClient {
+  return new PluginProviders(options)
+}
+
+class PluginProviders implements ProviderClient {
+  readonly #options: ProviderClientOptions
+
+  constructor(options: ProviderClientOptions) {
+    this.#options = options
+  }
+
+  async list(): Promise<Provider[]> {
+    return (await this.#options.plugins.list()).map(providerOf)
+  }
+
+  async find(id: string): Promise<Provider | null> {
+    const plugin = await findPlugin<InstalledPlugin>(this.#options.database, id)
+    return plugin && providerOf(plugin)
+  }
+
+  search(id: string, kind: Kind, query: SearchQuery, signal?: AbortSignal): Promise<Answered<SearchAnswer>> {
+    return this.#askForServer(id, `metadata.${kind}.search`, query, signal)
+  }
+
+  match(id: string, kind: Kind, query: MatchQuery, signal?: AbortSignal): Promise<Answered<MatchAnswer>> {
+    return this.#askForServer(id, `metadata.${kind}.match`, query, signal)
+  }
+
+  get<K extends Kind>(id: string, kind: K, externalId: string, signal?: AbortSignal): Promise<Answered<MetadataAnswers[K]>> {
+    return this.#askForServer(id, `metadata.${kind}.get`, { externalId }, signal)
+  }
+
+  async listRecommenders(userId: string): Promise<Recommender[]> {
+    const mine = (await listUserPlugins(this.#options.database, userId)).filter(({ enabled }) => enabled)
+    const all = mine.length === 0 ? [] : await this.#options.plugins.list()
+    return mine
+      .flatMap(({ pluginId, config }) => {
+        const plugin = all.find(({ id }) => id === pluginId)
+        return plugin !== undefined && isOffered(plugin) ? [{ plugin, config }] : []
+      })
+      .sort((a, b) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1))
+      .map(({ plugin, config }): Recommender => ({ provider: providerOf(plugin), config }))
+  }
+
+  async isEnabledFor(reader: PluginReader): Promise<boolean> {
+    return (await findUserPlugin(this.#options.database, reader))?.enabled === true
+  }
+
+  async recommend(
+    reader: PluginReader,
+    { limit, exclude }: { limit: number; exclude: readonly string[] },
+    { onProgress, signal }: { onProgress: (fraction: number, text: string | null) => void; signal: AbortSignal },
+  ): Promise<Answered<readonly Recommendation[]>> {
+    const { manifest } = await this.#options.plugins.get(reader.pluginId)
+    const isRefreshed = manifest.capabilities.recommendations?.methods.includes('refresh') === true
+    const asked = await this.#ask<{ recommendations: Recommendation[] }>({
+      ...reader,
+      ...(isRefreshed
+        ? { method: 'recommendations.refresh', input: { limit } }
+        : { method: 'recommendations.get', input: { limit, exclude } }),
+      onProgress,
+      signal,
+    })
+    if ('failure' in asked) {
+      if (asked.failure.code === 'auth') await this.#markRefused(reader)
+      return asked
+    }
+    await updateUserPlugin(this.#options.database, reader, { authFailedAt: null, lastSuccessAt: new Date() })
+    return { answer: asked.answer.recommendations }
+  }
+
+  async dismiss(
+    reader: PluginReader,
+    { externalId, reason }: { externalId: string; reason: string | null },
+    signal: AbortSignal,
+  ): Promise<Answered<null>> {
+    const { manifest } = await this.#options.plugins.get(reader.pluginId)
+    if (!manifest.capabilities.recommendations?.methods.includes('dismiss')) return { answer: null }
+    return await this.#ask<null>({ ...reader, method: 'recommendations.dismiss', input: { externalId, reason }, signal })
+  }
+
   /** @typeParam Answer what the schema of the method's answers says */
-  async function ask<Answer>(call: PluginCall): Promise<Answered<Answer>> {
-    const attempt = await plugins.attempt(call)
+  async #ask<Answer>(call: PluginCall): Promise<Answered<Answer>> {
+    const attempt = await this.#options.plugins.attempt(call)
     return hasFailed(attempt) ? { failure: providerFailureOf(attempt.failed) } : { answer: attempt.result as Answer }
   }
-  const askForServer = <Answer>(pluginId: string, method: string, input: unknown, signal: AbortSignal | undefined) =>
-    ask<Answer>({ pluginId, method, input, userId: null, ...(signal && { signal }) })
 
-  /** The connection is broken, not the plugin; and where there is none, nothing was refused. */
-  async function markRefused(reader: PluginReader): Promise<void> {
-    const status = await plugins.authStatus(await plugins.get(reader.pluginId), reader.userId)
-    if (status !== 'missing' && status !== 'none') await updateUserPlugin(database, reader, { authFailedAt: new Date() })
+  #askForServer<Answer>(pluginId: string, method: string, input: unknown, signal: AbortSignal | undefined) {
+    return this.#ask<Answer>({ pluginId, method, input, userId: null, ...(signal && { signal }) })
   }
 
-  return {
-    list: async () => (await plugins.list()).map(providerOf),
-    async find(id) {
-      const plugin = await findPlugin<InstalledPlugin>(database, id)
-      return plugin && providerOf(plugin)
-    },
-
-    search: (id, kind, query, signal) => askForServer(id, `metadata.${kind}.search`, query, signal),
-    match: (id, kind, query, signal) => askForServer(id, `metadata.${kind}.match`, query, signal),
-    get: (id, kind, externalId, signal) => askForServer(id, `metadata.${kind}.get`, { externalId }, signal),
-
-    async listRecommenders(userId) {
-      const mine = (await listUserPlugins(database, userId)).filter(({ enabled }) => enabled)
-      const all = mine.length === 0 ? [] : await plugins.list()
-      return mine
-        .flatMap(({ pluginId, config }) => {
-          const plugin = all.find(({ id }) => id === pluginId)
-          return plugin !== undefined && isOffered(plugin) ? [{ plugin, config }] : []
-        })
-        .sort((a, b) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1))
-        .map(({ plugin, config }): Recommender => ({ provider: providerOf(plugin), config }))
-    },
-
-    isEnabledFor: async (reader) => (await findUserPlugin(database, reader))?.enabled === true,
-
-    async recommend(reader, { limit, exclude }, { onProgress, signal }) {
-      const { manifest } = await plugins.get(reader.pluginId)
-      const isRefreshed = manifest.capabilities.recommendations?.methods.includes('refresh') === true
-      const asked = await ask<{ recommendations: Recommendation[] }>({
-        ...reader,
-        ...(isRefreshed
-          ? { method: 'recommendations.refresh', input: { limit } }
-          : { method: 'recommendations.get', input: { limit, exclude } }),
-        onProgress,
-        signal,
-      })
-      if ('failure' in asked) {
-        if (asked.failure.code === 'auth') await markRefused(reader)
-        return asked
-      }
-      await updateUserPlugin(database, reader, { authFailedAt: null, lastSuccessAt: new Date() })
-      return { answer: asked.answer.recommendations }
-    },
-
-    async dismiss(reader, { externalId, reason }, signal) {
-      const { manifest } = await plugins.get(reader.pluginId)
-      if (!manifest.capabilities.recommendations?.methods.includes('dismiss')) return { answer: null }
-      return await ask<null>({ ...reader, method: 'recommendations.dismiss', input: { externalId, reason }, signal })
-    },
+  /** The connection is broken, not the plugin; and where there is none, nothing was refused. */
+  async #markRefused(reader: PluginReader): Promise<void> {
+    const status = await this.#options.plugins.authStatus(await this.#options.plugins.get(reader.pluginId), reader.userId)
+    if (status !== 'missing' && status !== 'none') await updateUserPlugin(this.#options.database, reader, { authFailedAt: new Date() })
   }
 }

@@ -65,138 +65,158 @@ export const isForReaders = ({ manifest }: InstalledPlugin): boolean => manifest
 /** Whether readers may use it now. */
 export const isOffered = (plugin: InstalledPlugin): boolean => plugin.state === 'enabled' && plugin.granted !== null && isForReaders(plugin)
 
-export function openUserPlugins(parts: {
+export interface UserPluginsOptions {
   database: Knex
   plugins: PluginHost
   egress: Egress
   tasks: Pick<TaskQueue, 'cancel'>
-}): UserPlugins {
-  const { database, plugins, tasks } = parts
-  const signIns: SignIns = openSignIns({
-    ...{ database, egress: parts.egress, credentials: plugins.credentials, isHeld: holdsUserPlugin },
-    findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
-  })
+}
 
-  const isSignInReady = async ({ id, manifest }: InstalledPlugin): Promise<boolean> =>
-    manifest.auth?.type === 'oauth2' && (await plugins.credentials.state({ pluginId: id, userId: null })).fields.includes('clientId')
+export function openUserPlugins(options: UserPluginsOptions): UserPlugins {
+  return new PluginsOfUsers(options)
+}
 
-  /** What can be renewed has not ended for its reader. */
-  async function authStatusOf(plugin: InstalledPlugin, userId: string): Promise<AuthStatus> {
-    const status = await plugins.authStatus(plugin, userId)
-    if (status !== 'expired') return status
-    const owner = { pluginId: plugin.id, userId: plugin.manifest.auth?.scope === 'user' ? userId : null }
-    return (await plugins.credentials.state(owner)).fields.includes('refreshToken') ? 'connected' : status
+class PluginsOfUsers implements UserPlugins {
+  readonly #options: UserPluginsOptions
+  readonly #signIns: SignIns
+
+  constructor(options: UserPluginsOptions) {
+    const { database, egress, plugins } = options
+    this.#options = options
+    this.#signIns = openSignIns({
+      ...{ database, egress, credentials: plugins.credentials, isHeld: holdsUserPlugin },
+      findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
+    })
   }
 
-  async function show(own: UserPlugin, plugin: InstalledPlugin): Promise<OwnPlugin> {
-    const [authStatus, signInReady] = await Promise.all([authStatusOf(plugin, own.userId), isSignInReady(plugin)])
+  async list(userId: string): Promise<{ enabled: OwnPlugin[]; available: OfferedPlugin[] }> {
+    const [all, mine] = await Promise.all([this.#options.plugins.list(), listUserPlugins(this.#options.database, userId)])
+    const ofMine = mine.flatMap((own) => {
+      const plugin = all.find(({ id }) => id === own.pluginId)
+      return plugin !== undefined && isForReaders(plugin) ? [{ own, plugin }] : []
+    })
+    const on = ofMine.filter(({ own }) => own.enabled)
+    const rest = all.filter((plugin) => isOffered(plugin) && !on.some(({ own }) => own.pluginId === plugin.id))
+    const byName = (a: { plugin: InstalledPlugin }, b: { plugin: InstalledPlugin }) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1)
+    return {
+      enabled: (await Promise.all(on.map(({ own, plugin }) => this.#show(own, plugin)))).sort(byName),
+      available: (await Promise.all(rest.map(async (plugin) => ({ plugin, signInReady: await this.#isSignInReady(plugin) })))).sort(byName),
+    }
+  }
+
+  async enable(userId: string, pluginId: string): Promise<OwnPlugin> {
+    const plugin = await this.#options.plugins.get(pluginId)
+    if (!isForReaders(plugin)) refuse('invalid_request', `${plugin.manifest.name} does nothing for a single reader; administrators use it.`)
+    if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} that you could enable.`)
+    if (!(await enableUserPlugin(this.#options.database, { userId, pluginId })))
+      refuse('conflict', `${plugin.manifest.name} is enabled already.`)
+    return await this.get(userId, pluginId)
+  }
+
+  async disable(userId: string, pluginId: string): Promise<OwnPlugin> {
+    await this.#getOwn(userId, pluginId)
+    await updateUserPlugin(this.#options.database, { userId, pluginId }, { enabled: false })
+    await this.#stop({ userId, pluginId })
+    return await this.get(userId, pluginId)
+  }
+
+  async disconnect(userId: string, pluginId: string): Promise<void> {
+    if (!(await deleteUserPlugin(this.#options.database, { userId, pluginId }))) none(pluginId)
+    await this.#stop({ userId, pluginId })
+  }
+
+  async configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin> {
+    const { plugin } = await this.#getOwn(userId, pluginId)
+    readConfig(plugin.manifest.userConfig, config)
+    await updateUserPlugin(this.#options.database, { userId, pluginId }, { config })
+    await this.#renewed({ userId, pluginId })
+    return await this.get(userId, pluginId)
+  }
+
+  async setCredentials(
+    userId: string,
+    pluginId: string,
+    given: { accessToken: string } | Record<string, string>,
+    expected?: string | undefined,
+  ): Promise<OwnPlugin> {
+    const { plugin } = await this.#getOwn(userId, pluginId)
+    const { name } = plugin.manifest
+    const auth = this.#options.plugins.authOf(plugin)
+    if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
+      return refuse('invalid_request', `${name} takes no credentials of readers.`)
+    confirmDestination(auth, expected)
+    // What a service knows this server by is not a reader's to say.
+    const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
+    const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
+    const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
+    const reader = { pluginId, userId }
+    if (!(await this.#options.plugins.credentials.set(reader, auth, fields, null, (trx) => holdsUserPlugin(trx, reader)))) none(pluginId)
+    await updateUserPlugin(this.#options.database, { userId, pluginId }, { authFailedAt: null })
+    await this.#renewed({ userId, pluginId })
+    return await this.get(userId, pluginId)
+  }
+
+  async beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun> {
+    const { own, plugin } = await this.#getOwn(userId, pluginId)
+    if (!own.enabled || !isOffered(plugin)) none(pluginId)
+    return await this.#signIns.begin(plugin, userId, redirectUri)
+  }
+
+  async finishSignIn(answer: SignInAnswer): Promise<{ name: string }> {
+    const { plugin, pluginId, userId } = await this.#signIns.finish(answer)
+    await updateUserPlugin(this.#options.database, { userId, pluginId }, { authFailedAt: null })
+    await this.#renewed({ userId, pluginId })
+    return { name: plugin.manifest.name }
+  }
+
+  async get(userId: string, pluginId: string): Promise<OwnPlugin> {
+    const { own, plugin } = await this.#getOwn(userId, pluginId)
+    return await this.#show(own, plugin)
+  }
+
+  async #isSignInReady({ id, manifest }: InstalledPlugin): Promise<boolean> {
+    return (
+      manifest.auth?.type === 'oauth2' &&
+      (await this.#options.plugins.credentials.state({ pluginId: id, userId: null })).fields.includes('clientId')
+    )
+  }
+
+  /** What can be renewed has not ended for its reader. */
+  async #authStatusOf(plugin: InstalledPlugin, userId: string): Promise<AuthStatus> {
+    const status = await this.#options.plugins.authStatus(plugin, userId)
+    if (status !== 'expired') return status
+    const owner = { pluginId: plugin.id, userId: plugin.manifest.auth?.scope === 'user' ? userId : null }
+    return (await this.#options.plugins.credentials.state(owner)).fields.includes('refreshToken') ? 'connected' : status
+  }
+
+  async #show(own: UserPlugin, plugin: InstalledPlugin): Promise<OwnPlugin> {
+    const [authStatus, signInReady] = await Promise.all([this.#authStatusOf(plugin, own.userId), this.#isSignInReady(plugin)])
     return { own, plugin, authStatus, signInReady }
   }
 
-  /** In the same words whether there is no such plugin, it may not be used, or the reader does not have it. */
-  const none = (pluginId: string): never => refuse('not_found', `You have no plugin ${pluginId}; enable it first.`)
-
-  async function getOwn(userId: string, pluginId: string): Promise<{ own: UserPlugin; plugin: InstalledPlugin }> {
-    const own = (await findUserPlugin(database, { userId, pluginId })) ?? none(pluginId)
-    const plugin = await plugins.get(pluginId)
+  async #getOwn(userId: string, pluginId: string): Promise<{ own: UserPlugin; plugin: InstalledPlugin }> {
+    const own = (await findUserPlugin(this.#options.database, { userId, pluginId })) ?? none(pluginId)
+    const plugin = await this.#options.plugins.get(pluginId)
     return isForReaders(plugin) ? { own, plugin } : none(pluginId)
-  }
-  const get = async (userId: string, pluginId: string): Promise<OwnPlugin> => {
-    const { own, plugin } = await getOwn(userId, pluginId)
-    return await show(own, plugin)
   }
 
   /** What runs for the reader would go on with what was so before. */
-  async function stop(reader: { userId: string; pluginId: string }): Promise<void> {
-    const live = await findLiveRefresh(database, reader)
-    if (live !== null) await tasks.cancel(live.taskId)
-    plugins.end(reader.pluginId, reader.userId)
+  async #stop(reader: { userId: string; pluginId: string }): Promise<void> {
+    const live = await findLiveRefresh(this.#options.database, reader)
+    if (live !== null) await this.#options.tasks.cancel(live.taskId)
+    this.#options.plugins.end(reader.pluginId, reader.userId)
   }
 
   /** New credentials or another configuration: what failed before may work now. */
-  async function renewed(reader: { userId: string; pluginId: string }): Promise<void> {
-    await forgetFailures(database, reader)
-    plugins.end(reader.pluginId, reader.userId)
+  async #renewed(reader: { userId: string; pluginId: string }): Promise<void> {
+    await forgetFailures(this.#options.database, reader)
+    this.#options.plugins.end(reader.pluginId, reader.userId)
   }
+}
 
-  return {
-    get,
-
-    async list(userId) {
-      const [all, mine] = await Promise.all([plugins.list(), listUserPlugins(database, userId)])
-      const ofMine = mine.flatMap((own) => {
-        const plugin = all.find(({ id }) => id === own.pluginId)
-        return plugin !== undefined && isForReaders(plugin) ? [{ own, plugin }] : []
-      })
-      const on = ofMine.filter(({ own }) => own.enabled)
-      const rest = all.filter((plugin) => isOffered(plugin) && !on.some(({ own }) => own.pluginId === plugin.id))
-      const byName = (a: { plugin: InstalledPlugin }, b: { plugin: InstalledPlugin }) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1)
-      return {
-        enabled: (await Promise.all(on.map(({ own, plugin }) => show(own, plugin)))).sort(byName),
-        available: (await Promise.all(rest.map(async (plugin) => ({ plugin, signInReady: await isSignInReady(plugin) })))).sort(byName),
-      }
-    },
-
-    async enable(userId, pluginId) {
-      const plugin = await plugins.get(pluginId)
-      if (!isForReaders(plugin))
-        refuse('invalid_request', `${plugin.manifest.name} does nothing for a single reader; administrators use it.`)
-      if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} that you could enable.`)
-      if (!(await enableUserPlugin(database, { userId, pluginId }))) refuse('conflict', `${plugin.manifest.name} is enabled already.`)
-      return await get(userId, pluginId)
-    },
-
-    async disable(userId, pluginId) {
-      await getOwn(userId, pluginId)
-      await updateUserPlugin(database, { userId, pluginId }, { enabled: false })
-      await stop({ userId, pluginId })
-      return await get(userId, pluginId)
-    },
-
-    async disconnect(userId, pluginId) {
-      if (!(await deleteUserPlugin(database, { userId, pluginId }))) none(pluginId)
-      await stop({ userId, pluginId })
-    },
-
-    async configure(userId, pluginId, config) {
-      const { plugin } = await getOwn(userId, pluginId)
-      readConfig(plugin.manifest.userConfig, config)
-      await updateUserPlugin(database, { userId, pluginId }, { config })
-      await renewed({ userId, pluginId })
-      return await get(userId, pluginId)
-    },
-
-    async setCredentials(userId, pluginId, given, expected) {
-      const { plugin } = await getOwn(userId, pluginId)
-      const { name } = plugin.manifest
-      const auth = plugins.authOf(plugin)
-      if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
-        return refuse('invalid_request', `${name} takes no credentials of readers.`)
-      confirmDestination(auth, expected)
-      // What a service knows this server by is not a reader's to say.
-      const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
-      const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
-      const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
-      const reader = { pluginId, userId }
-      if (!(await plugins.credentials.set(reader, auth, fields, null, (trx) => holdsUserPlugin(trx, reader)))) none(pluginId)
-      await updateUserPlugin(database, { userId, pluginId }, { authFailedAt: null })
-      await renewed({ userId, pluginId })
-      return await get(userId, pluginId)
-    },
-
-    async beginSignIn(userId, pluginId, redirectUri) {
-      const { own, plugin } = await getOwn(userId, pluginId)
-      if (!own.enabled || !isOffered(plugin)) none(pluginId)
-      return await signIns.begin(plugin, userId, redirectUri)
-    },
-
-    async finishSignIn(answer) {
-      const { plugin, pluginId, userId } = await signIns.finish(answer)
-      await updateUserPlugin(database, { userId, pluginId }, { authFailedAt: null })
-      await renewed({ userId, pluginId })
-      return { name: plugin.manifest.name }
-    },
-  }
+/** In the same words whether there is no such plugin, it may not be used, or the reader does not have it. */
+function none(pluginId: string): never {
+  return refuse('not_found', `You have no plugin ${pluginId}; enable it first.`)
 }
 
 /** In an order that does not change with the case of a letter. */

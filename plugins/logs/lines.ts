@@ -18,10 +18,20 @@ export interface LogLine {
   method: string | null
 }
 
+/** What a guest says; of whatever types. */
+export interface WrittenLine {
+  level: unknown
+  message: unknown
+  data: unknown
+  callId: string
+  method: string
+  secrets: readonly string[]
+}
+
 /** The last lines of a plugin. */
 export interface Lines {
   /** Adds what a guest says, whatever it is. Answers how many characters it now keeps more or less than before. */
-  add(line: { level: unknown; message: unknown; data: unknown; callId: string; method: string; secrets: readonly string[] }): number
+  add(line: WrittenLine): number
   /** Takes the oldest line away; answers its length, 0 when there is none. */
   dropOldest(): number
   /**
@@ -87,92 +97,125 @@ function readJson(data: unknown): unknown {
   }
 }
 
+function readLine({ level, message, data, callId, method, secrets }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
+  const text = typeof message === 'string' ? message : (JSON.stringify(redact(message, { lengthMax: LINE_BYTES_MAX }).value) ?? '')
+  const shown = cutBytes(harmless(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
+  return {
+    level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
+    message: shown,
+    data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(shown), secrets),
+    ...{ callId, method },
+  }
+}
+
 const lengthOf = ({ message, data }: LogLine): number => message.length + (data?.length ?? 0) + LINE_COST
 
 export function openLines(now: () => number): Lines {
-  const lines: LogLine[] = []
-  const waiting = new Set<() => void>()
-  const baseId = Math.floor(now()) * IDS_A_MILLISECOND
-  let nextId = baseId
-  let tokens = BURST
-  let filledAt = now()
-  let leftOut = 0
-  let told = 0
-  let closed = false
+  return new LastLines(now)
+}
 
-  const mayWrite = (): boolean => {
-    const at = now()
-    tokens = Math.min(BURST, tokens + (Math.max(0, at - filledAt) / 1000) * LINES_A_SECOND)
-    filledAt = at
-    if (tokens < 1) return false
-    tokens -= 1
-    return true
+class LastLines implements Lines {
+  readonly #now: () => number
+  readonly #lines: LogLine[] = []
+  readonly #waiting = new Set<() => void>()
+  readonly #baseId: number
+  #nextId: number
+  #tokens = BURST
+  #filledAt: number
+  #leftOut = 0
+  #told = 0
+  #closed = false
+
+  constructor(now: () => number) {
+    this.#now = now
+    this.#filledAt = now()
+    this.#baseId = Math.floor(this.#filledAt) * IDS_A_MILLISECOND
+    this.#nextId = this.#baseId
   }
-  const dropOldest = (): number => {
-    const oldest = lines.shift()
+
+  add(line: WrittenLine): number {
+    if (this.#closed) return 0
+    if (!this.#mayWrite()) {
+      this.#leftOut += 1
+      return 0
+    }
+    let grown = 0
+    if (this.#leftOut > this.#told) {
+      grown += this.#keep({ ...OF_SERVER, message: `${this.#leftOut - this.#told} lines were left out: the plugin wrote them too fast.` })
+      this.#told = this.#leftOut
+    }
+    grown += this.#keep(readLine(line))
+    this.#wake()
+    return grown
+  }
+
+  list({ after = null, limit, level }: { after?: number | null; limit: number; level?: LogLevel | undefined }): {
+    lines: LogLine[]
+    missed: number
+    lastId: number
+  } {
+    const lastId = this.#nextId - 1
+    const first = this.#lines[0]?.id ?? this.#nextId
+    const from = after === null || after > lastId ? first : Math.max(after + 1, first)
+    const wanted = this.#lines.slice(from - first).filter((line) => level === undefined || isAtLeast(line.level, level))
+    return {
+      lines: after === null ? wanted.slice(Math.max(0, wanted.length - limit)) : wanted.slice(0, limit),
+      missed: after === null || after > lastId ? 0 : Math.max(0, first - Math.max(after + 1, this.#baseId)),
+      lastId,
+    }
+  }
+
+  changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#closed || signal.aborted) return resolve()
+      const done = (): void => {
+        this.#waiting.delete(done)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#waiting.add(done)
+      signal.addEventListener('abort', done)
+    })
+  }
+
+  count(): number {
+    return this.#lines.length
+  }
+
+  leftOut(): number {
+    return this.#leftOut
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#wake()
+  }
+
+  isClosed(): boolean {
+    return this.#closed
+  }
+
+  dropOldest(): number {
+    const oldest = this.#lines.shift()
     return oldest ? lengthOf(oldest) : 0
   }
-  const keep = (line: Omit<LogLine, 'id' | 'at'>): number => {
-    const kept = { id: nextId++, at: new Date(now()), ...line }
-    lines.push(kept)
-    return lengthOf(kept) - (lines.length > LINES_KEPT ? dropOldest() : 0)
-  }
-  const wake = (): void => {
-    for (const one of [...waiting]) one()
+
+  #mayWrite(): boolean {
+    const at = this.#now()
+    this.#tokens = Math.min(BURST, this.#tokens + (Math.max(0, at - this.#filledAt) / 1000) * LINES_A_SECOND)
+    this.#filledAt = at
+    if (this.#tokens < 1) return false
+    this.#tokens -= 1
+    return true
   }
 
-  return {
-    add({ level, message, data, callId, method, secrets }) {
-      if (closed) return 0
-      if (!mayWrite()) {
-        leftOut += 1
-        return 0
-      }
-      let grown = 0
-      if (leftOut > told) {
-        grown += keep({ ...OF_SERVER, message: `${leftOut - told} lines were left out: the plugin wrote them too fast.` })
-        told = leftOut
-      }
-      const text = typeof message === 'string' ? message : (JSON.stringify(redact(message, { lengthMax: LINE_BYTES_MAX }).value) ?? '')
-      const shown = cutBytes(harmless(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
-      grown += keep({
-        level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
-        message: shown,
-        data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(shown), secrets),
-        ...{ callId, method },
-      })
-      wake()
-      return grown
-    },
-    dropOldest,
-    list({ after = null, limit, level }) {
-      const lastId = nextId - 1
-      const first = lines[0]?.id ?? nextId
-      const from = after === null || after > lastId ? first : Math.max(after + 1, first)
-      const wanted = lines.slice(from - first).filter((line) => level === undefined || isAtLeast(line.level, level))
-      return {
-        lines: after === null ? wanted.slice(Math.max(0, wanted.length - limit)) : wanted.slice(0, limit),
-        missed: after === null || after > lastId ? 0 : Math.max(0, first - Math.max(after + 1, baseId)),
-        lastId,
-      }
-    },
-    changed: (signal) =>
-      new Promise((resolve) => {
-        if (closed || signal.aborted) return resolve()
-        const done = (): void => {
-          waiting.delete(done)
-          signal.removeEventListener('abort', done)
-          resolve()
-        }
-        waiting.add(done)
-        signal.addEventListener('abort', done)
-      }),
-    count: () => lines.length,
-    leftOut: () => leftOut,
-    close() {
-      closed = true
-      wake()
-    },
-    isClosed: () => closed,
+  #keep(line: Omit<LogLine, 'id' | 'at'>): number {
+    const kept = { id: this.#nextId++, at: new Date(this.#now()), ...line }
+    this.#lines.push(kept)
+    return lengthOf(kept) - (this.#lines.length > LINES_KEPT ? this.dropOldest() : 0)
+  }
+
+  #wake(): void {
+    for (const one of [...this.#waiting]) one()
   }
 }

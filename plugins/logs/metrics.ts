@@ -106,80 +106,103 @@ const newMethod = (): MethodCounts => ({
 const newHost = (): HostCounts => ({ outcomes: openCounts(CODES_MAX), bytes: 0, cacheHits: 0, waits: 0, waitedMs: 0 })
 
 export function openMetrics(): Metrics {
-  const methods = new Map<string, MethodCounts>()
-  const hosts = new Map<string, HostCounts>()
-  const hostCalls = openCounts(KINDS_MAX)
-  const errors = openCounts(CODES_MAX)
-  let running = 0
+  return new PluginNumbers()
+}
 
-  const sum = <Entry>(entries: Iterable<Entry>, of: (entry: Entry) => number): number => {
-    let total = 0
-    for (const entry of entries) total += of(entry)
-    return total
+class PluginNumbers implements Metrics {
+  readonly #methods = new Map<string, MethodCounts>()
+  readonly #hosts = new Map<string, HostCounts>()
+  readonly #hostCalls = openCounts(KINDS_MAX)
+  readonly #errors = openCounts(CODES_MAX)
+  #running = 0
+
+  began(): void {
+    this.#running += 1
   }
 
-  return {
-    began() {
-      running += 1
-    },
-    ended(method, { code, cpuMs, wallMs, queueMs, inputLength, resultLength }) {
-      running -= 1
-      const counts = entryOf(methods, method, METHODS_MAX, newMethod)
-      counts.calls += 1
-      if (code === 'ok') counts.succeeded += 1
-      else {
-        counts.errors.add(code)
-        errors.add(code)
-      }
-      counts.wallMs.add(wallMs)
-      // Of a call that was ended nobody may know how far it came.
-      if (code === 'ok' || cpuMs > 0) counts.cpuMs.add(cpuMs)
-      if (code === 'ok' || queueMs > 0) counts.queueMs.add(queueMs)
-      counts.wallTotalMs += positive(wallMs)
-      counts.inputLength += positive(inputLength)
-      counts.resultLength += positive(resultLength)
-    },
-    hostCall: (kind) => hostCalls.add(kind),
-    fetched({ host, outcome, bytes, cached, waitedMs }) {
-      const counts = entryOf(hosts, host, HOSTS_MAX, newHost)
-      counts.outcomes.add(outcome)
-      counts.bytes += positive(bytes)
-      if (cached) counts.cacheHits += 1
-      if (positive(waitedMs) > 0) {
-        counts.waits += 1
-        counts.waitedMs += waitedMs
-      }
-    },
-    isRunning: () => running > 0,
-    read() {
-      const calls = sum(methods.values(), (one) => one.calls)
-      const succeeded = sum(methods.values(), (one) => one.succeeded)
-      return {
-        running,
-        calls,
-        succeeded,
-        failed: calls - succeeded,
-        errors: errors.toRecord(),
-        meanWallMs: calls === 0 ? 0 : sum(methods.values(), (one) => one.wallTotalMs) / calls,
-        methods: [...methods].map(([method, one]) => ({
-          method,
-          calls: one.calls,
-          succeeded: one.succeeded,
-          failed: one.calls - one.succeeded,
-          errors: one.errors.toRecord(),
-          meanWallMs: one.wallTotalMs / one.calls,
-          wallMs: one.wallMs.percentiles(),
-          cpuMs: one.cpuMs.percentiles(),
-          queueMs: one.queueMs.percentiles(),
-          inputLength: one.inputLength,
-          resultLength: one.resultLength,
-        })),
-        hostCalls: hostCalls.toRecord(),
-        hosts: [...hosts].map(([host, { outcomes, ...rest }]) => ({ host, outcomes: outcomes.toRecord(), ...rest })),
-        cacheHits: sum(hosts.values(), (one) => one.cacheHits),
-        rateLimitWaits: sum(hosts.values(), (one) => one.waits),
-        rateLimitWaitedMs: sum(hosts.values(), (one) => one.waitedMs),
-      }
-    },
+  ended(method: string, { code, cpuMs, wallMs, queueMs, inputLength, resultLength }: Counted): void {
+    this.#running -= 1
+    const counts = entryOf(this.#methods, method, METHODS_MAX, newMethod)
+    counts.calls += 1
+    if (code === 'ok') counts.succeeded += 1
+    else {
+      counts.errors.add(code)
+      this.#errors.add(code)
+    }
+    counts.wallMs.add(wallMs)
+    // Of a call that was ended nobody may know how far it came.
+    if (code === 'ok' || cpuMs > 0) counts.cpuMs.add(cpuMs)
+    if (code === 'ok' || queueMs > 0) counts.queueMs.add(queueMs)
+    counts.wallTotalMs += positive(wallMs)
+    counts.inputLength += positive(inputLength)
+    counts.resultLength += positive(resultLength)
   }
+
+  hostCall(kind: string): void {
+    this.#hostCalls.add(kind)
+  }
+
+  fetched({
+    host,
+    outcome,
+    bytes,
+    cached,
+    waitedMs,
+  }: {
+    host: string
+    outcome: string
+    bytes: number
+    cached: boolean
+    waitedMs: number
+  }): void {
+    const counts = entryOf(this.#hosts, host, HOSTS_MAX, newHost)
+    counts.outcomes.add(outcome)
+    counts.bytes += positive(bytes)
+    if (cached) counts.cacheHits += 1
+    if (positive(waitedMs) > 0) {
+      counts.waits += 1
+      counts.waitedMs += waitedMs
+    }
+  }
+
+  isRunning(): boolean {
+    return this.#running > 0
+  }
+
+  read(): Numbers {
+    const calls = sum(this.#methods.values(), (one) => one.calls)
+    const succeeded = sum(this.#methods.values(), (one) => one.succeeded)
+    return {
+      running: this.#running,
+      calls,
+      succeeded,
+      failed: calls - succeeded,
+      errors: this.#errors.toRecord(),
+      meanWallMs: calls === 0 ? 0 : sum(this.#methods.values(), (one) => one.wallTotalMs) / calls,
+      methods: [...this.#methods].map(([method, one]) => ({
+        method,
+        calls: one.calls,
+        succeeded: one.succeeded,
+        failed: one.calls - one.succeeded,
+        errors: one.errors.toRecord(),
+        meanWallMs: one.wallTotalMs / one.calls,
+        wallMs: one.wallMs.percentiles(),
+        cpuMs: one.cpuMs.percentiles(),
+        queueMs: one.queueMs.percentiles(),
+        inputLength: one.inputLength,
+        resultLength: one.resultLength,
+      })),
+      hostCalls: this.#hostCalls.toRecord(),
+      hosts: [...this.#hosts].map(([host, { outcomes, ...rest }]) => ({ host, outcomes: outcomes.toRecord(), ...rest })),
+      cacheHits: sum(this.#hosts.values(), (one) => one.cacheHits),
+      rateLimitWaits: sum(this.#hosts.values(), (one) => one.waits),
+      rateLimitWaitedMs: sum(this.#hosts.values(), (one) => one.waitedMs),
+    }
+  }
+}
+
+function sum<Entry>(entries: Iterable<Entry>, of: (entry: Entry) => number): number {
+  let total = 0
+  for (const entry of entries) total += of(entry)
+  return total
 }

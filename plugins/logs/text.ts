@@ -164,73 +164,95 @@ export function redact(
   value: unknown,
   limits: { lengthMax: number; secrets?: readonly string[]; exactOnly?: boolean },
 ): { value: unknown; cut: boolean } {
-  const { secrets = [], exactOnly = false } = limits
-  const hide = exactOnly ? hideExact : hideSecrets
-  let left = limits.lengthMax
-  let cut = false
+  const redaction = new Redaction(limits)
+  return { value: redaction.redact(value, 0), cut: redaction.cut }
+}
 
-  const shorten = (text: string, lengthMax: number): string => {
-    // Secrets are looked for in no more than what can be shown, and a little beyond, lest one is cut in half and shown.
-    const hidden = hide(text.slice(0, lengthMax + TEXT_LENGTH_MAX), secrets)
-    if (hidden !== text || hidden.length > lengthMax) cut = true
-    return hidden.length > lengthMax ? `${hidden.slice(0, lengthMax).toWellFormed()}${CUT}` : hidden
-  }
-  const take = (length: number): boolean => {
-    if (length > left) {
-      cut = true
-      left = 0
-      return false
-    }
-    left -= length
-    return true
-  }
-  const text = (given: string): string => {
-    const shown = shorten(given, Math.min(TEXT_LENGTH_MAX, left))
-    const fitting = cutJson(shown, left)
-    if (fitting !== shown) cut = true
-    left = Math.max(0, left - JSON.stringify(fitting).length)
-    return fitting
+class Redaction {
+  /** Whether anything is missing or changed. */
+  cut = false
+  /** Characters that there is room for still. */
+  #left: number
+  readonly #secrets: readonly string[]
+  readonly #exactOnly: boolean
+
+  constructor({ lengthMax, secrets = [], exactOnly = false }: Parameters<typeof redact>[1]) {
+    this.#left = lengthMax
+    this.#secrets = secrets
+    this.#exactOnly = exactOnly
   }
 
-  const walk = (one: unknown, depth: number): unknown => {
-    if (one === null || typeof one === 'boolean') return take(5) ? one : CUT
-    if (typeof one === 'number') return take(String(one).length) ? one : CUT
-    if (typeof one === 'string' && left > 3) return text(one)
-    if (typeof one !== 'object' && typeof one !== 'string') return null
-    if (typeof one === 'string' || depth >= DEPTH_MAX || !take(2)) {
-      cut = true
+  redact(value: unknown, depth: number): unknown {
+    if (value === null || typeof value === 'boolean') return this.#take(5) ? value : CUT
+    if (typeof value === 'number') return this.#take(String(value).length) ? value : CUT
+    if (typeof value === 'string' && this.#left > 3) return this.#text(value)
+    if (typeof value !== 'object' && typeof value !== 'string') return null
+    if (typeof value === 'string' || depth >= DEPTH_MAX || !this.#take(2)) {
+      this.cut = true
       return CUT
     }
-    if (Array.isArray(one)) {
-      const items: unknown[] = []
-      for (const item of one) {
-        if (items.length >= ITEMS_MAX || !take(1)) {
-          cut = true
-          items.push(`${CUT} ${one.length - items.length} more`)
-          break
-        }
-        items.push(walk(item, depth + 1))
+    return Array.isArray(value) ? this.#items(value, depth) : this.#members(value, depth)
+  }
+
+  #items(given: readonly unknown[], depth: number): unknown[] {
+    const items: unknown[] = []
+    for (const item of given) {
+      if (items.length >= ITEMS_MAX || !this.#take(1)) {
+        this.cut = true
+        items.push(`${CUT} ${given.length - items.length} more`)
+        break
       }
-      return items
+      items.push(this.redact(item, depth + 1))
     }
+    return items
+  }
+
+  #members(given: object, depth: number): unknown {
     const members: [string, unknown][] = []
-    for (const [name, member] of Object.entries(one)) {
+    for (const [name, member] of Object.entries(given)) {
       if (member === undefined) continue
-      if (members.length >= ITEMS_MAX || left < 6) {
-        cut = true
+      if (members.length >= ITEMS_MAX || this.#left < 6) {
+        this.cut = true
         members.push([CUT, CUT])
         break
       }
-      const key = text(name.slice(0, NAME_LENGTH_MAX))
-      if (!exactOnly && member !== null && isSecretName(name)) {
-        take(HIDDEN.length + 4)
-        cut = true
-        members.push([key, HIDDEN])
-      } else members.push([key, walk(member, depth + 1)])
-      take(2)
+      members.push([this.#text(name.slice(0, NAME_LENGTH_MAX)), this.#member(name, member, depth)])
+      this.#take(2)
     }
     // fromEntries defines members: `__proto__` is a name like others.
     return Object.fromEntries(members)
   }
-  return { value: walk(value, 0), cut }
+
+  #member(name: string, member: unknown, depth: number): unknown {
+    if (this.#exactOnly || member === null || !isSecretName(name)) return this.redact(member, depth + 1)
+    this.#take(HIDDEN.length + 4)
+    this.cut = true
+    return HIDDEN
+  }
+
+  #text(given: string): string {
+    const shown = this.#shorten(given, Math.min(TEXT_LENGTH_MAX, this.#left))
+    const fitting = cutJson(shown, this.#left)
+    if (fitting !== shown) this.cut = true
+    this.#left = Math.max(0, this.#left - JSON.stringify(fitting).length)
+    return fitting
+  }
+
+  #shorten(text: string, lengthMax: number): string {
+    const hide = this.#exactOnly ? hideExact : hideSecrets
+    // Secrets are looked for in no more than what can be shown, and a little beyond, lest one is cut in half and shown.
+    const hidden = hide(text.slice(0, lengthMax + TEXT_LENGTH_MAX), this.#secrets)
+    if (hidden !== text || hidden.length > lengthMax) this.cut = true
+    return hidden.length > lengthMax ? `${hidden.slice(0, lengthMax).toWellFormed()}${CUT}` : hidden
+  }
+
+  #take(length: number): boolean {
+    if (length > this.#left) {
+      this.cut = true
+      this.#left = 0
+      return false
+    }
+    this.#left -= length
+    return true
+  }
 }

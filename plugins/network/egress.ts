@@ -7,9 +7,9 @@ import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, reso
 import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins/network/answer.ts'
 import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/network/cache.ts'
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/network/credential.ts'
+import { type HostRates, openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
 import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/network/request.ts'
 import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
-import { type HostRates, openCallerSlots, openHostTurns } from '#plugins/network/turns.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface EgressPolicy {
@@ -116,35 +116,90 @@ interface Arrival {
   keepSeconds: number
 }
 
+/** One request to addresses that were looked at. */
+interface Sending {
+  hop: Hop
+  host: string
+  isPrivate: boolean
+  addresses: readonly string[]
+  headers: Record<string, string>
+  signal: AbortSignal
+}
+
 /** Of this machine alone, whatever name servers and files say of it. */
 const LOOPBACK = ['127.0.0.1', '::1']
 
 /** @param local places that are let through beside the public internet, where a rule names them as well */
 export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): Egress & Downloads {
-  const turns = openHostTurns()
-  const slots = openCallerSlots()
-  const cache = openResponseCache()
+  return new HttpsEgress(way, local)
+}
+
+class HttpsEgress implements Egress, Downloads {
+  readonly local: LocalServices
+  readonly #way: EgressWay
+  readonly #limiter = openHostRateLimiter()
+  readonly #semaphore = openCallerSemaphore()
+  readonly #cache = openResponseCache()
+
+  constructor(way: EgressWay, local: LocalServices) {
+    this.#way = way
+    this.local = local
+  }
+
+  async fetch(given: unknown, policy: EgressPolicy, outer: AbortSignal): Promise<EgressResponse> {
+    const { hop, timeoutMs } = readRequest(given)
+    const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope } = policy
+    // Of a host that is not sent it no answer is masked: it would say of each guess in it whether that is right.
+    const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
+    // What is refused anyway need not wait for it.
+    checkAddress(hop, rules)
+    if (outer.aborted) refuse('closed', 'The call has ended.')
+    const key =
+      scope !== undefined && cacheSeconds > 0 && isCacheable(hop) ? cacheKeyOf({ scope, hop, credential, rules, userAgent }) : null
+    const known = key === null ? undefined : this.#cache.find(key, cacheSeconds)
+    if (known) return known
+    this.#limiter.state(caller, rates ?? {})
+    const deadlineMs = Math.min(timeoutMs ?? DEADLINE_MS_MAX, DEADLINE_MS_MAX)
+    const how = { caller, rules, userAgent, credential, encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
+    const arrival = await this.#travel(hop, how, outer)
+    const response = await responseOf(arrival, credential)
+    if (key !== null) this.#cache.keep(key, response, Math.min(arrival.keepSeconds, cacheSeconds))
+    return response
+  }
+
+  async download(
+    { url: address, caller, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false }: Download,
+    outer: AbortSignal,
+  ): Promise<{ status: number; url: string; bytes: Buffer }> {
+    const { hop } = readRequest({ url: address, headers: { accept } })
+    const rules: EgressRules = mayBeLocal && isAllowedLocal(hop.url, this.local) ? [localRule(hop.url, ['GET'])] : 'public'
+    checkAddress(hop, rules)
+    // Pictures are packed already.
+    const how = { caller, rules, userAgent, credential: undefined, encodings: 'identity', bytesMax, deadlineMs } as const
+    const { status, url, bytes } = await this.#travel(hop, how, outer)
+    return { status, url, bytes }
+  }
 
   /** Nobody is asked where a name leads: it is this machine, or it is an address. */
-  function findLocal(host: string, url: URL): string[] {
+  #findLocal(host: string, url: URL): string[] {
     const addresses = host === 'localhost' ? LOOPBACK : [host]
     // Whatever the rule says.
-    if (!local.has(placeOf(url)) || !addresses.every(isLocalAddress))
+    if (!this.local.has(placeOf(url)) || !addresses.every(isLocalAddress))
       refuse('permission', `${placeOf(url)} is no place that this server lets through for development.`)
     return addresses
   }
 
-  async function findAddresses(host: string, isPrivate: boolean, signal: AbortSignal): Promise<string[]> {
+  async #findAddresses(host: string, isPrivate: boolean, signal: AbortSignal): Promise<string[]> {
     const addresses =
       net.isIP(host) !== 0
         ? [host]
-        : await unlessAborted(way.resolve(host, signal), signal).catch(() => {
+        : await unlessAborted(this.#way.resolve(host, signal), signal).catch(() => {
             signal.throwIfAborted()
             return []
           })
     if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) refuse('upstream', `There is no host ${host}.`)
     // One private address among public ones is how a name is turned against the house that resolves it.
-    if (!addresses.every((address) => way.permits(address, isPrivate)))
+    if (!addresses.every((address) => this.#way.permits(address, isPrivate)))
       refuse(
         'permission',
         `${host} leads to ${isPrivate ? 'this server, or to no network that can be granted' : 'an address that is not on the public internet'}.`,
@@ -153,19 +208,19 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
   }
 
   /** Sends one request; `read` is given the answer while the host counts it as under way. */
-  async function ask<Value>(hop: Hop, journey: Journey, read: (response: IncomingMessage) => Promise<Value>): Promise<Value> {
+  async #request<Value>(hop: Hop, journey: Journey, read: (response: IncomingMessage) => Promise<Value>): Promise<Value> {
     const { caller, credential, deadline, signal } = journey
     const { host, group, isPrivate, isLocal } = checkAddress(hop, journey.rules)
     const leaves: (() => void)[] = []
     try {
-      if (group !== undefined) leaves.push(await turns.take({ host: group, caller, deadline, signal }))
-      leaves.push(await turns.take({ host, caller, deadline, signal }))
-      const addresses = isLocal ? findLocal(host, hop.url) : await findAddresses(host, isPrivate, signal)
+      if (group !== undefined) leaves.push(await this.#limiter.take({ host: group, caller, deadline, signal }))
+      leaves.push(await this.#limiter.take({ host, caller, deadline, signal }))
+      const addresses = isLocal ? this.#findLocal(host, hop.url) : await this.#findAddresses(host, isPrivate, signal)
       const sent = credential && isFor(credential, hop) ? withCredential(hop, credential) : hop
       const headers: Record<string, string> = { ...sent.headers, 'user-agent': journey.userAgent, 'accept-encoding': journey.encodings }
       if (sent.body !== undefined) headers['content-length'] = String(Buffer.byteLength(sent.body))
       signal.throwIfAborted()
-      const response = await send({ hop: sent, host, isPrivate, addresses, headers, signal })
+      const response = await this.#send({ hop: sent, host, isPrivate, addresses, headers, signal })
       try {
         return await read(response)
       } finally {
@@ -176,44 +231,28 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
     }
   }
 
-  function send(parts: {
-    hop: Hop
-    host: string
-    isPrivate: boolean
-    addresses: readonly string[]
-    headers: Record<string, string>
-    signal: AbortSignal
-  }): Promise<IncomingMessage> {
-    const { hop, host, isPrivate, addresses, headers, signal } = parts
+  #send({ hop, host, isPrivate, addresses, headers, signal }: Sending): Promise<IncomingMessage> {
     const isPlain = hop.url.protocol === 'http:'
     const ownPort = hop.url.port === '' ? (isPlain ? 80 : 443) : Number(hop.url.port)
+    const options: https.RequestOptions = {
+      host,
+      port: isPrivate ? ownPort : this.#way.port,
+      path: `${hop.url.pathname}${hop.url.search}`,
+      method: hop.method,
+      headers,
+      signal,
+      lookup: lookupOf(addresses),
+      ...CONNECTION,
+    }
     return new Promise<IncomingMessage>((resolve, reject) => {
-      const request = (isPlain ? http.request : way.request)(
-        {
-          host,
-          port: isPrivate ? ownPort : way.port,
-          path: `${hop.url.pathname}${hop.url.search}`,
-          method: hop.method,
-          headers,
-          signal,
-          // The addresses that were looked at are those that are talked to, whatever the name says by then.
-          lookup: (_host, options, callback) => {
-            const all = addresses.map((address) => ({ address, family: net.isIP(address) }))
-            const [first] = all as [{ address: string; family: number }]
-            if (options.all) (callback as (error: null, all: object[]) => void)(null, all)
-            else callback(null, first.address, first.family)
-          },
-          ...CONNECTION,
-        },
-        resolve,
-      )
+      const request = (isPlain ? http.request : this.#way.request)(options, resolve)
       request.on('error', reject)
       request.on('close', () => reject(new Error('The connection was closed without an answer.')))
       request.end(hop.body)
     })
   }
 
-  async function follow(first: Hop, journey: Journey): Promise<Arrival> {
+  async #follow(first: Hop, journey: Journey): Promise<Arrival> {
     const { credential, deadline, signal, bytesMax } = journey
     let hop = first
     let redirects = 0
@@ -221,22 +260,23 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
     let hasWaited = false
     for (;;) {
       const at = hop
-      const step = await ask(at, journey, async (response): Promise<{ next: Hop } | { waitMs: number } | { arrival: Arrival }> => {
-        const status = response.statusCode ?? 0
-        keepSeconds = Math.min(keepSeconds, keepableSeconds(response.headers))
-        const next = redirectOf(status, response.headers.location, at)
-        if (next !== null) return { next }
-        const waitMs = retryAfterMs(response)
-        if (waitMs !== null && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline) return { waitMs }
-        const bytes = await readBody(response, { method: at.method, host: at.url.host, bytesMax }, signal)
-        return { arrival: { status, url: at.url.href, headers: headersOf(response), bytes, waitMs, keepSeconds } }
-      })
+      const step = await this.#request(
+        at,
+        journey,
+        async (response): Promise<{ next: Hop } | { waitMs: number } | { arrival: Arrival }> => {
+          const status = response.statusCode ?? 0
+          keepSeconds = Math.min(keepSeconds, keepableSeconds(response.headers))
+          const next = redirectOf(status, response.headers.location, at)
+          if (next !== null) return { next }
+          const waitMs = retryAfterMs(response)
+          if (waitMs !== null && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline) return { waitMs }
+          const bytes = await readBody(response, { method: at.method, host: at.url.host, bytesMax }, signal)
+          return { arrival: { status, url: at.url.href, headers: headersOf(response), bytes, waitMs, keepSeconds } }
+        },
+      )
       if ('arrival' in step) return step.arrival
       if ('next' in step) {
-        if (++redirects > REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
-        // A service that repeats what stood in its address would have it sent to another host.
-        if (credential && step.next.strayed && withoutCredential(step.next.url.href, credential) !== step.next.url.href)
-          refuse('permission', `${hop.url.host} redirects to another host with the credentials in the address; they are not sent there.`)
+        checkRedirect(first, at, step.next, ++redirects, credential)
         hop = step.next
       } else {
         hasWaited = true
@@ -246,7 +286,7 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
   }
 
   /** From the first address to what arrives, within the time, whatever happens on the way. */
-  async function travel(
+  async #travel(
     hop: Hop,
     { deadlineMs, ...rest }: Omit<Journey, 'deadline' | 'signal'> & { deadlineMs: number },
     outer: AbortSignal,
@@ -260,8 +300,8 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
     if (outer.aborted) end()
     let leave = () => {}
     try {
-      leave = await slots.enter(rest.caller, ended.signal)
-      return await follow(hop, journey)
+      leave = await this.#semaphore.enter(rest.caller, ended.signal)
+      return await this.#follow(hop, journey)
     } catch (error) {
       if (outer.aborted) refuse('closed', 'The call has ended.')
       if (error instanceof GuestError) throw error
@@ -275,53 +315,36 @@ export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_L
       end()
     }
   }
+}
 
-  return {
-    local,
-
-    async fetch(given, policy, outer) {
-      const { hop, timeoutMs } = readRequest(given)
-      const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope } = policy
-      // Of a host that is not sent it no answer is masked: it would say of each guess in it whether that is right.
-      const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
-      // What is refused anyway need not wait for it.
-      checkAddress(hop, rules)
-      if (outer.aborted) refuse('closed', 'The call has ended.')
-      const key =
-        scope !== undefined && cacheSeconds > 0 && isCacheable(hop) ? cacheKeyOf({ scope, hop, credential, rules, userAgent }) : null
-      const known = key === null ? undefined : cache.find(key, cacheSeconds)
-      if (known) return known
-      turns.state(caller, rates ?? {})
-      const { status, url, headers, bytes, waitMs, keepSeconds } = await travel(
-        hop,
-        {
-          ...{ caller, rules, userAgent, credential },
-          ...{ encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs: Math.min(timeoutMs ?? DEADLINE_MS_MAX, DEADLINE_MS_MAX) },
-        },
-        outer,
-      )
-      const told = (text: string) => (credential ? withoutCredential(text, credential) : text)
-      const response: EgressResponse = {
-        status,
-        url: told(url),
-        headers: headers.map(([name, value]) => [told(name), told(value)]),
-        body: credential ? await bodyWithoutCredential(bytes.toString('utf8'), credential) : bytes.toString('utf8'),
-        ...(waitMs !== null && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
-      }
-      if (key !== null) cache.keep(key, response, Math.min(keepSeconds, cacheSeconds))
-      return response
-    },
-
-    async download({ url: address, caller, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false }, outer) {
-      const { hop } = readRequest({ url: address, headers: { accept } })
-      const rules: EgressRules = mayBeLocal && isAllowedLocal(hop.url, local) ? [localRule(hop.url, ['GET'])] : 'public'
-      checkAddress(hop, rules)
-      // Pictures are packed already.
-      const how = { caller, rules, userAgent, credential: undefined, encodings: 'identity', bytesMax, deadlineMs } as const
-      const { status, url, bytes } = await travel(hop, how, outer)
-      return { status, url, bytes }
-    },
+/** The addresses that were looked at are those that are talked to, whatever the name says by then. */
+const lookupOf =
+  (addresses: readonly string[]): NonNullable<https.RequestOptions['lookup']> =>
+  (_host, options, callback) => {
+    const all = addresses.map((address) => ({ address, family: net.isIP(address) }))
+    const [first] = all as [{ address: string; family: number }]
+    if (options.all) (callback as (error: null, all: object[]) => void)(null, all)
+    else callback(null, first.address, first.family)
   }
+
+/** What a plugin is given of what arrived: without its credential. */
+async function responseOf({ status, url, headers, bytes, waitMs }: Arrival, credential: Credential | undefined): Promise<EgressResponse> {
+  const masked = (text: string) => (credential ? withoutCredential(text, credential) : text)
+  return {
+    status,
+    url: masked(url),
+    headers: headers.map(([name, value]) => [masked(name), masked(value)]),
+    body: credential ? await bodyWithoutCredential(bytes.toString('utf8'), credential) : bytes.toString('utf8'),
+    ...(waitMs !== null && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
+  }
+}
+
+/** @throws GuestError upstream for one redirect too many, permission for one that would give the credential away */
+function checkRedirect(first: Hop, at: Hop, next: Hop, redirects: number, credential: Credential | undefined): void {
+  if (redirects > REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
+  // A service that repeats what stood in its address would have it sent to another host.
+  if (credential && next.strayed && withoutCredential(next.url.href, credential) !== next.url.href)
+    refuse('permission', `${at.url.host} redirects to another host with the credentials in the address; they are not sent there.`)
 }
 
 function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {

@@ -17,7 +17,7 @@ export interface EgressRule {
   local?: boolean | undefined
 }
 
-/** What a request may be sent to: what was granted, or for the server's own errands whatever is public. */
+/** What a request may be sent to: what was granted, or for the server's own downloads whatever is public. */
 export type EgressRules = readonly EgressRule[] | 'public'
 
 /** Where a request that was let through goes. */

@@ -104,11 +104,7 @@ const TIMING = { firstMs: 60_000, everyMs: 6 * 3_600_000 }
 const SPREAD = 0.25
 const ERROR_LENGTH_MAX = 1_000
 
-/**
- * Repositories of plugins: fetches their indexes, believes those that are signed by the key that was pinned, and installs from them.
- * @param parts.onRevoked is told of versions that are kept here when new revocations have come, and of those that run before each round; has to end those that run
- */
-export function openRepositories<Installed>(parts: {
+export interface RepositoriesOptions<Installed> {
   database: Knex
   log: Log
   download: Download
@@ -119,29 +115,118 @@ export function openRepositories<Installed>(parts: {
   install: Install<Installed>
   onRevoked: (revoked: RevokedVersion[]) => unknown
   timing?: { firstMs: number; everyMs: number }
-}): Repositories<Installed> {
-  const { database, log, download, local, serverVersion, install, onRevoked, timing = TIMING } = parts
-  const ended = new AbortController()
-  /** One at a time for each repository; whoever comes later waits for the same. */
-  const refreshing = new Map<string, Promise<Repository>>()
-  let timer: NodeJS.Timeout | null = null
-  let round: Promise<void> = Promise.resolve()
+}
 
-  const absent = (id: string): never => refuse('not_found', `There is no plugin repository ${id}.`)
-  const get = async (id: string): Promise<Repository> => (await findRepository(database, id)) ?? absent(id)
+/**
+ * Repositories of plugins: fetches their indexes, believes those that are signed by the key that was pinned, and installs from them.
+ * @param options.onRevoked is told of versions that are kept here when new revocations have come, and of those that run before each round; has to end those that run
+ */
+export function openRepositories<Installed>(options: RepositoriesOptions<Installed>): Repositories<Installed> {
+  return new SignedRepositories(options)
+}
+
+class SignedRepositories<Installed> implements Repositories<Installed> {
+  readonly #options: RepositoriesOptions<Installed>
+  readonly #timing: { firstMs: number; everyMs: number }
+  readonly #ended = new AbortController()
+  /** One at a time for each repository; whoever comes later waits for the same. */
+  readonly #refreshing = new Map<string, Promise<Repository>>()
+  #timer: NodeJS.Timeout | null = null
+  #round: Promise<void> = Promise.resolve()
+
+  constructor(options: RepositoriesOptions<Installed>) {
+    this.#options = options
+    this.#timing = options.timing ?? TIMING
+  }
+
+  list(): Promise<Repository[]> {
+    return listRepositories(this.#options.database)
+  }
+
+  async look(url: string): Promise<RepositoryOffer> {
+    const folder = folderOf(url, this.#options.local)
+    const { name, publicKey, plugins } = await this.#fetchIndex(folder, null)
+    return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }
+  }
+
+  async add({ url, publicKey }: { url: string; publicKey: string }): Promise<Repository> {
+    const folder = folderOf(url, this.#options.local)
+    const index = await this.#fetchIndex(folder, publicKey)
+    const { id, isNews } = await this.#options.database.transaction(async (trx) => {
+      const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
+      if (added === null)
+        return refuse('conflict', `The repository ${folder} is here already, or there are ${REPOSITORIES_MAX}, the most there can be.`)
+      return { id: added, isNews: await this.#keep(trx, added, index) }
+    })
+    if (isNews) await this.#tellRevoked()
+    return await this.get(id)
+  }
+
+  async setEnabled(id: string, enabled: boolean): Promise<Repository> {
+    if (!(await setRepositoryEnabled(this.#options.database, id, enabled))) absent(id)
+    return await this.get(id)
+  }
+
+  async remove(id: string): Promise<void> {
+    if (!(await deleteRepository(this.#options.database, id))) absent(id)
+  }
+
+  async refresh(id: string): Promise<Repository> {
+    const repository = await this.get(id)
+    if (!repository.enabled) refuse('conflict', `The plugin repository ${repository.url} is disabled; enable it first.`)
+    return await this.#refreshOnce(repository)
+  }
+
+  listAvailable(query?: AvailableQuery): Promise<{ plugins: AvailablePlugin[]; total: number }> {
+    return listAvailable(this.#options.database, { serverVersion: this.#options.serverVersion, now: new Date() }, query)
+  }
+
+  async install({ repositoryId, pluginId, version, userId, trustNewKey = false }: Wanted): Promise<Installed> {
+    const { database, serverVersion, download, install } = this.#options
+    const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
+    const chosen = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
+    const from = new URL(chosen.url, repository.url)
+    const bytes = await download(from, {
+      ...{ bytesMax: chosen.size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },
+      signal: this.#ended.signal,
+    })
+    checkPackage(bytes, { ...chosen, name: `${pluginId} ${chosen.version}` })
+    checkEntry((await readPackageBeside(bytes)).manifest, { id: pluginId, version: chosen })
+    const { version: chosenVersion, sha256 } = chosen
+    return await install(bytes, { userId, trustNewKey, expected: { id: pluginId, version: chosenVersion, sha256 } })
+  }
+
+  start(): void {
+    if (this.#timer !== null) return
+    this.#round = this.#endRevoked().catch((error: unknown) =>
+      this.#options.log.error({ err: error }, 'What was revoked could not be looked for'),
+    )
+    this.#plan(this.#timing.firstMs)
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#ended.abort()
+    await this.#round
+    await Promise.allSettled(this.#refreshing.values())
+  }
+
+  async get(id: string): Promise<Repository> {
+    return (await findRepository(this.#options.database, id)) ?? absent(id)
+  }
 
   /** @param publicKey of whoever must have signed it; null where nobody is known yet */
-  async function fetchIndex(folder: string, publicKey: string | null): Promise<ReadIndex> {
-    const from = { toOtherHosts: false, isAtHome: true, signal: ended.signal }
-    const bytes = await download(new URL(INDEX_NAME, folder), { ...from, bytesMax: INDEX_BYTES_MAX })
-    const signature = await download(new URL(SIGNATURE_NAME, folder), { ...from, bytesMax: SIGNATURE_BYTES_MAX })
-    const index = await readIndexBeside({ bytes, signature, publicKey }, ended.signal)
+  async #fetchIndex(folder: string, publicKey: string | null): Promise<ReadIndex> {
+    const from = { toOtherHosts: false, isAtHome: true, signal: this.#ended.signal }
+    const bytes = await this.#options.download(new URL(INDEX_NAME, folder), { ...from, bytesMax: INDEX_BYTES_MAX })
+    const signature = await this.#options.download(new URL(SIGNATURE_NAME, folder), { ...from, bytesMax: SIGNATURE_BYTES_MAX })
+    const index = await readIndexBeside({ bytes, signature, publicKey }, this.#ended.signal)
     checkPlace(index, folder)
     return index
   }
 
   /** Keeps an index in the transaction in which its repository is locked. Answers whether it revokes something new. */
-  async function keep(trx: Knex, id: string, index: ReadIndex): Promise<boolean> {
+  async #keep(trx: Knex, id: string, index: ReadIndex): Promise<boolean> {
     const { name, sequence, expires, text } = index
     await recordIndex(trx, id, { name, sequence, expiresAt: new Date(expires), text })
     const added = await addRevocations(trx, id, index.revoked.map(revocationOf))
@@ -153,147 +238,90 @@ export function openRepositories<Installed>(parts: {
     return added > 0
   }
 
-  async function tellRevoked(): Promise<void> {
-    const revoked = await listRevoked(database)
+  async #tellRevoked(): Promise<void> {
+    const revoked = await listRevoked(this.#options.database)
     if (revoked.length === 0) return
-    log.warn({ plugins: revoked.map(({ key, version }) => `${key} ${version}`) }, 'Versions of plugins that are kept here were revoked')
-    await onRevoked(revoked)
+    this.#options.log.warn(
+      { plugins: revoked.map(({ key, version }) => `${key} ${version}`) },
+      'Versions of plugins that are kept here were revoked',
+    )
+    await this.#options.onRevoked(revoked)
   }
 
-  async function fetchNewer({ id, url, publicKey }: Repository): Promise<void> {
-    const index = await fetchIndex(url, publicKey)
-    const isNews = await database.transaction(async (trx) => {
+  async #fetchNewer({ id, url, publicKey }: Repository): Promise<void> {
+    const index = await this.#fetchIndex(url, publicKey)
+    const isNews = await this.#options.database.transaction(async (trx) => {
       // Taken away while it was fetched.
       const known = await lockIndexed(trx, id, index.text)
       if (known === null) return false
       checkSequence(known, index)
-      return await keep(trx, id, index)
+      return await this.#keep(trx, id, index)
     })
-    if (isNews) await tellRevoked()
+    if (isNews) await this.#tellRevoked()
   }
 
-  async function refresh(repository: Repository): Promise<Repository> {
+  async #refresh(repository: Repository): Promise<Repository> {
     const { id, url } = repository
     try {
-      await fetchNewer(repository)
+      await this.#fetchNewer(repository)
     } catch (error) {
       if (!(error instanceof CarrelError)) throw error
-      if (!ended.signal.aborted) {
-        log.warn({ repository: url, reason: error.message }, 'A plugin repository could not be refreshed')
-        await recordRepositoryError(database, id, error.message.slice(0, ERROR_LENGTH_MAX))
+      if (!this.#ended.signal.aborted) {
+        this.#options.log.warn({ repository: url, reason: error.message }, 'A plugin repository could not be refreshed')
+        await recordRepositoryError(this.#options.database, id, error.message.slice(0, ERROR_LENGTH_MAX))
       }
     }
-    return await get(id)
+    return await this.get(id)
   }
 
-  function refreshOnce(repository: Repository): Promise<Repository> {
-    const running = refreshing.get(repository.id)
+  #refreshOnce(repository: Repository): Promise<Repository> {
+    const running = this.#refreshing.get(repository.id)
     if (running) return running
-    const started = refresh(repository).finally(() => refreshing.delete(repository.id))
-    refreshing.set(repository.id, started)
+    const started = this.#refresh(repository).finally(() => this.#refreshing.delete(repository.id))
+    this.#refreshing.set(repository.id, started)
     return started
   }
 
   /** Ends what runs though it was revoked: a server may have died, or have been agreed to something, between the one and the other. */
-  async function endRevoked(): Promise<void> {
-    const running = (await listRevoked(database)).filter((one) => one.running)
-    if (running.length > 0) await onRevoked(running)
+  async #endRevoked(): Promise<void> {
+    const running = (await listRevoked(this.#options.database)).filter((one) => one.running)
+    if (running.length > 0) await this.#options.onRevoked(running)
   }
 
-  async function refreshAll(): Promise<void> {
-    await endRevoked()
-    for (const repository of (await listRepositories(database)).filter(({ enabled }) => enabled)) {
-      if (ended.signal.aborted) return
-      await refreshOnce(repository).catch((error: unknown) =>
-        log.error({ repository: repository.url, err: error }, 'A plugin repository could not be refreshed'),
+  async #refreshAll(): Promise<void> {
+    await this.#endRevoked()
+    for (const repository of (await listRepositories(this.#options.database)).filter(({ enabled }) => enabled)) {
+      if (this.#ended.signal.aborted) return
+      await this.#refreshOnce(repository).catch((error: unknown) =>
+        this.#options.log.error({ repository: repository.url, err: error }, 'A plugin repository could not be refreshed'),
       )
     }
   }
 
-  function plan(waitMs: number): void {
-    if (ended.signal.aborted) return
-    timer = setTimeout(
+  #plan(waitMs: number): void {
+    if (this.#ended.signal.aborted) return
+    this.#timer = setTimeout(
       () => {
-        round = refreshAll()
-          .catch((error: unknown) => log.error({ err: error }, 'Plugin repositories could not be refreshed'))
-          .finally(() => plan(timing.everyMs))
+        this.#round = this.#refreshAll()
+          .catch((error: unknown) => this.#options.log.error({ err: error }, 'Plugin repositories could not be refreshed'))
+          .finally(() => this.#plan(this.#timing.everyMs))
       },
       waitMs * (1 + Math.random() * SPREAD),
     )
-    timer.unref()
+    this.#timer.unref()
   }
+}
 
-  return {
-    list: () => listRepositories(database),
-    get,
+function absent(id: string): never {
+  return refuse('not_found', `There is no plugin repository ${id}.`)
+}
 
-    async look(url) {
-      const folder = folderOf(url, local)
-      const { name, publicKey, plugins } = await fetchIndex(folder, null)
-      return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }
-    },
-
-    async add({ url, publicKey }) {
-      const folder = folderOf(url, local)
-      const index = await fetchIndex(folder, publicKey)
-      const { id, isNews } = await database.transaction(async (trx) => {
-        const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
-        if (added === null)
-          return refuse('conflict', `The repository ${folder} is here already, or there are ${REPOSITORIES_MAX}, the most there can be.`)
-        return { id: added, isNews: await keep(trx, added, index) }
-      })
-      if (isNews) await tellRevoked()
-      return await get(id)
-    },
-
-    async setEnabled(id, enabled) {
-      if (!(await setRepositoryEnabled(database, id, enabled))) absent(id)
-      return await get(id)
-    },
-
-    async remove(id) {
-      if (!(await deleteRepository(database, id))) absent(id)
-    },
-
-    async refresh(id) {
-      const repository = await get(id)
-      if (!repository.enabled) refuse('conflict', `The plugin repository ${repository.url} is disabled; enable it first.`)
-      return await refreshOnce(repository)
-    },
-
-    listAvailable: (query) => listAvailable(database, { serverVersion, now: new Date() }, query),
-
-    async install({ repositoryId, pluginId, version, userId, trustNewKey = false }) {
-      const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
-      const chosen = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
-      const { size, sha256 } = chosen
-      const name = `${pluginId} ${chosen.version}`
-      const from = new URL(chosen.url, repository.url)
-      const bytes = await download(from, {
-        ...{ bytesMax: size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },
-        signal: ended.signal,
-      })
-      if (bytes.length !== size)
-        refuse('conflict', `The package of ${name} has ${bytes.length} bytes and not ${size}, as the index says: it is not installed.`)
-      if (createHash('sha256').update(bytes).digest('hex') !== sha256)
-        refuse('conflict', `The package of ${name} is not the one that the index of the repository lists: it is not installed.`)
-      checkEntry((await readPackageBeside(bytes)).manifest, { id: pluginId, version: chosen })
-      return await install(bytes, { userId, trustNewKey, expected: { id: pluginId, version: chosen.version, sha256 } })
-    },
-
-    start() {
-      if (timer !== null) return
-      round = endRevoked().catch((error: unknown) => log.error({ err: error }, 'What was revoked could not be looked for'))
-      plan(timing.firstMs)
-    },
-
-    async close() {
-      if (timer) clearTimeout(timer)
-      ended.abort()
-      await round
-      await Promise.allSettled(refreshing.values())
-    },
-  }
+/** @throws conflict for a package that is not the one of the index */
+function checkPackage(bytes: Buffer, { name, size, sha256 }: { name: string; size: number; sha256: string }): void {
+  if (bytes.length !== size)
+    refuse('conflict', `The package of ${name} has ${bytes.length} bytes and not ${size}, as the index says: it is not installed.`)
+  if (createHash('sha256').update(bytes).digest('hex') !== sha256)
+    refuse('conflict', `The package of ${name} is not the one that the index of the repository lists: it is not installed.`)
 }
 
 /** One key may sign for several folders, and whoever serves one could put the index of another there. */

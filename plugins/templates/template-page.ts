@@ -5,8 +5,17 @@ import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/templates/vocabulary.ts'
 const cell = (text: string) => text.replaceAll('|', '\\|')
 
 /** The page of the documentation about templates and conditions, as Markdown: made from the schemas, the helpers and their examples. */
-export function renderTemplatePage(): string {
-  return `# Templates and conditions
+export const renderTemplatePage = (): string =>
+  [
+    TEMPLATES,
+    helpers(),
+    conditions(),
+    KEYS,
+    `## Fields of a book\n\n${fieldTable('book')}\n`,
+    `## Fields of a series\n\n${fieldTable('series')}\n`,
+  ].join('\n')
+
+const TEMPLATES = `# Templates and conditions
 
 <!-- Written by "npm run readme" from the schemas and the helpers; change those. -->
 
@@ -33,8 +42,9 @@ A list of people writes their names, any other list its entries, with commas.
 Partials, decorators and prototypes of objects are not available.
 
 Limits, for each rendering: 50 ms of computing time, ${64} KB of template, 256 K characters of output. What breaks one is stopped and says so.
+`
 
-### Helpers
+const helpers = () => `### Helpers
 
 The examples are rendered over this context:
 
@@ -50,8 +60,9 @@ ${HELPER_DOCS.flatMap(({ name, about, examples }) =>
       `| ${index === 0 ? `\`${name}\`` : ''} | ${index === 0 ? cell(about) : ''} | \`${cell(template)}\` | \`${cell(output)}\` |`,
   ),
 ).join('\n')}
+`
 
-## Conditions
+const conditions = () => `## Conditions
 
 \`\`\`json
 { "mode": "all", "rules": [
@@ -68,8 +79,9 @@ Operators: ${OPERATORS.map((operator) => `\`${operator}\``).join(', ')}.
 - Of a list, \`contains\` asks whether something is in it; the other operators hold when one entry fits. \`equals\` compares whole lists.
 - Nothing, an empty text and an empty list are null. \`not_equals\`, \`not_contains\` and \`not_in\` are the opposites of their fellows, so what is missing passes them.
 - \`externalIds.count\` is how many identifiers there are; \`externalIds.<key>\` is the identifier itself. Names may be written with underscores.
+`
 
-## Keys of identifiers
+const KEYS = `## Keys of identifiers
 
 Identifiers and ratings of services have a **key**, which is the same in contexts, in the API (\`source\` of \`external-ids\` and \`external-ratings\`), and in what plugins are given:
 
@@ -83,16 +95,7 @@ Identifiers and ratings of services have a **key**, which is the same in context
 - A name that comes without \`plugin:\`, from a person, a file or a plugin, gets it where it is the \`idSource\` or the id of a plugin that an administrator has agreed to. Any other stays as it is.
 - When a plugin comes later, what is kept under its name gets \`plugin:\` at that moment. Where both are there, what a person gave stays, and of two the newer. Nothing changes when a plugin goes.
 - Templates and conditions that write \`externalIds.anilist\` find \`plugin:anilist\` where nothing else has that name; \`templates/validate\` warns of such names, and of keys that no plugin has and nothing is kept under.
-
-## Fields of a book
-
-${fieldTable('book')}
-
-## Fields of a series
-
-${fieldTable('series')}
 `
-}
 
 const fieldTable = (kind: ContextKind) => `| Field | Type | Meaning |
 |---|---|---|

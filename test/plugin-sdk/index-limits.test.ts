@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { ENTRIES_PAGE } from '#plugins/host/library-entry-query.ts'
-import { BREAKER, QUARANTINE } from '#plugins/host/plugin-health.ts'
+import { BREAKER } from '#plugins/host/circuit-breaker.ts'
+import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { LOAD, pluginProgram, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 import { Manifest } from '#plugins/packages/manifest.ts'
@@ -44,7 +45,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
   const [egress, request, turns, credential] = [
     await numbersOf('plugins/network/egress.ts'),
     await numbersOf('plugins/network/request.ts'),
-    await numbersOf('plugins/network/turns.ts'),
+    await numbersOf('plugins/network/host-rate-limiter.ts'),
     await numbersOf('plugins/network/credential.ts'),
   ]
   const [map, guestText] = [await numbersOf('plugins/packages/source-map.ts'), await numbersOf('plugins/runtime/guest-text.ts')]
@@ -139,7 +140,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Body of an answer, decompressed', '', mb(egress('RESPONSE_BYTES_MAX'))],
     [
       'Requests to one host, by all plugins (`http.rateLimit`)',
-      `${(await readFile(path.join(ROOT, 'plugins/network/turns.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]} at once, then ${turns('perSecond')} a second`,
+      `${(await readFile(path.join(ROOT, 'plugins/network/host-rate-limiter.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]} at once, then ${turns('perSecond')} a second`,
       'the same',
     ],
     ['Requests of one plugin under way', '', String(turns('PARALLEL_MAX'))],

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { openPluginHost, type PluginHost, type PluginHostParts } from '#plugins/host/plugin-host.ts'
+import { openPluginHost, type PluginHost, type PluginHostOptions } from '#plugins/host/plugin-host.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Loopback, openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -18,7 +18,7 @@ export async function openHostOn(
   t: Test,
   database: Knex,
   answer: RequestListener = fine,
-  change: Partial<PluginHostParts> = {},
+  change: Partial<PluginHostOptions> = {},
 ): Promise<{ host: PluginHost; way: Loopback }> {
   const way = await openLoopback(t, answer)
   const host = openPluginHost({
@@ -34,7 +34,7 @@ export async function openHostOn(
 }
 
 /** The same on a database of its own. */
-export async function openTestHost(t: Test, answer: RequestListener = fine, change: Partial<PluginHostParts> = {}) {
+export async function openTestHost(t: Test, answer: RequestListener = fine, change: Partial<PluginHostOptions> = {}) {
   const { database } = await openTestDatabase(t)
   const { host, way } = await openHostOn(t, database, answer, change)
   /** Installed and agreed to. Answers its id and a way to call it. */

@@ -64,7 +64,13 @@ export async function openTestRepositories(
   const server = await openRepositoryServer(t, options.files ?? filesOf(both, key, { '1.0.0': one, '1.1.0': two }), options.deadlinesMs)
   const revoked: RevokedVersion[][] = []
   const repositories = openRepositories({
-    ...{ database, log: silentLog, download: server.download, serverVersion: '1.2.3', install: host.install },
+    ...{
+      database,
+      log: silentLog,
+      download: server.download,
+      serverVersion: '1.2.3',
+      install: (bytes, options) => host.install(bytes, options),
+    },
     onRevoked: (versions) => void revoked.push(versions),
     ...(options.timing && { timing: options.timing }),
   })

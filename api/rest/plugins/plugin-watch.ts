@@ -12,7 +12,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { countFailures, listFailures, listPluginFacts } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
-import type { PluginJournal, RecordedCall } from '#plugins/logs/plugin-journal.ts'
+import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
 
 const tag = 'plugins'
@@ -79,8 +79,8 @@ const CallDetail = Type.Object({ ...call, input: Type.Unknown(), result: Type.Un
 const shownCall = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
 
 /** A call that is still remembered. @throws not_found */
-function getCall(journal: PluginJournal, pluginId: string, callId: string): RecordedCall {
-  return journal.findCall(pluginId, callId) ?? refuse('not_found', 'This call is not among the last ones of the plugin any more.')
+function getCall(logs: PluginLogs, pluginId: string, callId: string): RecordedCall {
+  return logs.findCall(pluginId, callId) ?? refuse('not_found', 'This call is not among the last ones of the plugin any more.')
 }
 
 /**
@@ -109,7 +109,7 @@ async function* whileInstalled({ plugins }: Services, pluginId: string, lines: A
     if (error instanceof CarrelError && error.code === 'not_found') return null
     throw error
   })
-  if (plugin === null) plugins.journal.forget(pluginId)
+  if (plugin === null) plugins.logs.forget(pluginId)
   else yield* lines
 }
 
@@ -143,7 +143,7 @@ export const pluginWatchRoutes = [
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.get(params.pluginId)
       const facts = (await listPluginFacts(services.database, plugin.id)).get(plugin.id)
-      const [numbers] = services.plugins.journal.metrics(plugin.id)
+      const [numbers] = services.plugins.logs.metrics(plugin.id)
       const health = {
         pluginId: plugin.id,
         name: plugin.key,
@@ -217,7 +217,7 @@ export const pluginWatchRoutes = [
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
         countFailures(services.database, id, QUARANTINE),
       ])
-      const calls = new Map(services.plugins.journal.calls(id).map((one) => [one.callId, one]))
+      const calls = new Map(services.plugins.logs.calls(id).map((one) => [one.callId, one]))
       const failures = items.map(({ version, callId, ...failure }) => {
         const asked = calls.get(callId)?.input
         return {
@@ -253,7 +253,7 @@ export const pluginWatchRoutes = [
     run: async (asked, { params, query }) => {
       const { services } = asked
       const { id } = await getKnown(asked, params.pluginId)
-      const page = services.plugins.journal.logs(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
+      const page = services.plugins.logs.lines(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
       return { ...page, lines: page.lines.map(shownLine) }
     },
   }),
@@ -272,7 +272,7 @@ export const pluginWatchRoutes = [
       const { id } = await getKnown(asked, params.pluginId)
       return eventsOf(({ lastEventId, signal }) => {
         const after = readLineId(lastEventId) ?? query.after ?? null
-        const lines = services.plugins.journal.follow(id, { after, signal })
+        const lines = services.plugins.logs.follow(id, { after, signal })
         return linesAsEvents(whileInstalled(services, id, lines), query.level)
       })
     },
@@ -288,7 +288,7 @@ export const pluginWatchRoutes = [
     run: async (asked, { params }) => {
       const { services } = asked
       const { id } = await getKnown(asked, params.pluginId)
-      return { calls: services.plugins.journal.calls(id).map(shownCall) }
+      return { calls: services.plugins.logs.calls(id).map(shownCall) }
     },
   }),
   endpoint({
@@ -302,7 +302,7 @@ export const pluginWatchRoutes = [
     run: async (asked, { params }) => {
       const { services } = asked
       const { id } = await getKnown(asked, params.pluginId)
-      const found = getCall(services.plugins.journal, id, params.callId)
+      const found = getCall(services.plugins.logs, id, params.callId)
       return { ...shownCall(found), input: found.input, result: found.result }
     },
   }),
@@ -322,7 +322,7 @@ export const pluginWatchRoutes = [
     run: async (asked, { params }) => {
       const { services } = asked
       const plugin = await getKnown(asked, params.pluginId)
-      const { method, input, isInputCut } = getCall(services.plugins.journal, plugin.id, params.callId)
+      const { method, input, isInputCut } = getCall(services.plugins.logs, plugin.id, params.callId)
       return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
     },
   }),
@@ -335,7 +335,7 @@ export const pluginWatchRoutes = [
     reply: AllMetrics,
     run: async ({ services }) => {
       const [installed, facts] = await Promise.all([services.plugins.list(), listPluginFacts(services.database, null)])
-      const numbers = new Map(services.plugins.journal.metrics().map((one) => [one.pluginId, one]))
+      const numbers = new Map(services.plugins.logs.metrics().map((one) => [one.pluginId, one]))
       const plugins = installed.map((plugin) =>
         shownMetrics(plugin, numbers.get(plugin.id), {
           healthStatus: services.plugins.healthOf(plugin),

@@ -113,7 +113,7 @@ t.test('every command of the page for administrators does what the page says', a
     { success: true },
     { summary: { totalRequests: Number } },
   ])
-  const [last] = services.plugins.journal.calls(ID)
+  const [last] = services.plugins.logs.calls(ID)
   await type('What it did', { ID, CALL: last?.callId ?? '' }, [
     { total: 1, failures: [{ errorCode: 'thrown', errorMessage: /nonsense/ }] },
     { lines: [{ message: /asked for Dune/ }, { message: /asked for nonsense/ }] },

@@ -53,7 +53,7 @@ t.test('credentials go to the address that was confirmed, and to no other that i
   )
   await t.rejects(search('fail'), { message: /\[credential\]/ })
   t.notMatch(
-    JSON.stringify([host.journal.calls(id), host.journal.logs(id, { limit: 100 }), await host.get(id), await database('plugin_failures')]),
+    JSON.stringify([host.logs.calls(id), host.logs.lines(id, { limit: 100 }), await host.get(id), await database('plugin_failures')]),
     TOKEN,
     'neither in logs, calls and failures nor in what is shown of the plugin',
   )

@@ -47,7 +47,7 @@ t.test('credentials go to their host alone, and the plugin never sees them', asy
     ],
   )
   t.notMatch(
-    JSON.stringify([host.journal.calls(id), host.journal.logs(id, { limit: 100 }), await host.get(id)]),
+    JSON.stringify([host.logs.calls(id), host.logs.lines(id, { limit: 100 }), await host.get(id)]),
     TOKEN,
     'nor does anybody who looks',
   )

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { failuresOf } from '#plugins/host/plugin-health.ts'
 import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { CONFIG_LENGTH_MAX, readConfig } from '#plugins/packages/plugin-config.ts'
 import { addCaller } from '#test/support/library-rows.ts'
@@ -73,10 +72,4 @@ t.test('what one reader has configured is no fault of others', async (t) => {
     await t.rejects(healthy(), { code: 'unavailable', message: /left alone/ })
     t.equal(host.healthOf(await host.get(pluginId)), 'degraded')
   })
-})
-
-t.test('failures are those of the server’s own work, and one of each reader', (t) => {
-  t.equal(failuresOf(['+', '-', 'rita', '-', 'rita', 'ravi', '+']), 4)
-  t.equal(failuresOf([]), 0)
-  t.end()
 })

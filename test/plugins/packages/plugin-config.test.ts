@@ -66,5 +66,5 @@ t.test('a plugin is given its configuration as its manifest says, and none that 
   await host.edit(id, { config: { baseUrl: 'https://a.example.org' } })
   t.same(JSON.parse((await title()) as string), { baseUrl: 'https://a.example.org', count: 5, mode: 'fast' })
   await t.rejects(host.edit(id, { privateHosts: true }), { code: 'invalid_value', message: /no host of its configuration/ })
-  t.same(await host.journal.metrics(id).length, 1)
+  t.same(await host.logs.metrics(id).length, 1)
 })

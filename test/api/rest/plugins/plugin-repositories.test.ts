@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import type { Route } from '#api/http/endpoint.ts'
+import type { Services } from '#api/http/services.ts'
 import { pluginActionRoutes } from '#api/rest/plugins/plugin-actions.ts'
 import { pluginRepositoryRoutes } from '#api/rest/plugins/plugin-repositories.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
-import type { Services } from '#api/http/services.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -31,7 +31,13 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
     services: ({ database }) => {
       const plugins = openPluginHost({ database, supervisor, egress: openEgress(repository.way), log: silentLog, secrets: SECRETS })
       const repositories = openRepositories({
-        ...{ database, log: silentLog, download: repository.download, serverVersion: '1.2.3', install: plugins.install },
+        ...{
+          database,
+          log: silentLog,
+          download: repository.download,
+          serverVersion: '1.2.3',
+          install: (bytes, options) => plugins.install(bytes, options),
+        },
         onRevoked: () => plugins.applyRevocations(),
       })
       t.teardown(async () => {

@@ -272,20 +272,18 @@ t.test('lines as they are written, across a disconnect', async (t) => {
 })
 
 t.test('a plugin that goes just as somebody begins to listen', async (t) => {
-  const { port, adminToken, path, host, services, plugin } = await openWatched(t)
+  const { port, adminToken, path, host, plugin } = await openWatched(t)
   let isFound = false
-  services.plugins = {
-    ...host,
-    async get(id) {
-      const found = await host.get(id)
-      if (!isFound) await host.uninstall(id)
-      isFound = true
-      return found
-    },
+  const get = host.get.bind(host)
+  host.get = async (id) => {
+    const found = await get(id)
+    if (!isFound) await host.uninstall(id)
+    isFound = true
+    return found
   }
   const live = await openLive({ port, path: `/api/v1${path}/logs/live`, token: adminToken })
   await once(live.response, 'end')
-  t.equal(host.journal.logs(plugin.id, { limit: 1 }).lastId, null, 'nothing of it is left')
+  t.equal(host.logs.lines(plugin.id, { limit: 1 }).lastId, null, 'nothing of it is left')
 })
 
 t.test('numbers of several plugins', async (t) => {

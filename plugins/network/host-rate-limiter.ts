@@ -61,16 +61,24 @@ function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: 
   })
 }
 
-export interface HostTurns {
+export interface WantedTurn {
+  host: string
+  /** Which plugin asks. */
+  caller: string
+  /** By the clock of `performance.now()`. */
+  deadline: number
+  signal: AbortSignal
+}
+
+export interface HostRateLimiter {
   /** What a plugin says of the hosts that it talks to, in place of what it said before: a host is asked at the lowest rate that any of them states. */
   state(caller: string, rates: HostRates): void
   /**
    * Waits for a turn with a host. The next turn goes to whichever plugin has waited longest for one, not to whoever asks most.
-   * @param deadline by the same clock, `performance.now()`
    * @returns to be called when the host is not asked any more
    * @throws GuestError rate_limited, at once where the turn cannot come in time
    */
-  take(wanted: { host: string; caller: string; deadline: number; signal: AbortSignal }): Promise<() => void>
+  take(wanted: WantedTurn): Promise<() => void>
 }
 
 interface Host {
@@ -91,133 +99,150 @@ const slower = (pace: Pace, { perMinute, burst = Math.floor(perMinute / 6), maxP
 })
 
 /** @param now milliseconds of a clock that never goes back; another one in tests */
-export function openHostTurns(now: () => number = () => performance.now()): HostTurns {
-  const hosts = new Map<string, Host>()
-  const stated = new Map<string, { rates: HostRates; until: number }>()
-  let forgotAt = 0
+export function openHostRateLimiter(now: () => number = () => performance.now()): HostRateLimiter {
+  return new FairRateLimiter(now)
+}
 
-  function paceOf(name: string): Pace {
-    const time = now()
+class FairRateLimiter implements HostRateLimiter {
+  readonly #now: () => number
+  readonly #hosts = new Map<string, Host>()
+  readonly #stated = new Map<string, { rates: HostRates; until: number }>()
+  #forgotAt = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  state(caller: string, rates: HostRates): void {
+    if (Object.keys(rates).length === 0) this.#stated.delete(caller)
+    else this.#stated.set(caller, { rates, until: this.#now() + STATED_MS })
+  }
+
+  async take({ host: name, caller, deadline, signal }: WantedTurn): Promise<() => void> {
+    signal.throwIfAborted()
+    const host = this.#find(name)
+    if (host.lines.size === 0 && hasTurn(host)) {
+      enter(host)
+      return this.#leaveOnce(host)
+    }
+    await this.#waitInLine(host, { host: name, caller, deadline, signal })
+    return this.#leaveOnce(host)
+  }
+
+  async #waitInLine(host: Host, { host: name, caller, deadline, signal }: WantedTurn): Promise<void> {
+    const line = host.lines.get(caller) ?? []
+    const soonestMs = ((line.length + 1 - host.tokens) / host.pace.perSecond) * 1000
+    if (this.#now() + soonestMs > deadline) throw tooMany(`to ${name}`, soonestMs)
+    host.lines.set(caller, line)
+    const turn = stand(line, signal, tooMany(`to ${name}`), () => {
+      if (line.length > 0) return
+      host.lines.delete(caller)
+      this.#serve(host)
+    })
+    if (host.timer === undefined) this.#serve(host)
+    await turn
+  }
+
+  #leaveOnce(host: Host): () => void {
+    let isInside = true
+    return () => {
+      if (!isInside) return
+      isInside = false
+      host.inside -= 1
+      if (host.lines.size > 0) this.#serve(host)
+    }
+  }
+
+  #paceOf(name: string): Pace {
+    const time = this.#now()
     let pace = PACE_MAX
-    for (const [caller, { rates, until }] of stated) {
-      if (until < time) stated.delete(caller)
+    for (const [caller, { rates, until }] of this.#stated) {
+      if (until < time) this.#stated.delete(caller)
       else for (const [pattern, rate] of Object.entries(rates)) if (covers(pattern, name)) pace = slower(pace, rate)
     }
     return pace
   }
 
-  function refill(host: Host): void {
-    const time = now()
+  #refill(host: Host): void {
+    const time = this.#now()
     const { perSecond, burst } = host.pace
     host.tokens = Math.min(burst, host.tokens + ((time - host.at) / 1000) * perSecond)
     host.at = time
   }
 
   /** One that is rested and awaited by nobody is no different from one that was never asked: forgetting it gives nothing away. */
-  function forget(): void {
-    const time = now()
-    if (hosts.size <= HOSTS_MAX || time - forgotAt < FORGET_EVERY_MS) return
-    forgotAt = time
-    for (const [name, { lines, inside, at, pace }] of hosts) {
+  #forget(): void {
+    const time = this.#now()
+    if (this.#hosts.size <= HOSTS_MAX || time - this.#forgotAt < FORGET_EVERY_MS) return
+    this.#forgotAt = time
+    for (const [name, { lines, inside, at, pace }] of this.#hosts) {
       const restMs = (pace.burst / pace.perSecond) * 1000
-      if (lines.size === 0 && inside === 0 && time - at > restMs) hosts.delete(name)
+      if (lines.size === 0 && inside === 0 && time - at > restMs) this.#hosts.delete(name)
     }
   }
 
-  function find(name: string): Host {
-    const pace = paceOf(name)
-    let host = hosts.get(name)
+  #find(name: string): Host {
+    const pace = this.#paceOf(name)
+    let host = this.#hosts.get(name)
     if (host === undefined) {
-      host = { pace, tokens: pace.burst, at: now(), inside: 0, lines: new Map(), timer: undefined }
-      hosts.set(name, host)
-      forget()
+      host = { pace, tokens: pace.burst, at: this.#now(), inside: 0, lines: new Map(), timer: undefined }
+      this.#hosts.set(name, host)
+      this.#forget()
     }
     // What has passed since was at the rate of then.
-    refill(host)
+    this.#refill(host)
     host.pace = pace
     host.tokens = Math.min(host.tokens, pace.burst)
     return host
   }
 
-  const hasTurn = ({ tokens, inside, pace }: Host): boolean => tokens >= 1 && inside < pace.parallelMax
-
   /** Lets go who may, and comes back when the next may. */
-  function serve(host: Host): void {
+  #serve(host: Host): void {
     clearTimeout(host.timer)
     host.timer = undefined
-    refill(host)
+    this.#refill(host)
     for (const [caller, line] of host.lines) {
       if (!hasTurn(host)) break
       host.lines.delete(caller)
-      host.tokens -= 1
-      host.inside += 1
+      enter(host)
       line.shift()?.go()
       if (line.length > 0) host.lines.set(caller, line)
     }
     // Whoever leaves serves the next, where it is for those under way that somebody waits.
     if (host.lines.size === 0 || host.inside >= host.pace.parallelMax) return
     // Timers may fire a little early.
-    host.timer = setTimeout(() => serve(host), Math.max(((1 - host.tokens) / host.pace.perSecond) * 1000, 1))
-  }
-
-  return {
-    state(caller, rates) {
-      if (Object.keys(rates).length === 0) stated.delete(caller)
-      else stated.set(caller, { rates, until: now() + STATED_MS })
-    },
-
-    async take({ host: name, caller, deadline, signal }) {
-      signal.throwIfAborted()
-      const host = find(name)
-      let isInside = true
-      const leave = () => {
-        if (!isInside) return
-        isInside = false
-        host.inside -= 1
-        if (host.lines.size > 0) serve(host)
-      }
-      if (host.lines.size === 0 && hasTurn(host)) {
-        host.tokens -= 1
-        host.inside += 1
-        return leave
-      }
-      const line = host.lines.get(caller) ?? []
-      const soonestMs = ((line.length + 1 - host.tokens) / host.pace.perSecond) * 1000
-      if (now() + soonestMs > deadline) throw tooMany(`to ${name}`, soonestMs)
-      host.lines.set(caller, line)
-      const turn = stand(line, signal, tooMany(`to ${name}`), () => {
-        if (line.length > 0) return
-        host.lines.delete(caller)
-        serve(host)
-      })
-      if (host.timer === undefined) serve(host)
-      await turn
-      return leave
-    },
+    host.timer = setTimeout(() => this.#serve(host), Math.max(((1 - host.tokens) / host.pace.perSecond) * 1000, 1))
   }
 }
 
-export interface CallerSlots {
+const hasTurn = ({ tokens, inside, pace }: Host): boolean => tokens >= 1 && inside < pace.parallelMax
+
+function enter(host: Host): void {
+  host.tokens -= 1
+  host.inside += 1
+}
+
+export interface CallerSemaphore {
   /** Waits until the plugin has fewer requests under way; to be called when the request has ended. @throws GuestError rate_limited */
   enter(caller: string, signal: AbortSignal): Promise<() => void>
 }
 
-export function openCallerSlots(): CallerSlots {
+export function openCallerSemaphore(): CallerSemaphore {
   const callers = new Map<string, { inside: number; line: Waiting[] }>()
 
   return {
     async enter(caller, signal) {
       signal.throwIfAborted()
-      const slots = callers.get(caller) ?? { inside: 0, line: [] }
-      callers.set(caller, slots)
-      if (slots.inside < PARALLEL_MAX) slots.inside += 1
-      else if (slots.line.length >= WAITING_MAX) throw tooMany('at once')
+      const places = callers.get(caller) ?? { inside: 0, line: [] }
+      callers.set(caller, places)
+      if (places.inside < PARALLEL_MAX) places.inside += 1
+      else if (places.line.length >= WAITING_MAX) throw tooMany('at once')
       // Who leaves hands the place on, so that nobody who comes later can take it.
-      else await stand(slots.line, signal, tooMany('at once'), () => {})
+      else await stand(places.line, signal, tooMany('at once'), () => {})
       return () => {
-        const next = slots.line.shift()
+        const next = places.line.shift()
         if (next) next.go()
-        else if (--slots.inside === 0) callers.delete(caller)
+        else if (--places.inside === 0) callers.delete(caller)
       }
     },
   }

@@ -79,10 +79,10 @@ export interface LogPage {
  * What plugins did, in the memory of this server: log lines, calls, numbers. All of it is bounded, for each plugin and in all, and credentials are
  * kept out of it. A restart begins it anew; failures alone are in the database.
  */
-export interface PluginJournal {
+export interface PluginLogs {
   begin(call: CallBegun): CallRecord
   /** The last lines, or those after an id; the oldest first. `level` leaves out what is less. */
-  logs(pluginId: string, page: { after?: number | null; limit: number; level?: LogLevel | undefined }): LogPage
+  lines(pluginId: string, page: { after?: number | null; limit: number; level?: LogLevel | undefined }): LogPage
   /**
    * Lines as they are written, beginning after an id, or with the next one. Nothing is kept for a reader that is slow: he misses lines, and is told
    * how many. Ends with the signal, and when the plugin is forgotten.
@@ -158,104 +158,113 @@ function shown(call: KeptCall): RecordedCall {
 }
 
 /** @param options.now milliseconds since 1970 */
-export function openPluginJournal(options: { now?: () => number } = {}): PluginJournal {
-  const { now = Date.now } = options
-  /** The one that was used last stands last. */
-  const kept = new Map<string, Kept>()
-  let keptLength = 0
-  let followers = 0
+export function openPluginLogs({ now = Date.now }: { now?: () => number } = {}): PluginLogs {
+  return new LogsInMemory(now)
+}
 
-  const forget = (one: Kept): void => {
-    if (kept.get(one.pluginId) !== one) return
-    kept.delete(one.pluginId)
-    keptLength -= one.linesLength + one.callsLength
+class LogsInMemory implements PluginLogs {
+  readonly #now: () => number
+  /** The one that was used last stands last. */
+  readonly #kept = new Map<string, Kept>()
+  #keptLength = 0
+  #followers = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  lines(pluginId: string, page: { after?: number | null; limit: number; level?: LogLevel | undefined }): LogPage {
+    const found = this.#kept.get(pluginId)
+    return found ? found.lines.list(page) : { lines: [], missed: 0, lastId: null }
+  }
+
+  follow(pluginId: string, { after = null, signal }: { after?: number | null; signal: AbortSignal }): AsyncIterable<LogLine> {
+    if (this.#followers >= FOLLOWERS_MAX)
+      refuse('unavailable', `${FOLLOWERS_MAX} already follow the logs of plugins; try again when one has left.`)
+    const one = this.#kept.get(pluginId) ?? this.#keep(pluginId, '')
+    return this.#followed(one, after ?? one.lines.list({ limit: 0 }).lastId, signal)
+  }
+
+  calls(pluginId: string): RecordedCall[] {
+    return (this.#kept.get(pluginId)?.calls ?? []).map(shown).reverse()
+  }
+
+  findCall(pluginId: string, callId: string): RecordedCall | null {
+    const found = this.#kept.get(pluginId)?.calls.find((one) => one.callId === callId)
+    return found === undefined ? null : shown(found)
+  }
+
+  metrics(pluginId?: string): PluginMetrics[] {
+    return (
+      [...this.#kept.values()]
+        // One that was only looked at did nothing.
+        .filter((one) => one.key !== '' && (pluginId === undefined || one.pluginId === pluginId))
+        .map((one) => ({
+          ...{ pluginId: one.pluginId, key: one.key, since: one.since, ...one.metrics.read() },
+          ...{ lastSuccessAt: one.lastSuccessAt, lastFailureAt: one.lastFailureAt },
+          ...{ linesKept: one.lines.count(), linesLeftOut: one.lines.leftOut() },
+        }))
+    )
+  }
+
+  forget(pluginId: string): void {
+    const one = this.#kept.get(pluginId)
+    if (one) this.#forget(one)
+  }
+
+  begin(call: CallBegun): CallRecord {
+    const kept = this.#keep(call.pluginId, call.key)
+    kept.key = call.key
+    return new RunningCall(call, kept, { now: this.#now, grow: (what, length) => this.#grow(kept, what, length) })
+  }
+
+  #forget(one: Kept): void {
+    if (this.#kept.get(one.pluginId) !== one) return
+    this.#kept.delete(one.pluginId)
+    this.#keptLength -= one.linesLength + one.callsLength
     one.lines.close()
   }
 
-  function keep(pluginId: string, key: string): Kept {
-    const known = kept.get(pluginId)
-    if (known === undefined && kept.size >= PLUGINS_MAX) {
-      const all = [...kept.values()]
-      forget(all.find(({ metrics, followers }) => !metrics.isRunning() && followers === 0) ?? (all[0] as Kept))
+  #keep(pluginId: string, key: string): Kept {
+    const known = this.#kept.get(pluginId)
+    if (known === undefined && this.#kept.size >= PLUGINS_MAX) {
+      const all = [...this.#kept.values()]
+      this.#forget(all.find(({ metrics, followers }) => !metrics.isRunning() && followers === 0) ?? (all[0] as Kept))
     }
     const one = known ?? {
-      ...{ pluginId, key, since: new Date(now()), lines: openLines(now), calls: [], linesLength: 0, callsLength: 0 },
+      ...{ pluginId, key, since: new Date(this.#now()), lines: openLines(this.#now), calls: [], linesLength: 0, callsLength: 0 },
       ...{ metrics: openMetrics(), followers: 0, lastSuccessAt: null, lastFailureAt: null },
     }
-    kept.delete(pluginId)
-    kept.set(pluginId, one)
+    this.#kept.delete(pluginId)
+    this.#kept.set(pluginId, one)
     return one
   }
 
   /** Counts what was kept or dropped, and drops of the plugin that keeps most what is too much. */
-  function grow(one: Kept, what: 'linesLength' | 'callsLength', length: number): void {
+  #grow(one: Kept, what: 'linesLength' | 'callsLength', length: number): void {
     // Forgotten in between: it will never be looked at.
-    if (kept.get(one.pluginId) !== one) return
+    if (this.#kept.get(one.pluginId) !== one) return
     one[what] += length
-    keptLength += length
-    while (keptLength > KEPT_LENGTH_MAX) {
-      const most = [...kept.values()].reduce((a, b) => (b.linesLength + b.callsLength > a.linesLength + a.callsLength ? b : a))
+    this.#keptLength += length
+    while (this.#keptLength > KEPT_LENGTH_MAX) {
+      const most = [...this.#kept.values()].reduce((a, b) => (b.linesLength + b.callsLength > a.linesLength + a.callsLength ? b : a))
       const lines = most.linesLength >= most.callsLength
       const oldest = lines ? null : most.calls.shift()
       const freed = lines ? most.lines.dropOldest() : oldest ? lengthOf(oldest) : 0
       if (freed === 0) return
       most[lines ? 'linesLength' : 'callsLength'] -= freed
-      keptLength -= freed
+      this.#keptLength -= freed
     }
   }
 
-  function begin(call: CallBegun): CallRecord {
-    const { callId, method, version, userId, secrets = [] } = call
-    const one = keep(call.pluginId, call.key)
-    one.key = call.key
-    const startedAt = new Date(now())
-    const hostCalls = new Map<string, number>()
-    const fetches: RecordedCall['fetches'] = []
-    let ended = false
-    one.metrics.began()
-    return {
-      log: (level, message, data) => grow(one, 'linesLength', one.lines.add({ level, message, data, callId, method, secrets })),
-      hostCall(kind) {
-        one.metrics.hostCall(kind)
-        if (hostCalls.has(kind) || hostCalls.size < KINDS_MAX) hostCalls.set(kind, (hostCalls.get(kind) ?? 0) + 1)
-      },
-      fetch(host, outcome, bytes, cached, waitedMs = 0) {
-        const request = { host: harmless(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
-        one.metrics.fetched({ ...request, waitedMs })
-        if (fetches.length < FETCHES_KEPT) fetches.push(request)
-      },
-      end({ input, result, message, source = null, ...counted }) {
-        if (ended) return
-        ended = true
-        one.metrics.ended(method, counted)
-        one[counted.code === 'ok' ? 'lastSuccessAt' : 'lastFailureAt'] = new Date(now())
-        const given = keepable(input ?? null, counted.inputLength, secrets)
-        const answered = keepable(result ?? null, counted.resultLength, secrets)
-        const added: KeptCall = {
-          ...{ callId, method, version, userId, startedAt, ...counted },
-          message: message === undefined ? null : harmless(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), secrets)),
-          source,
-          hostCalls: Object.fromEntries(hostCalls),
-          fetches,
-          input: given.text,
-          result: answered.text,
-          isInputCut: given.cut,
-        }
-        one.calls.push(added)
-        const oldest = one.calls.length > CALLS_KEPT ? one.calls.shift() : undefined
-        grow(one, 'callsLength', lengthOf(added) - (oldest ? lengthOf(oldest) : 0))
-      },
-    }
-  }
-
-  async function* followed(one: Kept, after: number, signal: AbortSignal): AsyncGenerator<LogLine> {
-    followers += 1
+  async *#followed(one: Kept, after: number, signal: AbortSignal): AsyncGenerator<LogLine> {
+    this.#followers += 1
     one.followers += 1
     try {
       let at = after
       while (!signal.aborted) {
         const { lines, missed, lastId } = one.lines.list({ after: at, limit: FOLLOWED_LINES })
-        if (missed > 0) yield missedLine(missed, lines[0]?.id ?? lastId + 1, now())
+        if (missed > 0) yield missedLine(missed, lines[0]?.id ?? lastId + 1, this.#now())
         for (const line of lines) {
           if (signal.aborted) return
           yield line
@@ -267,40 +276,78 @@ export function openPluginJournal(options: { now?: () => number } = {}): PluginJ
         await one.lines.changed(signal)
       }
     } finally {
-      followers -= 1
+      this.#followers -= 1
       one.followers -= 1
     }
   }
+}
 
-  return {
-    begin,
-    logs(pluginId, page) {
-      const found = kept.get(pluginId)
-      return found ? found.lines.list(page) : { lines: [], missed: 0, lastId: null }
-    },
-    follow(pluginId, { after = null, signal }) {
-      if (followers >= FOLLOWERS_MAX)
-        refuse('unavailable', `${FOLLOWERS_MAX} already follow the logs of plugins; try again when one has left.`)
-      const one = kept.get(pluginId) ?? keep(pluginId, '')
-      return followed(one, after ?? one.lines.list({ limit: 0 }).lastId, signal)
-    },
-    calls: (pluginId) => (kept.get(pluginId)?.calls ?? []).map(shown).reverse(),
-    findCall(pluginId, callId) {
-      const found = kept.get(pluginId)?.calls.find((one) => one.callId === callId)
-      return found === undefined ? null : shown(found)
-    },
-    metrics: (pluginId) =>
-      [...kept.values()]
-        // One that was only looked at did nothing.
-        .filter((one) => one.key !== '' && (pluginId === undefined || one.pluginId === pluginId))
-        .map((one) => ({
-          ...{ pluginId: one.pluginId, key: one.key, since: one.since, ...one.metrics.read() },
-          ...{ lastSuccessAt: one.lastSuccessAt, lastFailureAt: one.lastFailureAt },
-          ...{ linesKept: one.lines.count(), linesLeftOut: one.lines.leftOut() },
-        })),
-    forget(pluginId) {
-      const one = kept.get(pluginId)
-      if (one) forget(one)
-    },
+interface KeepingLogs {
+  now: () => number
+  /** Counts characters that were kept or dropped. */
+  grow(what: 'linesLength' | 'callsLength', length: number): void
+}
+
+class RunningCall implements CallRecord {
+  readonly #call: CallBegun
+  readonly #kept: Kept
+  readonly #logs: KeepingLogs
+  readonly #secrets: readonly string[]
+  readonly #startedAt: Date
+  readonly #hostCalls = new Map<string, number>()
+  readonly #fetches: RecordedCall['fetches'] = []
+  #ended = false
+
+  constructor(call: CallBegun, kept: Kept, logs: KeepingLogs) {
+    this.#call = call
+    this.#kept = kept
+    this.#logs = logs
+    this.#secrets = call.secrets ?? []
+    this.#startedAt = new Date(logs.now())
+    kept.metrics.began()
+  }
+
+  log(level: unknown, message: unknown, data?: unknown): void {
+    const { callId, method } = this.#call
+    this.#logs.grow('linesLength', this.#kept.lines.add({ level, message, data, callId, method, secrets: this.#secrets }))
+  }
+
+  hostCall(kind: string): void {
+    this.#kept.metrics.hostCall(kind)
+    if (this.#hostCalls.has(kind) || this.#hostCalls.size < KINDS_MAX) this.#hostCalls.set(kind, (this.#hostCalls.get(kind) ?? 0) + 1)
+  }
+
+  fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs = 0): void {
+    const request = { host: harmless(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
+    this.#kept.metrics.fetched({ ...request, waitedMs })
+    if (this.#fetches.length < FETCHES_KEPT) this.#fetches.push(request)
+  }
+
+  end(outcome: CallEnded): void {
+    if (this.#ended) return
+    this.#ended = true
+    const kept = this.#kept
+    kept.metrics.ended(this.#call.method, outcome)
+    kept[outcome.code === 'ok' ? 'lastSuccessAt' : 'lastFailureAt'] = new Date(this.#logs.now())
+    const added = this.#toKept(outcome)
+    kept.calls.push(added)
+    const oldest = kept.calls.length > CALLS_KEPT ? kept.calls.shift() : undefined
+    this.#logs.grow('callsLength', lengthOf(added) - (oldest ? lengthOf(oldest) : 0))
+  }
+
+  #toKept({ input, result, message, source = null, ...counted }: CallEnded): KeptCall {
+    const { callId, method, version, userId } = this.#call
+    const given = keepable(input ?? null, counted.inputLength, this.#secrets)
+    const answered = keepable(result ?? null, counted.resultLength, this.#secrets)
+    return {
+      ...{ callId, method, version, userId, startedAt: this.#startedAt, ...counted },
+      message: message === undefined ? null : harmless(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
+      source,
+      hostCalls: Object.fromEntries(this.#hostCalls),
+      fetches: this.#fetches,
+      input: given.text,
+      result: answered.text,
+      isInputCut: given.cut,
+    }
   }
 }

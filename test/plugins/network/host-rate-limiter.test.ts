@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openEgress } from '#plugins/network/egress.ts'
-import { openCallerSlots, openHostTurns } from '#plugins/network/turns.ts'
+import { openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
 import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
@@ -47,9 +47,9 @@ t.test('the rate of a host is one for all, however its name is spelled, and shar
 })
 
 t.test('lines for turns and slots: bounded, in order, left when the request ends', async (t) => {
-  const turns = openHostTurns()
+  const limiter = openHostRateLimiter()
   const take = (caller: string, deadlineMs: number, signal = forever(), host = 'h') =>
-    turns.take({ host, caller, deadline: performance.now() + deadlineMs, signal })
+    limiter.take({ host, caller, deadline: performance.now() + deadlineMs, signal })
   for (let n = 0; n < 10; n++) await take('a', 0)
   const order: string[] = []
   const leaving = new AbortController()
@@ -79,18 +79,18 @@ t.test('lines for turns and slots: bounded, in order, left when the request ends
   // Five a second come back meanwhile; a host that was forgotten has ten at once.
   t.ok(more < 10 && more <= 1 + (performance.now() - began) / 200, `others in numbers do not make a host forget: ${more} more`)
 
-  const slots = openCallerSlots()
-  const inside = await Promise.all(Array.from({ length: 6 }, () => slots.enter('a', forever())))
+  const semaphore = openCallerSemaphore()
+  const inside = await Promise.all(Array.from({ length: 6 }, () => semaphore.enter('a', forever())))
   const gone = new AbortController()
-  const first = refusal(slots.enter('a', gone.signal))
+  const first = refusal(semaphore.enter('a', gone.signal))
   const entered: number[] = []
   const waiting = Array.from({ length: 63 }, async (_, n) => {
-    const leave = await slots.enter('a', forever())
+    const leave = await semaphore.enter('a', forever())
     entered.push(n)
     leave()
   })
-  t.match(await refusal(slots.enter('a', forever())), { own: 'rate_limited' }, 'so many wait and no more')
-  ;(await slots.enter('b', forever()))()
+  t.match(await refusal(semaphore.enter('a', forever())), { own: 'rate_limited' }, 'so many wait and no more')
+  ;(await semaphore.enter('b', forever()))()
   gone.abort()
   t.match(await first, { own: 'rate_limited' })
   t.same(entered, [])
@@ -101,7 +101,7 @@ t.test('lines for turns and slots: bounded, in order, left when the request ends
     Array.from({ length: 63 }, (_, n) => n),
   )
   for (const leave of inside.slice(1)) leave()
-  const again = await Promise.all(Array.from({ length: 6 }, () => slots.enter('a', forever())))
+  const again = await Promise.all(Array.from({ length: 6 }, () => semaphore.enter('a', forever())))
   t.equal(again.length, 6, 'none was lost')
 })
 
@@ -109,14 +109,14 @@ t.test('the lowest rate that any plugin states binds all of them, and none is ra
   // Held where it is counted what may be sent at once.
   let held: number | null = performance.now()
   const now = () => held ?? performance.now()
-  const turns = openHostTurns(now)
+  const limiter = openHostRateLimiter(now)
   const take = (caller: string, host: string, deadlineMs = 0, signal = forever()) =>
-    turns.take({ host, caller, deadline: now() + deadlineMs, signal })
+    limiter.take({ host, caller, deadline: now() + deadlineMs, signal })
   const atOnce = async (caller: string, host: string): Promise<number> => {
     for (let times = 0; ; times++) if ((await take(caller, host).catch(() => null)) === null || times > 50) return times
   }
-  turns.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 }, '*.wide.example.org': { perMinute: 6 } })
-  turns.state('b', { 'slow.example.org': { perMinute: 60 }, 'fast.example.org': { perMinute: 300, burst: 10 } })
+  limiter.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 }, '*.wide.example.org': { perMinute: 6 } })
+  limiter.state('b', { 'slow.example.org': { perMinute: 60 }, 'fast.example.org': { perMinute: 300, burst: 10 } })
   t.equal(await atOnce('b', 'slow.example.org'), 2, 'the burst that another states')
   t.match(await refusal(take('b', 'slow.example.org', 1_500)), { own: 'rate_limited', message: /may be sent in 2 s/ })
   t.equal(await atOnce('c', 'x.wide.example.org'), 1, 'of ten seconds, where no burst is stated')
@@ -129,13 +129,13 @@ t.test('the lowest rate that any plugin states binds all of them, and none is ra
   held = null
   await take('b', 'slow.example.org', 5_000)
   t.ok(performance.now() - at > 1_500, 'one in two seconds')
-  turns.state('a', {})
+  limiter.state('a', {})
   t.match(await refusal(take('a', 'slow.example.org', 500)), { own: 'rate_limited', message: /in 1 s/ }, 'b still states one a second')
-  turns.state('b', {})
+  limiter.state('b', {})
   await take('c', 'slow.example.org', 500)
   t.ok(performance.now() - at < 4_000, 'who takes back what it stated, or states nothing, binds nobody')
 
-  turns.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 } })
+  limiter.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 } })
   held = performance.now() + 3_500_000
   t.equal(await atOnce('b', 'slow.example.org'), 2)
   held += 200_000
@@ -145,10 +145,10 @@ t.test('the lowest rate that any plugin states binds all of them, and none is ra
 })
 
 t.test('as many under way as somebody states: others wait in turn, and places are handed on', async (t) => {
-  const turns = openHostTurns()
-  turns.state('a', { h: { perMinute: 300, burst: 10, maxParallel: 2 } })
+  const limiter = openHostRateLimiter()
+  limiter.state('a', { h: { perMinute: 300, burst: 10, maxParallel: 2 } })
   const take = (caller: string, deadlineMs = 5_000, signal = forever()) =>
-    turns.take({ host: 'h', caller, deadline: performance.now() + deadlineMs, signal })
+    limiter.take({ host: 'h', caller, deadline: performance.now() + deadlineMs, signal })
   const [first, second] = [await take('a'), await take('b')]
   const order: string[] = []
   const gone = new AbortController()

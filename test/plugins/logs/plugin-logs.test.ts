@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { LogLine } from '#plugins/logs/lines.ts'
-import { openPluginJournal } from '#plugins/logs/plugin-journal.ts'
+import { openPluginLogs } from '#plugins/logs/plugin-logs.ts'
 
 const begun = (pluginId: string, more: object = {}) => ({
   ...{ callId: randomUUID(), pluginId, key: `org.example.${pluginId}`, version: '1.0.0', method: 'metadata.series.search', userId: null },
@@ -12,20 +12,20 @@ const ended = { code: 'ok', cpuMs: 1, wallMs: 5, queueMs: 0, inputLength: 10, re
 
 t.test('a call from its beginning to its end', async (t) => {
   let clock = Date.UTC(2026, 10, 21)
-  const journal = openPluginJournal({ now: () => clock })
+  const logs = openPluginLogs({ now: () => clock })
   const call = begun('one', { userId: randomUUID(), secrets: ['s3cr3t-value'] })
-  const record = journal.begin(call)
+  const record = logs.begin(call)
   record.log('warn', 'Slow\u001b[1m today', { token: 'abc', page: 2 })
   record.hostCall('fetch')
   record.hostCall('fetch')
   record.fetch('api.example.org', 429, 0, false, 120)
   record.fetch('api.example.org', 200, 900, true)
-  t.match(journal.metrics('one'), [{ running: 1, calls: 0 }])
-  t.same(journal.calls('one'), [], 'one that runs is not among the last')
+  t.match(logs.metrics('one'), [{ running: 1, calls: 0 }])
+  t.same(logs.calls('one'), [], 'one that runs is not among the last')
   clock += 5
   record.end({ ...ended, input: { query: 'dune', apiKey: 'k' }, result: { results: [{ title: 's3cr3t-value' }] } })
   record.end({ ...ended, code: 'timeout' })
-  t.match(journal.calls('one'), [
+  t.match(logs.calls('one'), [
     {
       callId: call.callId,
       userId: call.userId,
@@ -42,10 +42,10 @@ t.test('a call from its beginning to its end', async (t) => {
       isInputCut: true,
     },
   ])
-  t.match(journal.logs('one', { limit: 5 }), {
+  t.match(logs.lines('one', { limit: 5 }), {
     lines: [{ level: 'warn', message: 'Slow\\x1b[1m today', data: '{"token":"[hidden]","page":2}' }],
   })
-  t.match(journal.metrics(), [
+  t.match(logs.metrics(), [
     {
       ...{
         pluginId: 'one',
@@ -60,31 +60,28 @@ t.test('a call from its beginning to its end', async (t) => {
       ...{ lastSuccessAt: new Date(clock), lastFailureAt: null, linesKept: 1, linesLeftOut: 0, hostCalls: { fetch: 2 } },
     },
   ])
-  const failing = journal.begin(begun('one'))
+  const failing = logs.begin(begun('one'))
   failing.end({ ...ended, code: 'thrown', message: 'bad\npassword=hunter2' })
-  t.match(journal.calls('one')[0], { code: 'thrown', message: 'bad\\npassword=[hidden]', input: null, isInputCut: false })
-  t.match(journal.findCall('one', call.callId), { code: 'ok', input: { apiKey: '[hidden]' } })
-  t.equal(journal.findCall('one', randomUUID()), null)
-  t.match(journal.metrics('one'), [{ calls: 2, failed: 1, errors: { thrown: 1 }, lastFailureAt: new Date(clock) }])
+  t.match(logs.calls('one')[0], { code: 'thrown', message: 'bad\\npassword=[hidden]', input: null, isInputCut: false })
+  t.match(logs.findCall('one', call.callId), { code: 'ok', input: { apiKey: '[hidden]' } })
+  t.equal(logs.findCall('one', randomUUID()), null)
+  t.match(logs.metrics('one'), [{ calls: 2, failed: 1, errors: { thrown: 1 }, lastFailureAt: new Date(clock) }])
 
-  t.same(
-    [journal.calls('two'), journal.metrics('two'), journal.logs('two', { limit: 1 })],
-    [[], [], { lines: [], missed: 0, lastId: null }],
-  )
-  const late = journal.begin(begun('one'))
-  journal.forget('one')
-  journal.forget('one')
+  t.same([logs.calls('two'), logs.metrics('two'), logs.lines('two', { limit: 1 })], [[], [], { lines: [], missed: 0, lastId: null }])
+  const late = logs.begin(begun('one'))
+  logs.forget('one')
+  logs.forget('one')
   late.log('info', 'nobody hears it')
   late.end(ended)
-  t.same([journal.calls('one'), journal.metrics()], [[], []], 'a call that ends later brings nothing back')
+  t.same([logs.calls('one'), logs.metrics()], [[], []], 'a call that ends later brings nothing back')
 })
 
 t.test('what looks like a secret is hidden in what nobody said is one', async (t) => {
-  const journal = openPluginJournal()
+  const logs = openPluginLogs()
   const callOf = (input: unknown, length: number) => {
     const call = begun('one')
-    journal.begin(call).end({ ...ended, input, inputLength: length })
-    return journal.findCall('one', call.callId)
+    logs.begin(call).end({ ...ended, input, inputLength: length })
+    return logs.findCall('one', call.callId)
   }
   t.match(callOf({ password: 'hunter2', url: 'https://x.org/?token=hunter2' }, 50), {
     input: { password: '[hidden]', url: 'https://x.org/?token=[hidden]' },
@@ -98,64 +95,64 @@ t.test('what looks like a secret is hidden in what nobody said is one', async (t
 })
 
 t.test('what a plugin can have kept is bounded, whatever it does', async (t) => {
-  const journal = openPluginJournal()
+  const logs = openPluginLogs()
   for (let at = 0; at < 200; at += 1) {
-    const record = journal.begin(begun('one', { method: `method ${at}` }))
+    const record = logs.begin(begun('one', { method: `method ${at}` }))
     for (let line = 0; line < 50; line += 1) record.log('info', 'x'.repeat(3_000), { y: 'y'.repeat(3_000) })
     for (let fetch = 0; fetch < 300; fetch += 1) record.fetch(`${at}.example.org`, 200, 1, false)
     for (let kind = 0; kind < 100; kind += 1) record.hostCall(`kind ${kind}`)
     record.end({ ...ended, message: 'm'.repeat(5_000), input: { text: 'i'.repeat(100_000) }, result: Array(5_000).fill('r'.repeat(500)) })
   }
-  const calls = journal.calls('one')
+  const calls = logs.calls('one')
   t.equal(calls.length, 50)
   t.match(calls[0], { method: 'method 199' }, 'the newest first')
   t.ok(calls.every((call) => call.fetches.length === 40 && Object.keys(call.hostCalls).length === 32 && call.message?.length === 1_000))
   t.ok(calls.every((call) => JSON.stringify(call.input).length < 9_000 && JSON.stringify(call.result).length < 9_000))
-  const { lines } = journal.logs('one', { limit: 5_000 })
+  const { lines } = logs.lines('one', { limit: 5_000 })
   t.ok(lines.length <= 2_000 && lines.every(({ message, data }) => message.length + (data?.length ?? 0) <= 2_048))
-  t.ok((journal.metrics('one')[0]?.methods.length ?? 99) <= 32)
+  t.ok((logs.metrics('one')[0]?.methods.length ?? 99) <= 32)
 })
 
 t.test('many plugins share the room that there is', async (t) => {
   let clock = 0
-  const journal = openPluginJournal({ now: () => clock })
-  const quiet = journal.begin(begun('quiet'))
+  const logs = openPluginLogs({ now: () => clock })
+  const quiet = logs.begin(begun('quiet'))
   quiet.log('info', 'the one line of a quiet plugin')
   quiet.end(ended)
   const names = Array.from({ length: 12 }, (_, at) => `loud ${at}`)
   for (const name of names) {
     for (let call = 0; call < 20; call += 1) {
-      const record = journal.begin(begun(name))
+      const record = logs.begin(begun(name))
       clock += 2_000
       for (let line = 0; line < 200; line += 1) record.log('info', 'x'.repeat(2_048))
       record.end({ ...ended, input: 'i'.repeat(2_000) })
     }
   }
-  const kept = names.map((name) => journal.logs(name, { limit: 5_000 }).lines.length)
+  const kept = names.map((name) => logs.lines(name, { limit: 5_000 }).lines.length)
   const length = kept.reduce((sum, lines) => sum + lines, 0) * 2_048
   t.ok(length < 16 * 1024 * 1024, `${length} characters`)
   t.ok(length > 14 * 1024 * 1024, 'and not much less')
   t.ok(Math.max(...kept) - Math.min(...kept) <= 30, `all loud ones lose alike: ${kept.join()}`)
-  t.equal(journal.logs('quiet', { limit: 5 }).lines.length, 1, 'a quiet one loses nothing')
+  t.equal(logs.lines('quiet', { limit: 5 }).lines.length, 1, 'a quiet one loses nothing')
 
-  const running = journal.begin(begun('running'))
-  for (let at = 0; at < 300; at += 1) journal.begin(begun(`short ${at}`)).end(ended)
-  t.equal(journal.metrics().length, 128)
-  t.equal(journal.metrics('quiet').length, 0, 'idle for longest')
-  t.equal(journal.metrics('running').length, 1, 'one that runs stays')
+  const running = logs.begin(begun('running'))
+  for (let at = 0; at < 300; at += 1) logs.begin(begun(`short ${at}`)).end(ended)
+  t.equal(logs.metrics().length, 128)
+  t.equal(logs.metrics('quiet').length, 0, 'idle for longest')
+  t.equal(logs.metrics('running').length, 1, 'one that runs stays')
   running.end(ended)
-  for (let at = 0; at < 300; at += 1) journal.begin(begun(`never ends ${at}`))
-  t.equal(journal.metrics().length, 128, 'or goes when all of them run')
+  for (let at = 0; at < 300; at += 1) logs.begin(begun(`never ends ${at}`))
+  t.equal(logs.metrics().length, 128, 'or goes when all of them run')
 })
 
 t.test('following lines', async (t) => {
-  const journal = openPluginJournal()
-  const record = journal.begin(begun('one'))
+  const logs = openPluginLogs()
+  const record = logs.begin(begun('one'))
   record.log('info', 'before')
   const stop = new AbortController()
   const seen: LogLine[] = []
   const reading = (async () => {
-    for await (const line of journal.follow('one', { signal: stop.signal })) seen.push(line)
+    for await (const line of logs.follow('one', { signal: stop.signal })) seen.push(line)
   })()
   await sleep(5)
   for (let at = 0; at < 250; at += 1) record.log('info', `line ${at}`)
@@ -172,7 +169,7 @@ t.test('following lines', async (t) => {
   await reading
   const missedOf = async (after: number | null, count: number) => {
     const lines: string[] = []
-    for await (const line of journal.follow('one', { after, signal: AbortSignal.timeout(2_000) })) {
+    for await (const line of logs.follow('one', { after, signal: AbortSignal.timeout(2_000) })) {
       lines.push(line.message)
       if (lines.length === count) break
     }
@@ -180,15 +177,15 @@ t.test('following lines', async (t) => {
   }
   t.same(await missedOf(seen[248]!.id, 2), ['line 249', 'last'], 'from where a reader was before')
   t.same(await missedOf(Number.MAX_SAFE_INTEGER, 2), ['before', 'line 0'], 'an id of nobody knows which server')
-  journal.forget('one')
+  logs.forget('one')
 })
 
 t.test('a slow reader misses lines and hears of it; nothing is kept for him', async (t) => {
   let clock = 0
-  const journal = openPluginJournal({ now: () => clock })
-  const record = journal.begin(begun('one'))
+  const logs = openPluginLogs({ now: () => clock })
+  const record = logs.begin(begun('one'))
   const stop = new AbortController()
-  const lines = journal.follow('one', { after: -1, signal: stop.signal })[Symbol.asyncIterator]()
+  const lines = logs.follow('one', { after: -1, signal: stop.signal })[Symbol.asyncIterator]()
   record.log('info', 'line 0')
   t.match(await lines.next(), { value: { message: 'line 0' } })
   for (let at = 1; at <= 5_000; at += 1) {
@@ -200,24 +197,24 @@ t.test('a slow reader misses lines and hears of it; nothing is kept for him', as
   const next = await lines.next()
   t.match(next, { value: { message: 'line 3001' } })
   t.equal(next.value.id, told.value.id + 1, 'whoever comes back after being told is told nothing twice')
-  journal.forget('one')
+  logs.forget('one')
   let rest = 0
   for (let one = await lines.next(); !one.done; one = await lines.next()) rest += 1
   t.ok(rest >= 99 && rest <= 1_999, 'it ends when the plugin goes')
 })
 
 t.test('so many follow at once, and no more', async (t) => {
-  const journal = openPluginJournal()
+  const logs = openPluginLogs()
   const stop = new AbortController()
   const { signal } = stop
-  journal.follow('never begun', { signal })
+  logs.follow('never begun', { signal })
   const reading = Array.from({ length: 32 }, async (_, at) => {
-    for await (const line of journal.follow(`${at % 4}`, { signal })) t.fail(`nothing is written: ${line.message}`)
+    for await (const line of logs.follow(`${at % 4}`, { signal })) t.fail(`nothing is written: ${line.message}`)
   })
   await sleep(5)
-  t.throws(() => journal.follow('one', { signal }), { code: 'unavailable' })
-  t.same(journal.metrics(), [], 'to be looked at is to do nothing')
+  t.throws(() => logs.follow('one', { signal }), { code: 'unavailable' })
+  t.same(logs.metrics(), [], 'to be looked at is to do nothing')
   stop.abort()
   await Promise.all(reading)
-  t.ok(journal.follow('one', { signal }), 'room again')
+  t.ok(logs.follow('one', { signal }), 'room again')
 })

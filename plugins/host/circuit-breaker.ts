@@ -1,0 +1,126 @@
+/** So many failures among the last calls of a capability, and it is left alone for a while, longer each time. */
+export const BREAKER = { failures: 5, of: 20, firstMs: 30_000, lastMs: 30 * 60_000 }
+/** How a capability has fared lately; kept in the database, so that a restart forgives nothing. */
+export interface Breaker {
+  /**
+   * The last calls, the newest last: `+` went well, `-` did not. Where a call that did not was for a reader, the reader's id stands in what is kept of
+   * all: what one has configured or has in the library is no word about others.
+   */
+  recent: string[]
+  /** Milliseconds of the clock; 0 where it is not left alone. */
+  openUntil: number
+  pauseMs: number
+}
+
+/** By capability, and by capability and user where a call was for one. */
+export type Breakers = Map<string, Breaker>
+
+/** A call as breakers count it. */
+interface CountedCall {
+  method: string
+  userId: string | null
+}
+
+const capabilityOf = (method: string): string => method.slice(0, method.lastIndexOf('.'))
+/** Of one reader beside the one of all. */
+const ownKeyOf = (method: string, userId: string): string => `${capabilityOf(method)} ${userId}`
+const isOwn = (key: string): boolean => key.includes(' ')
+/** Readers whose pauses are remembered, the last that failed. */
+const OWN_MAX = 200
+const freshBreaker = (): Breaker => ({ recent: [], openUntil: 0, pauseMs: BREAKER.firstMs })
+
+export function readBreakers(stored: unknown): Breakers {
+  const given = stored !== null && typeof stored === 'object' ? Object.entries(stored as Record<string, Breaker>) : []
+  return new Map(given.map(([key, breaker]) => [key, { ...breaker, recent: [...breaker.recent] }]))
+}
+
+/** Each failure of the server's own work, and one of each reader. */
+export function failuresOf(recent: readonly string[]): number {
+  const readers = new Set(recent.filter((one) => one !== '+' && one !== '-'))
+  return recent.filter((one) => one === '-').length + readers.size
+}
+
+const note = (breaker: Breaker, what: string): void => {
+  breaker.recent = [...breaker.recent, what].slice(-BREAKER.of)
+}
+
+/** From now on it is left alone, longer each time. */
+function trip(breaker: Breaker, now: number): void {
+  breaker.openUntil = now + breaker.pauseMs
+  breaker.pauseMs = Math.min(breaker.pauseMs * 2, BREAKER.lastMs)
+  breaker.recent = []
+}
+
+/** How long a call has to wait, in milliseconds; 0 for one that is let through. Of those that come after a pause one is let through, the probe. */
+export function admitCall(breakers: Breakers, { method, userId }: CountedCall, now: number): number {
+  const ownMs = userId === null ? 0 : waitOf(breakers.get(ownKeyOf(method, userId)), null, now)
+  return ownMs > 0 ? ownMs : waitOf(breakers.get(capabilityOf(method)), userId, now)
+}
+
+/** @param userId who may not be the probe where a call for that user has failed already */
+function waitOf(breaker: Breaker | undefined, userId: string | null, now: number): number {
+  if (breaker === undefined || breaker.openUntil === 0) return 0
+  const pauseMs = breaker.openUntil - now
+  if (pauseMs > 0) return pauseMs
+  if (userId !== null && breaker.recent.includes(userId)) return BREAKER.firstMs
+  // This call is the probe; whoever comes while it runs waits as long as a failure of it would make them.
+  breaker.openUntil = now + BREAKER.firstMs
+  return 0
+}
+
+/** @returns whether a breaker is closed by it */
+export function countSuccess(breakers: Breakers, { method, userId }: CountedCall): boolean {
+  const keys = [capabilityOf(method), ...(userId === null ? [] : [ownKeyOf(method, userId)])]
+  return keys.filter((key) => succeed(breakers, key)).length > 0
+}
+
+/** @returns whose calls are left alone from now on: those for this user, or all */
+export function countFailure(breakers: Breakers, { method, userId }: CountedCall, now: number): { own: boolean; shared: boolean } {
+  const own = userId !== null && failOwn(breakers, ownKeyOf(method, userId), now)
+  return { own, shared: failShared(breakers, { method, userId }, now) }
+}
+
+/** Whether calls for all are left alone. */
+export const isPaused = (breakers: Breakers, now: number): boolean =>
+  [...breakers].some(([key, { openUntil }]) => !isOwn(key) && openUntil > now)
+
+function succeed(breakers: Breakers, key: string): boolean {
+  const breaker = breakers.get(key)
+  if (breaker === undefined) return false
+  const wasOpen = breaker.openUntil !== 0
+  note(breaker, '+')
+  if (!wasOpen && failuresOf(breaker.recent) > 0) return false
+  breakers.delete(key)
+  return true
+}
+
+/** Counts a failure for all. @returns whether it made a pause */
+function failShared(breakers: Breakers, { method, userId }: CountedCall, now: number): boolean {
+  const capability = capabilityOf(method)
+  const shared = breakers.get(capability) ?? freshBreaker()
+  breakers.set(capability, shared)
+  const wasProbe = shared.openUntil !== 0
+  if (userId === null || !shared.recent.includes(userId)) note(shared, userId ?? '-')
+  if ((wasProbe && userId === null) || failuresOf(shared.recent) >= BREAKER.failures) {
+    trip(shared, now)
+    return true
+  }
+  // A probe for one reader says nothing of others: the next of them is one too.
+  if (wasProbe) shared.openUntil = now
+  return false
+}
+
+/** Counts a failure of a reader for that reader. @returns whether it made a pause */
+function failOwn(breakers: Breakers, key: string, now: number): boolean {
+  const own = breakers.get(key) ?? freshBreaker()
+  // The last that failed stands last.
+  breakers.delete(key)
+  breakers.set(key, own)
+  const kept = [...breakers.keys()].filter(isOwn)
+  for (const oldest of kept.slice(0, Math.max(kept.length - OWN_MAX, 0))) breakers.delete(oldest)
+  const wasProbe = own.openUntil !== 0
+  note(own, '-')
+  if (!wasProbe && failuresOf(own.recent) < BREAKER.failures) return false
+  trip(own, now)
+  return true
+}

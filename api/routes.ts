@@ -2,6 +2,7 @@ import { openApiRoute } from '#api/docs/openapi.ts'
 import { docsRoutes } from '#api/docs/routes.ts'
 import { eventRoutes } from '#api/events/event-routes.ts'
 import type { Route } from '#api/http/endpoint.ts'
+import type { Services } from '#api/http/services.ts'
 import { komgaRoutes } from '#api/komga/routes.ts'
 import { koreaderRoutes } from '#api/koreader/routes.ts'
 import { opdsRoutes } from '#api/opds/routes.ts'
@@ -58,7 +59,6 @@ import { userPluginRoutes } from '#api/rest/plugins/user-plugins.ts'
 import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
-import type { Services } from '#api/http/services.ts'
 
 /** The whole API as one list. The OpenAPI document is made from it, and tests walk it. */
 export const routes: readonly Route<Services>[] = [

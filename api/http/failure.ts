@@ -1,7 +1,7 @@
-import { answerOf, type ErrorAnswer, internalAnswer } from '#api/http/errors.ts'
 import { sendError } from '#api/http/answer.ts'
 import { discardBody } from '#api/http/body.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
+import { answerOf, type ErrorAnswer, internalAnswer } from '#api/http/errors.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'

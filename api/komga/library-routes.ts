@@ -1,7 +1,7 @@
 import Type from 'typebox'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { KomgaLibrary, komgaLibrary } from '#api/komga/library-view.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
 import { listIdsOfSeries } from '#core/catalog/series-query.ts'

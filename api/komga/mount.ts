@@ -1,6 +1,6 @@
 import type { Mount } from '#api/http/mount.ts'
-import { komgaDialect } from '#api/komga/dialect.ts'
 import type { Services } from '#api/http/services.ts'
+import { komgaDialect } from '#api/komga/dialect.ts'
 import { OWN_PATH_WORDS } from '#core/settings/chosen-setting.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
 import { greetApp } from '#api/http/app-session.ts'
 import type { Allow, Endpoint, Stream } from '#api/http/endpoint.ts'
-import { komgaMount } from '#api/komga/mount.ts'
 import { endpoint, stream } from '#api/http/route.ts'
 import type { Services } from '#api/http/services.ts'
+import { komgaMount } from '#api/komga/mount.ts'
 
 type Shape = TSchema | undefined
 

@@ -1,4 +1,5 @@
 import type { Route } from '#api/http/endpoint.ts'
+import type { Services } from '#api/http/services.ts'
 import { komgaAdminUserRoutes } from '#api/komga/admin-user-routes.ts'
 import { komgaBookRoutes } from '#api/komga/book-routes.ts'
 import { komgaEventRoutes } from '#api/komga/event-routes.ts'
@@ -16,7 +17,6 @@ import { komgaThumbnailRoutes } from '#api/komga/thumbnail-routes.ts'
 import { komgaUpkeepRoutes } from '#api/komga/upkeep-routes.ts'
 import { komgaUserRoutes } from '#api/komga/user-routes.ts'
 import { komgaVocabularyRoutes } from '#api/komga/vocabulary-routes.ts'
-import type { Services } from '#api/http/services.ts'
 
 /** The interface of Komga as far as its clients use it: adapters onto what our own routes call. */
 export const komgaRoutes: readonly Route<Services>[] = [

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { komgaEndpoint } from '#api/komga/route.ts'
 import { signedInCaller } from '#api/http/signed-in.ts'
+import { komgaEndpoint } from '#api/komga/route.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { requestAnalysis, requestPurge } from '#core/ingest/library-work.ts'
 import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/ingest/request-analysis.ts'

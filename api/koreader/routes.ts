@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { koreaderMount as mount } from '#api/koreader/mount.ts'
 import { endpoint } from '#api/http/route.ts'
+import { koreaderMount as mount } from '#api/koreader/mount.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
 

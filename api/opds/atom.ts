@@ -1,3 +1,4 @@
+import { NAME } from '#api/http/version.ts'
 import { ATOM_ROOT, bookCoverHref, fileHref, pageTemplate, SEARCH_DESCRIPTION_PATH, seriesCoverHref } from '#api/opds/addresses.ts'
 import {
   type FacetGroup,
@@ -11,7 +12,6 @@ import {
   type Relation,
 } from '#api/opds/feed-model.ts'
 import { documentOf, element, type Markup, type XmlNode } from '#api/opds/xml.ts'
-import { NAME } from '#api/http/version.ts'
 import type { AuthorRole } from '#core/metadata/field.ts'
 
 /** Writes feeds as OPDS 1.2: Atom with the elements of OPDS, Dublin Core, OpenSearch and page streaming (OPDS-PSE 1.2). */

@@ -3,11 +3,11 @@ import Type from 'typebox'
 import { ERROR } from '#api/docs/openapi-responses.ts'
 import { BASIC } from '#api/http/failure.ts'
 import type { Mount } from '#api/http/mount.ts'
+import type { Services } from '#api/http/services.ts'
+import { NAME } from '#api/http/version.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, OPDS_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
 import { FEED_TYPE } from '#api/opds/opds2.ts'
-import type { Services } from '#api/http/services.ts'
-import { NAME } from '#api/http/version.ts'
 
 export const AUTHENTICATION_TYPE = 'application/opds-authentication+json'
 /** Where the client does not say where it sees us there is no address to name; RFC 3986 knows this one everywhere. */

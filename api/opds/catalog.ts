@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { pageQuery, readPage } from '#api/http/pagination.ts'
-import type { Feed, Place } from '#api/opds/feed-model.ts'
 import type { Services } from '#api/http/services.ts'
+import type { Feed, Place } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
 

@@ -1,7 +1,7 @@
+import { NAME } from '#api/http/version.ts'
 import { inProgressFeed, onDeckFeed, recentlyAddedFeed } from '#api/opds/book-feeds.ts'
 import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
 import { type Feed, type FeedKind, type Group, latestOf, type NavigationEntry, type Relation } from '#api/opds/feed-model.ts'
-import { NAME } from '#api/http/version.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { listLibraries } from '#core/catalog/library-query.ts'
 import { listPublishers } from '#core/catalog/publisher-query.ts'

@@ -1,7 +1,7 @@
+import { NAME } from '#api/http/version.ts'
 import { ATOM_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
 import { documentOf, element } from '#api/opds/xml.ts'
-import { NAME } from '#api/http/version.ts'
 
 /**
  * The OpenSearch 1.1 description of how the catalog is searched: for books first, since clients take the first address whose type they know.

@@ -1,5 +1,5 @@
-import type { Publication } from '#api/opds/feed-model.ts'
 import type { Services } from '#api/http/services.ts'
+import type { Publication } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
 import { MEDIA_TYPE_OF_FORMAT } from '#core/catalog/book-file.ts'

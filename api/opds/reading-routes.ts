@@ -1,10 +1,10 @@
 import type { Route } from '#api/http/endpoint.ts'
+import type { Services } from '#api/http/services.ts'
 import { OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { opdsMount } from '#api/opds/authentication-document.ts'
 import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
-import type { Services } from '#api/http/services.ts'
 
 const REST_BOOKS = '/api/v1/books/'
 const OPDS2_BOOKS = `${OPDS2_ROOT}/books/`

@@ -1,6 +1,6 @@
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import type { Services } from '#api/http/services.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import type { FoundPage, PageAsk } from '#core/reading/read-page.ts'
 
 /** What a page may be sent as, in every interface; books hold many kinds of pictures, and they are sent as they are unless another format is request for. */

@@ -1,7 +1,7 @@
 import type { Call } from '#api/http/endpoint.ts'
 import type { ArchiveReply } from '#api/http/send-archive.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import type { Services } from '#api/http/services.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 
 /** The files of a series as a stream route answers them. @throws what `open` of the downloads throws */
 export async function seriesArchive(call: Call<Services>, seriesId: string): Promise<ArchiveReply> {

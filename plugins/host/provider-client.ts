@@ -11,7 +11,7 @@ import type {
   Recommender,
   SearchQuery,
 } from '#core/matching/provider-client.ts'
-import type { Kind } from '#core/metadata/holding-store.ts'
+import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { hasFailed, type PluginCall } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { DEVICE_COOKIE } from '#api/http/authentication.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { EditedUser, Password, UserEdit } from '#core/account/user.ts'
 import { Secret } from '#core/foundation/schema.ts'

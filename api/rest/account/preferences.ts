@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { escapePointer } from '#api/http/body.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { PREFERENCE_BYTES_MAX, PREFERENCES_MAX, Preference, PreferenceKey } from '#core/account/preference.ts'
 import { deletePreference, getPreference, listPreferences, savePreferences } from '#core/account/preference-store.ts'
 import { refuse } from '#core/foundation/errors.ts'

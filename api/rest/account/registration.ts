@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { withCookie } from '#api/rest/account/auth.ts'
 import { endpoint } from '#api/http/route.ts'
+import { withCookie } from '#api/rest/account/auth.ts'
 import { FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 

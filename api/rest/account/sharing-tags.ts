@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import {
   NewGrant,
   NewSharingTag,

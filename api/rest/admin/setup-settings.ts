@@ -1,7 +1,7 @@
 import Type from 'typebox'
+import { endpoint } from '#api/http/route.ts'
 import { signedInCaller } from '#api/http/signed-in.ts'
 import { changeChosen, SettingValue } from '#api/rest/admin/settings.ts'
-import { endpoint } from '#api/http/route.ts'
 import { CHOSEN_SETTINGS, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
 import { listSettings } from '#core/settings/chosen-setting-store.ts'
 

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
 import { forgetEndedTasks, removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import {
   BULK_BOOKS_MAX,

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint, stream } from '#api/http/route.ts'
 import type { Services } from '#api/http/services.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import {
   bookCoverOf,
   chooseCover,

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { listDuplicates } from '#core/catalog/duplicate-query.ts'
 import { dismissDuplicates, scanDuplicates } from '#core/catalog/duplicates.ts'
 import { Timestamp, Uuid } from '#core/foundation/schema.ts'

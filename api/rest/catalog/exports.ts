@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint, stream } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/catalog/library.ts'
 import { FreeJson, Nullable, OneOf } from '#core/foundation/schema.ts'
 import { previewScan } from '#core/ingest/preview-scan.ts'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/ingest/reprocess-titles.ts'
 import { BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'

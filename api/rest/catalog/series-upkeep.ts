@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
 import { endpoint } from '#api/http/route.ts'
+import { signedInCaller } from '#api/http/signed-in.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { purgeDeletedOfSeries } from '#core/ingest/purge-deleted.ts'
 import { renumberManySeries, renumberSeries } from '#core/ingest/renumber.ts'

@@ -3,153 +3,14 @@
 // biome-ignore-all assist: built from main.ts
 "use strict";
 (() => {
-  // ../../../../core/errors.ts
-  var ERRORS = {
-    unauthorized: { kind: "unauthenticated", message: "Sign in first: send a bearer token or an API key." },
-    forbidden: { kind: "forbidden", message: "Your account may not do this." },
-    not_found: { kind: "absent", message: "There is nothing here, or you may not see it." },
-    method_not_allowed: { kind: "method", message: "This address does not answer that method." },
-    invalid_request: { kind: "malformed", message: "The request is malformed." },
-    invalid_value: { kind: "rule", message: "A value breaks a rule." },
-    not_paged: { kind: "rule", message: "This book has no page images." },
-    page_unreadable: { kind: "rule", message: "The bytes of this page are damaged or cannot be shown." },
-    not_analyzed: { kind: "conflict", message: "This book has not been analysed yet." },
-    conflict: { kind: "conflict", message: "This clashes with the present state." },
-    precondition_failed: { kind: "precondition", message: "What you refer to has changed since; get it again." },
-    scan_running: { kind: "conflict", message: "A scan of this library is already waiting or running." },
-    payload_too_large: { kind: "too_large", message: "The request body is too large." },
-    unsupported_media_type: { kind: "media_type", message: "The body must be plain, uncompressed JSON." },
-    range_not_satisfiable: { kind: "range", message: "The requested range lies outside the file." },
-    rate_limit_exceeded: { kind: "rate", message: "Too many requests." },
-    unavailable: { kind: "unavailable", message: "The server cannot do this at the moment; try again shortly." },
-    internal: { kind: "internal", message: "Something went wrong on our side. Quote the request id to the administrator." }
-  };
-  var CarrelError = class extends Error {
-    code;
-    details;
-    retryAfterSeconds;
-    constructor(code, message, more = {}) {
-      super(message ?? ERRORS[code].message, more.cause === void 0 ? void 0 : { cause: more.cause });
-      this.name = "CarrelError";
-      this.code = code;
-      this.details = more.details;
-      this.retryAfterSeconds = more.retryAfterSeconds;
-    }
-  };
-  function refuse(code, message, more) {
-    throw new CarrelError(code, message, more);
-  }
-
   // engine:re2js
   var { RE2JS, RE2JSSyntaxException } = globalThis.RE2JS;
-
-  // ../../../../core/metadata/limits.ts
-  var NAME_LENGTH_MAX = 500;
-  var LIST_LENGTH_MAX = 32 * 1024;
-  var CUSTOM_BYTES_MAX = 64 * 1024;
-
-  // ../../../../core/ingest/title-rewriting.ts
-  var STEPS_MAX = 3e3;
-  var WORK_MAX = 2e6;
-  var PLACES_MAX = 10;
-  function checkTitleRules(rules) {
-    let steps = 0;
-    rules.forEach(({ pattern }, index) => {
-      const at = `/titlePreprocessingRules/${index}/pattern`;
-      try {
-        steps += RE2JS.compile(pattern).programSize();
-      } catch (error) {
-        if (!(error instanceof RE2JSSyntaxException)) throw error;
-        const reason2 = `${error.error} at character ${placeOf(pattern, error) + 1}`;
-        refuse("invalid_value", `The pattern "${pattern}" of title rule ${index + 1} is no regular expression: ${reason2}.`, {
-          details: [{ path: at, message: reason2 }]
-        });
-      }
-      if (steps <= STEPS_MAX) return;
-      const reason = `makes ${steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less, or use fewer rules`;
-      refuse("invalid_value", `The pattern of title rule ${index + 1} ${reason}.`, { details: [{ path: at, message: reason }] });
-    });
-  }
-  function placeOf(pattern, wrong2) {
-    if (wrong2.error === "missing closing )") return pattern.length;
-    const part = wrong2.error === "unexpected )" ? ")" : wrong2.input ?? "";
-    let place = pattern.indexOf(part);
-    for (let tries = 0; tries < PLACES_MAX && place !== -1; tries++) {
-      try {
-        RE2JS.compile(pattern.slice(0, place + part.length));
-      } catch (error) {
-        if (error instanceof RE2JSSyntaxException && error.error === wrong2.error) return place;
-      }
-      place = pattern.indexOf(part, place + 1);
-    }
-    return Math.max(0, pattern.indexOf(part));
-  }
-  function compileTitleRules(rules) {
-    const steps = (Array.isArray(rules) ? rules : []).flatMap((rule) => {
-      try {
-        return rule.enabled === false ? [] : [{ pattern: RE2JS.compile(rule.pattern), replacement: rule.replacement }];
-      } catch {
-        return [];
-      }
-    });
-    const rewrite = (title) => {
-      if (steps.length === 0) return title;
-      let changed = title;
-      for (const { pattern, replacement } of steps) changed = cut(pattern.matcher(changed).replaceAll(replacement));
-      return changed.replace(/\s+/g, " ").trim() || title;
-    };
-    return Object.assign(rewrite, { steps: steps.reduce((sum, { pattern }) => sum + pattern.programSize(), 0) });
-  }
-  function rewriteSome(rules, titles) {
-    const rewrite = compileTitleRules(rules);
-    const rewritten = [];
-    let work = 0;
-    for (const title of titles) {
-      work += (title.length + 1) * rewrite.steps;
-      if (rewritten.length > 0 && work > WORK_MAX) break;
-      rewritten.push(rewrite(title));
-    }
-    return rewritten;
-  }
-  function applyRules(rules, title) {
-    let [text, applied] = [title, 0];
-    for (const rule of Array.isArray(rules) ? rules : []) {
-      const changed = compileTitleRules([rule])(text);
-      if (changed !== text) applied++;
-      text = changed;
-    }
-    return { title: text, applied };
-  }
-  var cut = (title) => title.length <= NAME_LENGTH_MAX ? title : title.slice(0, NAME_LENGTH_MAX).replace(/[\ud800-\udbff]$/, "");
-
-  // ../../../../plugin-sdk/normalize-text.ts
-  var MARKS_IN_A_ROW_MAX = 30;
-  var MARKS = /[\p{M}\uff9e\uff9f]+/gu;
-  var ASCII = /^[\0-\x7f]*$/;
-  function cutText(text, max) {
-    if (text.length <= max) return text;
-    const last = text.charCodeAt(max - 1);
-    return text.slice(0, last >= 55296 && last <= 56319 ? max - 1 : max);
-  }
-  function boundMarks(text) {
-    if (ASCII.test(text)) return text;
-    return text.replace(MARKS, (run) => run.length > MARKS_IN_A_ROW_MAX ? firstCharacters(run, MARKS_IN_A_ROW_MAX) : run);
-  }
-  function firstCharacters(run, count) {
-    let end = 0;
-    for (let left = count; left > 0 && end < run.length; left--) end += run.codePointAt(end) > 65535 ? 2 : 1;
-    return run.slice(0, end);
-  }
-  function normalizeText(text, max, form = "NFC") {
-    const start = cutText(text, max);
-    return ASCII.test(start) ? start : boundMarks(start).normalize(form);
-  }
 
   // ../../../../core/metadata/source-key.ts
   var PREFIX = "plugin:";
   var pluginKey = (name) => PREFIX + name;
 
-  // ../../../../core/templates/context-path.ts
+  // ../../../../core/conditions/context-path.ts
   var FREE = /* @__PURE__ */ new Set(["externalIds", "customMetadata"]);
   function readPath(context, path) {
     let at = context;
@@ -198,7 +59,7 @@
     return void 0;
   }
 
-  // ../../../../core/templates/operators.ts
+  // ../../../../core/conditions/operators.ts
   var VALUE_OPERATORS = [
     "equals",
     "not_equals",
@@ -219,13 +80,73 @@
   var DEPTH_MAX = 10;
   var RULES_MAX = 200;
 
-  // ../../../../core/templates/condition.ts
+  // ../../../../core/foundation/errors.ts
+  var ERRORS = {
+    unauthorized: { kind: "unauthenticated", message: "Sign in first: send a bearer token or an API key." },
+    forbidden: { kind: "forbidden", message: "Your account may not do this." },
+    not_found: { kind: "absent", message: "There is nothing here, or you may not see it." },
+    method_not_allowed: { kind: "method", message: "This address does not answer that method." },
+    invalid_request: { kind: "malformed", message: "The request is malformed." },
+    invalid_value: { kind: "rule", message: "A value breaks a rule." },
+    not_paged: { kind: "rule", message: "This book has no page images." },
+    page_unreadable: { kind: "rule", message: "The bytes of this page are damaged or cannot be shown." },
+    not_analyzed: { kind: "conflict", message: "This book has not been analysed yet." },
+    conflict: { kind: "conflict", message: "This clashes with the present state." },
+    precondition_failed: { kind: "precondition", message: "What you refer to has changed since; get it again." },
+    scan_running: { kind: "conflict", message: "A scan of this library is already waiting or running." },
+    payload_too_large: { kind: "too_large", message: "The request body is too large." },
+    unsupported_media_type: { kind: "media_type", message: "The body must be plain, uncompressed JSON." },
+    range_not_satisfiable: { kind: "range", message: "The requested range lies outside the file." },
+    rate_limit_exceeded: { kind: "rate", message: "Too many requests." },
+    unavailable: { kind: "unavailable", message: "The server cannot do this at the moment; try again shortly." },
+    internal: { kind: "internal", message: "Something went wrong on our side. Quote the request id to the administrator." }
+  };
+  var CarrelError = class extends Error {
+    code;
+    details;
+    retryAfterSeconds;
+    constructor(code, message, more = {}) {
+      super(message ?? ERRORS[code].message, more.cause === void 0 ? void 0 : { cause: more.cause });
+      this.name = "CarrelError";
+      this.code = code;
+      this.details = more.details;
+      this.retryAfterSeconds = more.retryAfterSeconds;
+    }
+  };
+  function refuse(code, message, more) {
+    throw new CarrelError(code, message, more);
+  }
+
+  // ../../../../plugin-sdk/normalize-text.ts
+  var MARKS_IN_A_ROW_MAX = 30;
+  var MARKS = /[\p{M}\uff9e\uff9f]+/gu;
+  var ASCII = /^[\0-\x7f]*$/;
+  function cutText(text, max) {
+    if (text.length <= max) return text;
+    const last = text.charCodeAt(max - 1);
+    return text.slice(0, last >= 55296 && last <= 56319 ? max - 1 : max);
+  }
+  function boundMarks(text) {
+    if (ASCII.test(text)) return text;
+    return text.replace(MARKS, (run) => run.length > MARKS_IN_A_ROW_MAX ? firstCharacters(run, MARKS_IN_A_ROW_MAX) : run);
+  }
+  function firstCharacters(run, count) {
+    let end = 0;
+    for (let left = count; left > 0 && end < run.length; left--) end += run.codePointAt(end) > 65535 ? 2 : 1;
+    return run.slice(0, end);
+  }
+  function normalizeText(text, max, form = "NFC") {
+    const start = cutText(text, max);
+    return ASCII.test(start) ? start : boundMarks(start).normalize(form);
+  }
+
+  // ../../../../core/conditions/condition.ts
   var FIELD_LENGTH_MAX = 500;
   var VALUE_LENGTH_MAX = 1e3;
   var VALUES_MAX = 500;
   var MATCHED_LENGTH_MAX = 2e4;
-  var STEPS_MAX2 = 1e4;
-  var WORK_MAX2 = 2e6;
+  var STEPS_MAX = 1e4;
+  var WORK_MAX = 2e6;
   var SHOWN_LENGTH_MAX = 200;
   var SHOWN_ENTRIES_MAX = 20;
   var SHOWN_DEPTH_MAX = 3;
@@ -262,8 +183,8 @@
         if (++count.rules > RULES_MAX) return wrong(here, `is one rule more than the ${RULES_MAX} that are allowed`);
         const read = readRule(rule, here);
         count.steps += read.test.steps ?? 0;
-        if (count.steps > STEPS_MAX2)
-          return wrong(`${here}/value`, `makes ${count.steps} steps of the patterns so far, of which there may be ${STEPS_MAX2}: repeat less`);
+        if (count.steps > STEPS_MAX)
+          return wrong(`${here}/value`, `makes ${count.steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less`);
         return read;
       })
     };
@@ -370,8 +291,8 @@
   }
   function checkWork(group, context, path) {
     const work = workOf(group, context);
-    if (work <= WORK_MAX2) return;
-    const message = `would take ${work} steps over this context, of which there may be ${WORK_MAX2}: use fewer rules, or patterns that repeat less`;
+    if (work <= WORK_MAX) return;
+    const message = `would take ${work} steps over this context, of which there may be ${WORK_MAX}: use fewer rules, or patterns that repeat less`;
     wrong(path, message);
   }
   function workOf(rule, context) {
@@ -410,6 +331,85 @@
     room.length -= Math.min(length, SHOWN_LENGTH_MAX * 5);
     return length > SHOWN_LENGTH_MAX * 5 ? "{…}" : value;
   }
+
+  // ../../../../core/metadata/limits.ts
+  var NAME_LENGTH_MAX = 500;
+  var LIST_LENGTH_MAX = 32 * 1024;
+  var CUSTOM_BYTES_MAX = 64 * 1024;
+
+  // ../../../../core/conditions/title-rewriting.ts
+  var STEPS_MAX2 = 3e3;
+  var WORK_MAX2 = 2e6;
+  var PLACES_MAX = 10;
+  function checkTitleRules(rules) {
+    let steps = 0;
+    rules.forEach(({ pattern }, index) => {
+      const at = `/titlePreprocessingRules/${index}/pattern`;
+      try {
+        steps += RE2JS.compile(pattern).programSize();
+      } catch (error) {
+        if (!(error instanceof RE2JSSyntaxException)) throw error;
+        const reason2 = `${error.error} at character ${placeOf(pattern, error) + 1}`;
+        refuse("invalid_value", `The pattern "${pattern}" of title rule ${index + 1} is no regular expression: ${reason2}.`, {
+          details: [{ path: at, message: reason2 }]
+        });
+      }
+      if (steps <= STEPS_MAX2) return;
+      const reason = `makes ${steps} steps of the patterns so far, of which there may be ${STEPS_MAX2}: repeat less, or use fewer rules`;
+      refuse("invalid_value", `The pattern of title rule ${index + 1} ${reason}.`, { details: [{ path: at, message: reason }] });
+    });
+  }
+  function placeOf(pattern, wrong2) {
+    if (wrong2.error === "missing closing )") return pattern.length;
+    const part = wrong2.error === "unexpected )" ? ")" : wrong2.input ?? "";
+    let place = pattern.indexOf(part);
+    for (let tries = 0; tries < PLACES_MAX && place !== -1; tries++) {
+      try {
+        RE2JS.compile(pattern.slice(0, place + part.length));
+      } catch (error) {
+        if (error instanceof RE2JSSyntaxException && error.error === wrong2.error) return place;
+      }
+      place = pattern.indexOf(part, place + 1);
+    }
+    return Math.max(0, pattern.indexOf(part));
+  }
+  function compileTitleRules(rules) {
+    const steps = (Array.isArray(rules) ? rules : []).flatMap((rule) => {
+      try {
+        return rule.enabled === false ? [] : [{ pattern: RE2JS.compile(rule.pattern), replacement: rule.replacement }];
+      } catch {
+        return [];
+      }
+    });
+    const rewrite = (title) => {
+      if (steps.length === 0) return title;
+      let changed = title;
+      for (const { pattern, replacement } of steps) changed = cut(pattern.matcher(changed).replaceAll(replacement));
+      return changed.replace(/\s+/g, " ").trim() || title;
+    };
+    return Object.assign(rewrite, { steps: steps.reduce((sum, { pattern }) => sum + pattern.programSize(), 0) });
+  }
+  function rewriteSome(rules, titles) {
+    const rewrite = compileTitleRules(rules);
+    const rewritten = [];
+    let work = 0;
+    for (const title of titles) {
+      work += (title.length + 1) * rewrite.steps;
+      if (rewritten.length > 0 && work > WORK_MAX2) break;
+      rewritten.push(rewrite(title));
+    }
+    return rewritten;
+  }
+  function applyRules(rules, title) {
+    let [text, applied] = [title, 0];
+    for (const rule of Array.isArray(rules) ? rules : []) {
+      const changed = compileTitleRules([rule])(text);
+      if (changed !== text) applied++;
+      text = changed;
+    }
+    return { title: text, applied };
+  }
+  var cut = (title) => title.length <= NAME_LENGTH_MAX ? title : title.slice(0, NAME_LENGTH_MAX).replace(/[\ud800-\udbff]$/, "");
 
   // main.ts
   function answering(work) {

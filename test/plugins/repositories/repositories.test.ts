@@ -31,9 +31,13 @@ t.test('a repository is looked at, added, refreshed, switched off and taken away
   t.match(await repositories.setEnabled(added.id, true), { enabled: true })
   await repositories.remove(added.id)
   t.same(await repositories.list(), [])
-  const { get, remove, setEnabled, refresh } = repositories
-  for (const work of [get, remove, refresh, (id: string) => setEnabled(id, true)])
-    t.match(await refusal(work(added.id)), { code: 'not_found' })
+  const works = [
+    (id: string) => repositories.get(id),
+    (id: string) => repositories.remove(id),
+    (id: string) => repositories.refresh(id),
+    (id: string) => repositories.setEnabled(id, true),
+  ]
+  for (const work of works) t.match(await refusal(work(added.id)), { code: 'not_found' })
 })
 
 t.test('revocations', async (t) => {

@@ -26,8 +26,9 @@ interface CrossSiteRequest extends Pick<IncomingMessage, 'method' | 'headers'> {
   own: string | null
 }
 
+/** An empty one is none: the request would be let in by its cookie. */
 const bringsToken = ({ authorization = '', ...headers }: IncomingMessage['headers']): boolean =>
-  /^Bearer /i.test(authorization) || headers['x-api-key'] !== undefined
+  /^Bearer +\S+ *$/i.test(authorization) || (headers['x-api-key'] ?? '') !== ''
 
 /** Without the scheme, which a proxy in front may not tell; null for what is no address, as pages without an origin say. */
 const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host || null : null)

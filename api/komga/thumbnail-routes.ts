@@ -77,7 +77,7 @@ async function listShown(call: Call, owner: CoverOwner): Promise<Shown[]> {
 
 async function pictureOf(call: Call, owner: CoverOwner, coverId: string): Promise<StreamReply> {
   const file =
-    coverId === owner.id
+    owner.kind === 'book' && coverId === owner.id
       ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book brings no cover.'))
       : await getCoverFile(call.services, signedInCaller(call), { owner, coverId })
   return { kind: 'file', ...file, mediaType: MEDIA_TYPE, cacheControl: CHECKED_COVER }

@@ -5,13 +5,20 @@ import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/acc
 import { Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /**
+ * Control characters, and characters that are shown as nothing or turn those after them around: with them a name could be made that looks
+ * like another one.
+ */
+const UNSEEN =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0'
+
+/**
  * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP
- * Basic; no control characters; no white space at the ends.
+ * Basic; nothing unseen; no white space at the ends.
  */
 export const Username = Type.String({
   minLength: 1,
   maxLength: 100,
-  pattern: '^[^\\s@:\\u0000-\\u001f\\u007f]([^@:\\u0000-\\u001f\\u007f]*[^\\s@:\\u0000-\\u001f\\u007f])?$',
+  pattern: `^[^\\s@:${UNSEEN}]([^@:${UNSEEN}]*[^\\s@:${UNSEEN}])?$`,
 })
 /** 254: the longest address that SMTP carries (RFC 5321). */
 export const Email = Type.String({ format: 'email', maxLength: 254 })

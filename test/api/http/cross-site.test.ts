@@ -24,6 +24,10 @@ t.test('which requests are of another site', (t) => {
     [{ 'sec-fetch-site': 'cross-site', origin: OTHER, authorization: 'Basic eA==' }, [OTHER], false],
     [{ 'sec-fetch-site': 'cross-site', origin: OTHER, authorization: 'Bearer x' }, [], false],
     [{ 'sec-fetch-site': 'cross-site', origin: OTHER, 'x-api-key': 'x' }, [], false],
+    // Nothing of a key: the cookie beside it says who asks.
+    [{ 'sec-fetch-site': 'cross-site', origin: OTHER, 'x-api-key': '', cookie: 'KOMGA-SESSION=x' }, [], true],
+    [{ 'sec-fetch-site': 'cross-site', origin: OTHER, authorization: 'Bearer ', cookie: 'KOMGA-SESSION=x' }, [], true],
+    [{ 'sec-fetch-site': 'cross-site', origin: OTHER, authorization: 'Bearer x y', cookie: 'KOMGA-SESSION=x' }, [], true],
     [{ origin: OTHER }, [], true],
     [{ origin: 'null' }, [], true],
     [{ origin: 'file://' }, [], true],

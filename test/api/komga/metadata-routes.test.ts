@@ -157,6 +157,13 @@ t.test('metadata that apps change', { timeout: 300_000 }, async (t) => {
     t.equal((await ask('GET', `/komga/api/v1/books/${book}/thumbnails/${beside.json.id}`)).status, 404)
 
     t.same(await list(`series/${series}/thumbnails`), [])
+    // Only books have a cover with their own id.
+    const NOBODY = '00000000-0000-4000-8000-000000000000'
+    for (const [id, message] of [
+      [series, /series has no cover/],
+      [NOBODY, /There is no series/],
+    ] as const)
+      t.match((await ask('GET', `/komga/api/v1/series/${id}/thumbnails/${id}`)).json, { status: 404, message })
     const ofSeries = await send(`series/${series}/thumbnails`)
     t.match(ofSeries, { status: 200, json: { selected: true, seriesId: series } })
     t.match(await list(`series/${series}/thumbnails`), [{ id: ofSeries.json.id, selected: true }])

@@ -78,6 +78,10 @@ t.test('what is wrong with a user is told with its place', async (t) => {
     [{ ...NEW, username: 'a@b' }, 422, '/username'],
     [{ ...NEW, username: 'ri\nta' }, 422, '/username'],
     [{ ...NEW, username: 'a:b' }, 422, '/username'],
+    // Characters that nobody sees would make one name look like another.
+    ...['\u0085', '\u00ad', '\u061c', '\u180e', '\u200b', '\u200d', '\u202e', '\u2060', '\u2066', '\u3164', '\ufe0f', '\ufeff'].map(
+      (unseen): [object, number, string] => [{ ...NEW, username: `ri${unseen}ta` }, 422, '/username'],
+    ),
     [{ ...NEW, username: '' }, 422, '/username'],
     [{ ...NEW, role: 'king' }, 422, '/role'],
     [{ ...NEW, permissions: ['books-read', 'fly'] }, 422, '/permissions/1'],

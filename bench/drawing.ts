@@ -37,7 +37,7 @@ async function makeBook(): Promise<string> {
 function openThread() {
   const worker = new Worker(
     `import { parentPort } from 'node:worker_threads'
-     import { drawPdfPage } from ${JSON.stringify(new URL('../workers/formats/formats/pdf/pdf.ts', import.meta.url).href)}
+     import { drawPdfPage } from ${JSON.stringify(new URL('../workers/formats/pdf/pdf.ts', import.meta.url).href)}
      parentPort.on('message', async (request) => {
        const { jpeg, width, height } = await drawPdfPage(request)
        const bytes = Uint8Array.from(jpeg)

@@ -22,7 +22,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
     allowed: {
       'core/ingest/walk.ts': 'bounds the marks of both names',
       'core/catalog/series-query.ts': 'compares single letters',
-      'workers/formats/formats/comic/page-order.ts': 'only a comment',
+      'workers/formats/comic/page-order.ts': 'only a comment',
     },
   },
   {

@@ -223,7 +223,7 @@ t.test('a header cannot make the engine take memory', { skip: !corpus }, async (
   const bomb = `${corpus!.folder}broken/cbr/junrar-m3-1gb-claim.cbr`
   // In a process of its own: this one holds what other test files needed.
   const program = `
-    import { extractRar, listRar } from ${JSON.stringify(new URL('../../../../workers/formats/formats/rar/rar.ts', import.meta.url).href)}
+    import { extractRar, listRar } from ${JSON.stringify(new URL('../../../../workers/formats/rar/rar.ts', import.meta.url).href)}
     const file = ${JSON.stringify(fileAt(bomb))}
     for (let round = 0; round < 5; round++) await extractRar(file, (await listRar(file)).entries, () => true)
     console.log(process.resourceUsage().maxRSS)`

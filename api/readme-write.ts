@@ -1,4 +1,4 @@
-/** Writes the generated tables into README.md and the generated pages of docs/: `npm run readme`. A test fails when they are stale. */
+/** Writes the generated tables and pages of docs/: `npm run readme`. A test fails when they are stale. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ export function freshPages(): { path: string; present: string; fresh: string }[]
     return { path, present: page, fresh }
   }
   return [
-    withTable(pathOf('README.md'), 'settings', renderSettingsTable()),
+    withTable(pathOf('docs/settings.md'), 'settings', renderSettingsTable()),
     withTable(pathOf('docs/api.md'), 'conditions', renderConditionTables()),
     { path: templates, present: present(templates), fresh: renderTemplatePage() },
   ]

@@ -1,15 +1,16 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { findCycles, findViolations, readSources } from '#test/support/architecture.ts'
+import { findCycles, findViolations, ORDER, readSources } from '#test/support/architecture.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const FOLDERS = ['core', 'plugins', 'workers', 'api', 'migrations', 'test', 'bench', 'plugin-sdk']
 const TOP_LEVEL = new Set([
   ...FOLDERS,
   ...['web', 'docs', '.ci', '.git', 'node_modules', 'data', '.cache', '.tap'],
-  ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', '.taprc', '.editorconfig', '.gitignore', 'LICENSE', 'README.md'],
+  ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', '.taprc', '.editorconfig', '.gitignore', '.gitattributes'],
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE', 'Dockerfile', '.dockerignore', 'compose.yaml'],
 ])
 
 function sourcePaths(): string[] {
@@ -45,6 +46,15 @@ t.test('no files import one another in a ring', async (t) => {
 t.test('the top level stays as it is', async (t) => {
   const strangers = readdirSync(root).filter((name) => !TOP_LEVEL.has(name))
   t.same(strangers, [], 'nothing new stands at the top level')
+})
+
+t.test('docs/architecture.md has the folders in the order that is enforced', async (t) => {
+  const page = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8')
+  for (const [folder, order] of Object.entries(ORDER)) {
+    const present = order.filter((name) => name !== '' && existsSync(join(root, folder, name)))
+    const rows = [...page.matchAll(new RegExp(`^\\| \`${folder}/([a-z-]+)/\``, 'gm'))].map(([, name]) => name)
+    t.same(rows, present, folder)
+  }
 })
 
 t.test('every test mirrors a source file', async (t) => {

@@ -34,7 +34,7 @@ export interface Setting {
 
 const RATE = { type: 'integer', min: 1, max: 1_000_000 } as const
 
-/** Every setting there is. The README's table, --help, the reading and its refusals all come from here. */
+/** Every setting there is. The table of docs/settings.md, --help, the reading and its refusals all come from here. */
 export const SETTINGS = [
   {
     key: 'library',

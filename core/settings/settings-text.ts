@@ -28,7 +28,7 @@ function describeFallback(setting: Setting): string {
   return String(setting.fallback)
 }
 
-/** The settings table as Markdown, for the README; a test compares the two. */
+/** The settings table as Markdown, for docs/settings.md; a test compares the two. */
 export function renderSettingsTable(): string {
   const lines = ['| Flag | Environment | Config file | Default | Allowed | What it does |', '|---|---|---|---|---|---|']
   for (const setting of SETTINGS as readonly Setting[]) {

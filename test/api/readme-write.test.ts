@@ -21,6 +21,8 @@ t.test('generated pages are those of the code', async (t) => {
     for (const name of Object.keys(fields)) t.match(api?.present, `| \`${name}\` | `, `a condition of ${target} may name ${name}`)
 })
 
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...globSync('docs/*.md', { cwd: root })]
+
 /** Links of GitHub into a page. */
 const anchorOf = (heading: string) =>
   heading
@@ -32,7 +34,7 @@ const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(patte
 t.test('what pages name is there: other pages, files, flags, scripts and commands', async (t) => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
   const flags = [...listFlags(), ...commands.flatMap(({ flags }) => flags.map(({ name }) => name)), 'help']
-  for (const page of ['README.md', ...globSync('docs/*.md', { cwd: root })]) {
+  for (const page of PAGES) {
     const text = readFileSync(path.join(root, page), 'utf8')
     const missing: string[] = []
     const prose = text.replace(/^```[\s\S]*?^```$/gm, '').replace(/`[^`\n]*`/g, 'code')
@@ -52,13 +54,22 @@ t.test('what pages name is there: other pages, files, flags, scripts and command
     for (const script of all(text, /npm run ([a-z][\w:-]*)/g)) if (scripts[script] === undefined) missing.push(`npm run ${script}`)
     for (const words of all(text, /npm run carrel -- ([a-z][a-z -]*[a-z])/g))
       if (!commands.some(({ name }) => `${words} `.startsWith(`${name} `))) missing.push(`carrel ${words}`)
-    if (page === 'README.md' || /plugins\.md$|recommendations\.md$|security\.md$/.test(page))
+    if (/^[A-Z]+\.md$|(plugins|recommendations|security|settings|commands)\.md$/.test(page))
       for (const flag of all(text, /`--([a-z][a-z-]*)/g)) if (!flags.includes(flag)) missing.push(`--${flag}`)
     t.same(missing, [], page)
   }
 })
 
-t.test('the page on security names tests that are there, and the README leads to it', async (t) => {
+t.test('the README is short and leads to every page', async (t) => {
+  const readme = readFileSync(path.join(root, 'README.md'), 'utf8')
+  t.ok(readme.trimEnd().split('\n').length <= 100, 'at most 100 lines')
+  t.same(
+    PAGES.filter((page) => page !== 'README.md' && !readme.includes(`](${page})`)),
+    [],
+  )
+})
+
+t.test('the page on security names tests that are there', async (t) => {
   const page = readFileSync(path.join(root, 'docs', 'security.md'), 'utf8')
   const tests = new Set(all(page, /`(test\/[^`]+\.test\.ts)`/g))
   t.ok(tests.size > 20)
@@ -66,5 +77,4 @@ t.test('the page on security names tests that are there, and the README leads to
     [...tests].filter((file) => !existsSync(path.join(root, file))),
     [],
   )
-  t.match(readFileSync(path.join(root, 'README.md'), 'utf8'), '(docs/security.md)')
 })

@@ -27,7 +27,7 @@ const FOLDERS: Record<string, readonly string[]> = {
 }
 
 /** Folders inside of one of ours, in order: each may import only itself and those before it, types included, so there is no cycle between folders. */
-const ORDER: Record<string, readonly string[]> = {
+export const ORDER: Record<string, readonly string[]> = {
   core: [
     ...['foundation', 'database', 'settings', 'cluster', 'events', 'account', 'tasks', 'metadata', 'conditions', 'catalog', 'ingest'],
     ...['reading', 'shelves', 'templates', 'matching', 'recommendations', 'exports', 'backup', 'maintenance'],

@@ -157,6 +157,10 @@ function checkText(value: unknown, { path, exact, left }: Position): unknown {
     refuseBadText(value, path)
     return boundMarks(value)
   }
+  if (typeof value === 'number' && !Number.isFinite(value))
+    refuse('invalid_request', 'A number of the body is larger than numbers of JSON can be kept.', {
+      details: [{ path, message: 'must lie between -1.8e308 and 1.8e308' }],
+    })
   if (typeof value !== 'object' || value === null) return value
   const members = value as Record<string, unknown>
   for (const [key, member] of Object.entries(members)) {

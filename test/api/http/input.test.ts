@@ -167,6 +167,7 @@ t.test('bodies that are wrong', async (t) => {
     ['list and type', '{"name":"abc","kind":3}', json, 400, 'invalid_request', '/kind'],
     ['NUL', '{"name":"a\\u0000b"}', json, 400, 'invalid_request', '/name'],
     ['lone surrogate', '{"name":"a\\ud800b"}', json, 400, 'invalid_request', '/name'],
+    ['number beyond a double', '{"name":"abc","free":[1e400]}', json, 400, 'invalid_request', '/free/0'],
     ['NUL in a name', '{"name":"abc","free":{"a\\u0000":1}}', json, 400, 'invalid_request'],
     ['too deep', `{"name":"abc","free":${'['.repeat(100)}${']'.repeat(100)}}`, json, 400, 'invalid_request'],
     ['much too deep', '['.repeat(500_000), json, 400, 'invalid_request'],

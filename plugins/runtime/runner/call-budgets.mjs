@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * @typedef {import('./sandbox.mjs').Budget} Budget
+ * @typedef {{ cpuMs: number, wallMs: number }} Budget
  * @typedef {{ isolateMs: number, processMs: number }} CpuTimes
  * @typedef {CpuTimes & { at: number }} Moment
  */

@@ -2,6 +2,25 @@
 import { readFileSync } from 'node:fs'
 
 /**
+ * @typedef {object} Sources
+ * @property {string} name for stack traces
+ * @property {string} code a classic script, or a module
+ * @property {boolean} [module] its default export is what a plugin defines; it imports nothing
+ *
+ * @typedef {object} Limits
+ * @property {number} memoryMbMax JavaScript heap
+ * @property {number} loadCpuMs
+ * @property {number} loadWallMs
+ * @property {boolean} isPlugin it has what plugins have beside the language
+ * @property {number} resultLength characters of a result as JSON
+ * @property {Record<string, number>} requestLengths characters of a request to the server as JSON, by what is asked for
+ * @property {string[]} methods paths of the functions that a plugin may define
+ * @property {number} hostCalls requests of one call to the server
+ * @property {number} inFlight of them at a time
+ * @property {number} logLines of one call
+ * @property {number} logLength characters of them
+ * @property {boolean} [isInspected] it can be debugged, and waits until it may start
+ *
  * @typedef {import('isolated-vm').Isolate} Isolate
  * @typedef {import('isolated-vm').Context} Context
  * @typedef {import('isolated-vm').Reference<any>} Reference
@@ -69,7 +88,7 @@ async function pluginGlobals(isolate, context) {
  * @param {Isolate} isolate
  * @param {Context} context
  * @param {import('isolated-vm').Callback} post by which the guest speaks
- * @param {import('./sandbox.mjs').Limits} limits
+ * @param {Limits} limits
  * @returns {Promise<Reference>} what every call, reply and timer enters the isolate by
  */
 export async function startPrelude(isolate, context, post, limits) {
@@ -83,7 +102,7 @@ export async function startPrelude(isolate, context, post, limits) {
 /**
  * Runs the sources of a program, one after the other.
  * @param {Program} program
- * @param {readonly import('./sandbox.mjs').Sources[]} sources
+ * @param {readonly Sources[]} sources
  * @returns {Promise<string[]>} paths of the functions that a plugin has defined
  */
 export async function runSources({ isolate, context, entry, options, enter }, sources) {

@@ -6,26 +6,9 @@ import { runSources, startPrelude } from './load-program.mjs'
 import { SandboxTimers } from './sandbox-timers.mjs'
 
 /**
- * @typedef {object} Sources
- * @property {string} name for stack traces
- * @property {string} code a classic script, or a module
- * @property {boolean} [module] its default export is what a plugin defines; it imports nothing
- *
- * @typedef {object} Limits
- * @property {number} memoryMbMax JavaScript heap
- * @property {number} loadCpuMs
- * @property {number} loadWallMs
- * @property {boolean} isPlugin it has what plugins have beside the language
- * @property {number} resultLength characters of a result as JSON
- * @property {Record<string, number>} requestLengths characters of a request to the server as JSON, by what is asked for
- * @property {string[]} methods paths of the functions that a plugin may define
- * @property {number} hostCalls requests of one call to the server
- * @property {number} inFlight of them at a time
- * @property {number} logLines of one call
- * @property {number} logLength characters of them
- * @property {boolean} [isInspected] it can be debugged, and waits until it may start
- *
- * @typedef {{ cpuMs: number, wallMs: number }} Budget
+ * @typedef {import('./load-program.mjs').Sources} Sources
+ * @typedef {import('./load-program.mjs').Limits} Limits
+ * @typedef {import('./call-budgets.mjs').Budget} Budget
  *
  * @typedef {object} Listener
  * @property {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls

@@ -37,14 +37,14 @@ export async function listTestFiles(folder: string): Promise<string[]> {
 export async function runTestFiles(
   folder: string,
   files: readonly string[],
-  { host, takeTests, endTest }: TestingTools,
+  tools: TestingTools,
   onOutcome: (outcome: Outcome) => void,
 ): Promise<void> {
-  const globals = globalThis as { [TESTING_HOST]?: typeof host }
+  const globals = globalThis as { [TESTING_HOST]?: TestingTools['host'] }
   // Beside the sources, so that packages which tests import are found.
   const built = await mkdtemp(path.join(folder, '.carrel-plugin-'))
   process.setSourceMapsEnabled(true)
-  globals[TESTING_HOST] = host
+  globals[TESTING_HOST] = tools.host
   try {
     for (const [index, file] of files.entries()) {
       const outfile = path.join(built, `${index}.mjs`)
@@ -60,13 +60,13 @@ export async function runTestFiles(
           message: describe(error, folder),
           wallMs: performance.now() - at,
         })
-        takeTests()
+        tools.takeTests()
         continue
       }
-      for (const { name, run } of takeTests()) {
+      for (const { name, run } of tools.takeTests()) {
         const began = performance.now()
         const problem = await attempt(run, folder)
-        const missed = endTest()
+        const missed = tools.endTest()
         const message = problem ?? (missed.length > 0 ? `${missed.join('; ')}.` : null)
         onOutcome({ group: file, name, state: message === null ? 'passed' : 'failed', message, wallMs: performance.now() - began })
       }

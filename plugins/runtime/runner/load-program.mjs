@@ -20,9 +20,7 @@ import { readFileSync } from 'node:fs'
  * @property {number} logLines of one call
  * @property {number} logLength characters of them
  * @property {boolean} [isInspected] it can be debugged, and waits until it may start
- */
-
-/**
+ *
  * @typedef {import('isolated-vm').Isolate} Isolate
  * @typedef {import('isolated-vm').Context} Context
  * @typedef {import('isolated-vm').Reference<any>} Reference

@@ -6,9 +6,9 @@ import { runSources, startPrelude } from './load-program.mjs'
 import { SandboxTimers } from './sandbox-timers.mjs'
 
 /**
- * @typedef {import('./call-budgets.mjs').Budget} Budget
- * @typedef {import('./load-program.mjs').Limits} Limits
  * @typedef {import('./load-program.mjs').Sources} Sources
+ * @typedef {import('./load-program.mjs').Limits} Limits
+ * @typedef {import('./call-budgets.mjs').Budget} Budget
  *
  * @typedef {object} Listener
  * @property {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls

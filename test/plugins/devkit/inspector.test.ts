@@ -377,7 +377,7 @@ t.test('no program of the server is debugged', async (t) => {
   let read = 0
   for (const folder of ['api', 'core', 'plugins', 'workers', 'migrations'])
     for await (const file of glob(`${folder}/**/*.{ts,mjs}`, { cwd: root })) {
-      if (file.startsWith(path.join('plugins', 'tool', '/')) || /\bnode_modules\b/.test(file)) continue
+      if (file.startsWith(path.join('plugins', 'devkit', '/')) || /\bnode_modules\b/.test(file)) continue
       read += 1
       if (sets.test(readFileSync(path.join(root, file), 'utf8'))) found.push(file)
     }

@@ -14,7 +14,7 @@ const SHARED = '_all'
 const ENDING = '.template'
 /** Where this program stands in a checkout: its tool and SDK are used as they are then, and nothing has to be installed for `npm test`. */
 const checkout = path.resolve(here, '..', '..')
-const isCheckout = fs.existsSync(path.join(checkout, 'plugins', 'tool', 'carrel-plugin.mjs'))
+const isCheckout = fs.existsSync(path.join(checkout, 'plugins', 'devkit', 'carrel-plugin.mjs'))
 /** The sandbox that plugins are tested in is built for this one and newer ones. Where another is used, and npm has one for the system, it is brought. */
 const NEEDED_NODE = 24
 const BROUGHT_NODE = '24.21.0'

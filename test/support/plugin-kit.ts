@@ -131,7 +131,7 @@ export async function writeFiles(folder: string, files: Iterable<[name: string, 
 export async function installPrograms(folder: string): Promise<void> {
   for (const [name, program] of [
     ['tsc', TSC],
-    ['carrel-plugin', path.join(ROOT, 'plugins', 'tool', 'carrel-plugin.mjs')],
+    ['carrel-plugin', path.join(ROOT, 'plugins', 'devkit', 'carrel-plugin.mjs')],
   ] as const) {
     const file = path.join(folder, 'node_modules', '.bin', name)
     await mkdir(path.dirname(file), { recursive: true })

@@ -47,7 +47,7 @@ export async function buildTool(folder) {
   })
   await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), await licensesOf(Object.keys(metafile.inputs), 'main.js'))
   await copyFile(path.join(tool, 'dev-page.html'), path.join(out, 'dev-page.html'))
-  await cp(path.join(root, 'plugins', 'isolate', 'runner'), path.join(out, 'runner'), { recursive: true })
+  await cp(path.join(root, 'plugins', 'runtime', 'runner'), path.join(out, 'runner'), { recursive: true })
   for (const [name, files] of Object.entries(BUNDLED))
     await bundlePackage({ name, version: dependencies[name], files, to: path.join(folder, 'node_modules', name) })
 }

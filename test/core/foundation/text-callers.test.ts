@@ -36,7 +36,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
 ]
 
 /** Bundles are built from sources that are looked at. */
-const isBuilt = (path: string) => /^plugins\/(bundled|template\/guest)\/[^/]+\/main\.js$|^plugin-sdk\/dist\//.test(path)
+const isBuilt = (path: string) => /^plugins\/(bundled|templates\/guest)\/[^/]+\/main\.js$|^plugin-sdk\/dist\//.test(path)
 
 t.test('text is normalized and compared in bounded pieces everywhere', async (t) => {
   const paths = PRODUCT.flatMap((folder) =>

@@ -5,7 +5,7 @@ import t from 'tap'
 import { typed, typedCreate } from '#plugins/devkit/typed.ts'
 import { ROOT } from '#test/support/plugin-kit.ts'
 
-const program = path.join(ROOT, 'plugins', 'tool', 'carrel-plugin.mjs')
+const program = path.join(ROOT, 'plugins', 'devkit', 'carrel-plugin.mjs')
 
 t.test('a hint names the tool by its file in a checkout, and by its name only where that is on the PATH', async (t) => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-typed-')))

@@ -17,7 +17,7 @@ export function startPage({ name, hasDocs }: { name: string; hasDocs: boolean })
 <li><a href="opds/v1/catalog">opds/v1/catalog</a>: catalog for reader apps, OPDS 1.2
 <li><a href="opds/v2">opds/v2</a>: catalog for reader apps, OPDS 2.0
 ${docs}
-<li><a href="api/docs/openapi.json">api/docs/openapi.json</a>: description of the API for programs
+<li><a href="api/openapi.json">api/openapi.json</a>: description of the API for programs
 <li><a href="health">health</a>: state of the server
 </ul></html>
 `

@@ -21,24 +21,29 @@ async function shownUser(call: Call, userId: string): Promise<KomgaUser> {
   return komgaUser(user, rolesOf(user), user.sharingTags)
 }
 
-/** Who sees which series is for administrators to say. @throws forbidden */
-async function setLabels(call: Call, userId: string, { labelsAllow, labelsExclude }: UserChange): Promise<void> {
-  if (!labelsAllow && !labelsExclude) return
-  const caller = signedInCaller(call)
-  if (!caller.permissions.has('system-admin')) refuse('forbidden', 'Sharing labels rule who sees what; only administrators change them.')
+/** The labels that a change names, by what they do. Who sees which series is for administrators to say. @throws forbidden, invalid_value */
+function readLabels(call: Call, { labelsAllow, labelsExclude }: UserChange) {
   const modes = [
     { accessMode: 'deny', given: labelsExclude, path: '/labelsExclude' },
     { accessMode: 'allow', given: labelsAllow, path: '/labelsAllow' },
   ] as const
+  const read = modes.flatMap(({ accessMode, given, path }) => (given ? [{ accessMode, names: readNames(given, path) }] : []))
+  if (read.length > 0 && !signedInCaller(call).permissions.has('system-admin'))
+    refuse('forbidden', 'Sharing labels rule who sees what; only administrators change them.')
+  return read
+}
+
+async function setLabels(call: Call, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
+  if (labels.length === 0) return
+  const caller = signedInCaller(call)
   // All at once: with half of them somebody would see what they should not.
   await call.services.database.transaction(async (trx) => {
     const { items } = await listSharingTags(trx, caller, { offset: 0, limit: LABELS_MAX })
     const known = new Map(items.map(({ id, name }) => [nameKey(name), id]))
     const idOf = async (name: string) => known.get(nameKey(name)) ?? (await addSharingTag(trx, caller, { name })).id
-    for (const { accessMode, given, path } of modes) {
-      if (!given) continue
+    for (const { accessMode, names } of labels) {
       const wanted = new Set<string>()
-      for (const name of readNames(given, path)) wanted.add(await idOf(name))
+      for (const name of names) wanted.add(await idOf(name))
       for (const grant of await listGrants(trx, userId))
         if (grant.accessMode === accessMode && !wanted.has(grant.sharingTagId)) await removeGrant(trx, caller, userId, grant.sharingTagId)
       for (const sharingTagId of wanted) await setGrant(trx, caller, userId, { sharingTagId, accessMode })
@@ -82,10 +87,11 @@ export const komgaAdminUserRoutes = [
     run: async (call, { body: { email, password, ...edit } }) => {
       const { accounts } = call.services
       const change = readUserEdit(edit, NEW_USER)
+      const labels = readLabels(call, change)
       const wanted = { username: usernameOf(email), email, password, ...(change.role && { role: change.role }) }
       const { id } = await accounts.createUser(wanted, signedInCaller(call))
       try {
-        await setLabels(call, id, change)
+        await setLabels(call, id, labels)
       } catch (error) {
         // Without its labels the account would see what it should not.
         await accounts.removeUser(id, signedInCaller(call))
@@ -104,8 +110,10 @@ export const komgaAdminUserRoutes = [
     body: KomgaUserEdit,
     run: async (call, { params, body }) => {
       const change = readUserEdit(body, await shownUser(call, params.userId))
-      await setLabels(call, params.userId, change)
+      const labels = readLabels(call, change)
+      // First what may be refused: the last administrator keeps the role, and then the labels too.
       if (change.role) await call.services.accounts.editUser(params.userId, { role: change.role }, signedInCaller(call))
+      await setLabels(call, params.userId, labels)
       return undefined
     },
   }),

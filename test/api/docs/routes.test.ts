@@ -20,7 +20,7 @@ t.test('a page at the address of the server says where its interfaces are', asyn
     return String(bytes)
   }
   const before = await page()
-  for (const address of ['opds/v1/catalog', 'opds/v2', 'api/docs/openapi.json', 'health']) t.match(before, `href="${address}"`)
+  for (const address of ['opds/v1/catalog', 'opds/v2', 'api/openapi.json', 'health']) t.match(before, `href="${address}"`)
   t.notMatch(before, 'href="api/docs"')
   t.equal((await put('apiDocs.enabled', true)).status, 200)
   t.equal((await put('application.name', '<b>Mine</b> & "yours"')).status, 200)

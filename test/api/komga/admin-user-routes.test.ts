@@ -66,6 +66,13 @@ t.test('what administrators do', { timeout: 300_000 }, async (t) => {
         path,
       )
 
+    const only = users.json[0]?.id as string
+    t.equal((await ask('PATCH', `/komga/api/v2/users/${only}`, { body: { roles, labelsExclude: ['adults'] } })).status, 409)
+    t.match(
+      (await ask<User[]>('GET', '/komga/api/v2/users')).json.find(({ id }) => id === only),
+      { labelsExclude: [] },
+      'the last administrator stays as they were, labels included',
+    )
     t.equal((await ask('PATCH', `/komga/api/v2/users/${kim.id}`, { body: { roles: [...roles, 'ADMIN'], labelsExclude: [] } })).status, 204)
     t.match(
       (await ask<User[]>('GET', '/komga/api/v2/users')).json.find(({ id }) => id === kim.id),

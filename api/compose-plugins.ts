@@ -28,10 +28,10 @@ export interface PluginGround {
   database: Knex
   tasks: TaskQueue
   drawCover: DrawCover
-  /** Where code of strangers runs; whoever gives it closes it. */
+  /** Where code of strangers runs; the caller closes it. */
   supervisor: Supervisor
   rules: Rules
-  /** The way out of the house; another in tests. */
+  /** Every request of plugins to the network; another in tests. */
   egress?: ReturnType<typeof openEgress>
 }
 
@@ -46,7 +46,7 @@ export interface PluginComposition {
   close(): Promise<void>
 }
 
-/** Opens the plugins' part of the house. No process is started before something is called or rendered. */
+/** Opens everything that runs plugins. No process is started before something is called or rendered. */
 export async function openPlugins(ground: PluginGround): Promise<PluginComposition> {
   const { settings, log, database, tasks, drawCover, supervisor, rules } = ground
   const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = ground

@@ -43,7 +43,7 @@ export interface Ground {
   database: Knex
   /** Connections for the question of health and for signing in, which others cannot use up; those of `database` unless given. */
   reserved?: Knex
-  /** The way out of the house for plugins; another in tests. */
+  /** Every request of plugins to the network; another in tests. */
   egress?: ReturnType<typeof openEgress>
   /** What is wrong with the data folder, where somebody watches it. */
   dataFolderProblem?: () => string | null

@@ -73,7 +73,7 @@ async function serveUntilEnd(input: CommandInput, closers: Closers, lost: Promis
     log,
     purpose: 'server',
     onHeld: async () => {
-      // What fails to load early fails again below, where it is told.
+      // What fails to load early fails again below, where it is reported.
       load().catch(() => {})
       await checkStart(settings, folders)
     },

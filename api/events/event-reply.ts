@@ -6,8 +6,8 @@ import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/foll
 import { refuse } from '#core/foundation/errors.ts'
 
 /**
- * How events go over the wire in one form. What several streams are told at once is written out once: what is for one user alone, and may name
- * them, is told to their streams only.
+ * How events go over the wire in one form. What several streams are sent at once is written out once: what is for one user alone, and may name
+ * them, is sent to their streams only.
  */
 export class EventForm {
   readonly #format: (followed: Followed, userId: string) => string

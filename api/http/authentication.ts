@@ -94,7 +94,7 @@ class HttpAuthentication implements Authentication {
       ...['bearer', 'api-key', ...(accepts.userHeader ? ['user-header'] : [])],
       ...[...(accepts.cookie ? ['cookie'] : []), ...(accepts.session ? ['session'] : []), ...(accepts.basic ? ['basic'] : [])],
     ]
-    // Whoever sends a header means that one: a bad one is not saved by a cookie the browser added.
+    // A client that sends a header means that one: a cookie that the browser added does not replace a bad one.
     const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie' && name !== 'session') : names
     this.#addresses.set(request, address)
     return new Promise((resolve, reject) => {

@@ -84,7 +84,7 @@ export function sendEvents(response: ServerResponse, reply: EventsReply, closing
   const given = headers['last-event-id']
   const source = reply.open(typeof given === 'string' && LAST_ID.test(given) ? given : null)
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8')
-  // Whoever stands between must neither keep it nor wait for more of it (the last one is nginx's).
+  // Proxies must neither keep it nor wait for more of it (the last one is nginx's).
   response.setHeader('Cache-Control', 'no-store, no-transform')
   response.setHeader('X-Accel-Buffering', 'no')
   response.writeHead(200)
@@ -211,7 +211,7 @@ class Client implements EventClient {
 const beat = (client: Client) => client.beat()
 
 /**
- * A reply of events that somebody makes one by one. Only what the client takes is asked for: whoever makes them keeps nothing on its behalf.
+ * A reply of events that somebody makes one by one. Only what the client takes is asked for: their maker keeps nothing on its behalf.
  * @param follow.signal aborts when nobody listens any more
  */
 export function eventsOf(follow: (from: { lastEventId: string | null; signal: AbortSignal }) => AsyncIterable<ServerEvent>): EventsReply {

@@ -1,3 +1,5 @@
+import { isUuid } from '#core/foundation/schema.ts'
+
 /** A schema as JSON Schema has it; only what leads to texts. */
 interface Shape {
   type?: string
@@ -39,12 +41,10 @@ function trimMember<Key extends string | number>(schema: Shape, owner: Record<Ke
   }
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
 /** An identifier as it is kept, in lower case (RFC 9562, 4): what is compared with it here would else take it for another. Other texts stay. */
 export function readId(schema: Pick<Shape, 'format' | 'anyOf'>, text: string): string {
   const isId = [schema, ...(schema.anyOf ?? [])].some(({ format }) => format === 'uuid')
-  return isId && UUID.test(text) ? text.toLowerCase() : text
+  return isId && isUuid(text) ? text.toLowerCase() : text
 }
 
 function isTrimmed(schema: Shape): boolean {

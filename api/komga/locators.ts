@@ -6,7 +6,7 @@ import { getReading } from '#core/reading/progress-query.ts'
 import type { Locator, Progression } from '#core/reading/progression.ts'
 import { encodePath } from '#core/reading/web-publication.ts'
 
-/** How places in texts are kept, whoever tells them: relative to the manifest of our own interface. */
+/** How places in texts are kept, whichever interface they come by: relative to the manifest of our own interface. */
 const KEPT = 'resource/'
 
 /** Where a reader is, as apps of Komga read it; null when nothing is known. @throws not_found */

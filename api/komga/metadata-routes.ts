@@ -8,7 +8,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { addSharingTag, listSharingTags, setSeriesTags } from '#core/account/sharing-store.ts'
 import { replaceFacts } from '#core/catalog/replace-facts.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Uuid } from '#core/foundation/schema.ts'
+import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { lockBooks, patchBooks, setBookNames } from '#core/metadata/edit-book-metadata.ts'
 import { lockSeries, patchSeries, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
@@ -27,7 +27,6 @@ const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
 /** A body of books by their ids; what is no id is refused by its own sentence. */
 const BookEdits = Type.Record(Type.String({ maxLength: 100 }), BookEdit, { maxProperties: BOOKS_MAX })
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const hasMembers = (value: object): boolean => Object.keys(value).length > 0
 
@@ -80,7 +79,7 @@ export const komgaMetadataRoutes = [
     body: BookEdits,
     bodyBytesMax: BULK_BYTES_MAX,
     run: async (call, { body }) => {
-      const wrong = Object.keys(body).find((id) => !UUID.test(id))
+      const wrong = Object.keys(body).find((id) => !isUuid(id))
       if (wrong !== undefined)
         refuse('invalid_request', 'The body holds books by their ids.', { details: [{ path: `/${wrong}`, message: 'is no id of a book' }] })
       const changes = new Map<string, MetadataChange>()

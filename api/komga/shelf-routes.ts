@@ -15,7 +15,7 @@ import { getBook, listIdsOfBooks } from '#core/catalog/book-query.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { getSeries, listIdsOfSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { isUuid, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfKind } from '#core/shelves/shelf.ts'
 import { findShelf, listMemberIds, listShelves } from '#core/shelves/shelf-query.ts'
 import { addShelf, editShelf, removeShelf } from '#core/shelves/shelf-store.ts'
@@ -121,11 +121,10 @@ const listQuery = Type.Object({
 const SHELVES_MAX = 1_000
 /** Each with as many as 5,000 members. */
 const SHELVES_AT_ONCE = 10
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 async function answerShelves(call: Call, kind: ShelfKind, query: Static<typeof listQuery>) {
   const window = readWindow(query)
-  const libraryIds = query.library_id?.flatMap((ids) => ids.split(',')).filter((one) => UUID.test(one))
+  const libraryIds = query.library_id?.flatMap((ids) => ids.split(',')).filter((one) => isUuid(one))
   const list = { offset: window.offset, limit: Math.min(window.limit, SHELVES_MAX), search: query.search?.trim() ?? null, libraryIds }
   const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, list)
   return pageOf(window, {

@@ -6,7 +6,7 @@ import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts
 import { komgaEndpoint } from '#api/komga/route.ts'
 import { ROLES } from '#api/komga/values.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
-import { Uuid } from '#core/foundation/schema.ts'
+import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import { listPeople, listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
 
 /** More than there are. */
@@ -24,11 +24,10 @@ interface PlaceQuery {
   series_id?: string
   readlist_id?: string
 }
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** What is no id names no library, and nothing stands in it. */
 const placeOf = (query: PlaceQuery): VocabularyPlace => ({
-  libraryIds: query.library_id?.flatMap((ids) => ids.split(',')).filter((id) => UUID.test(id)),
+  libraryIds: query.library_id?.flatMap((ids) => ids.split(',')).filter((id) => isUuid(id)),
   collectionId: query.collection_id,
   seriesId: query.series_id,
   readListId: query.readlist_id,

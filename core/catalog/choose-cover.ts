@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
@@ -18,6 +18,7 @@ import {
 import { type BookCover, type CoverOwner, chosenCoverPath, type DrawCover, type SeriesCover } from '#core/metadata/cover.ts'
 import { removeCoverFiles, writeCoverFiles } from '#core/metadata/cover-file.ts'
 import { forgetCover } from '#core/metadata/cover-orphan-store.ts'
+import { coverHashOf } from '#core/metadata/cover-store.ts'
 
 interface Parts {
   database: Knex
@@ -144,7 +145,7 @@ export async function keepCover(parts: Parts, cover: { owner: CoverOwner; bytes:
   await announceCover(parts.database, owner, id)
   try {
     await writeCoverFiles(dataFolder, owner, { id, drawn })
-    const hash = createHash('sha256').update(large.jpeg).digest('hex')
+    const hash = coverHashOf(large.jpeg)
     return await addCover(parts.database, owner, { id, source: cover.source, hash, width: large.width, height: large.height })
   } catch (error) {
     await removeCoverFiles(dataFolder, owner, id)

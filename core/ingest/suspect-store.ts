@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { type SuspectReason, TIMES_BEFORE_ALONE, TIMES_BEFORE_REFUSED } from '#core/catalog/suspect.ts'
+import { isUuid } from '#core/foundation/schema.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 
 /** What was at work, in either spelling; what is unknown by now is passed over. */
@@ -42,7 +43,6 @@ export async function noteSuspects(database: Knex, suspects: Suspects, reason: S
 }
 
 /** What a dying process wrote down may be cut off. */
-const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 
 /** Remembers that the task analyzes the file with nothing else beside it: whatever is noted from now on is the file's. */
 export async function beginAlone(database: Knex, bookId: string, taskId: string): Promise<void> {

@@ -22,6 +22,7 @@ import { openScans, type Scans } from '#core/ingest/scans.ts'
 import { openMaintenance } from '#core/maintenance/maintenance.ts'
 import { openSeriesDownloads } from '#core/reading/download-series.ts'
 import { openPageCacheUpkeep } from '#core/reading/page-cache-upkeep.ts'
+import { PositionLists } from '#core/reading/position-lists.ts'
 import { openPublications } from '#core/reading/publications.ts'
 import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -147,6 +148,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   try {
     const pageReader = await openPages(ground, pool)
     const publications = openPublications({ database, readPublication: pool.readPublication, openZipEntry: pool.openZipEntry })
+    const positionLists = new PositionLists({ publications, pageReader })
     openPageCacheUpkeep({ tasks, cache: pageReader.cache })
     return {
       services: {
@@ -162,6 +164,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         rules,
         pageReader,
         publications,
+        positionLists,
         seriesDownloads: openSeriesDownloads({ database }),
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
@@ -181,6 +184,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         loopWatch.close()
         await tasks.stop()
         await plugins.close()
+        await positionLists.close()
         await Promise.all([pageReader.close(), publications.close()])
         await closeWork()
         await events.close()

@@ -40,7 +40,7 @@ const REFUSALS: Readonly<Record<string, readonly [name: string, description: str
 
 /** What a route answers, by status; refusals are components. */
 export function describeResponses(route: Route<never>, components: Components, example: Example | undefined): Json {
-  const responses = route.kind === 'stream' ? describeBytes(route) : describeReply(route, components, example)
+  const responses = route.kind === 'stream' ? describeBytes(route, components) : describeReply(route, components, example)
   for (const status of refusalsOf(route)) responses[status] = describeRefusal(route, status, components)
   return responses
 }
@@ -74,8 +74,12 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
   return { ...described, ...(route.mayBeEmpty && { 204: { description: STATUS_CODES[204] } }) }
 }
 
-function describeBytes(route: Extract<Route<never>, { kind: 'stream' }>): Json {
+function describeBytes(route: Extract<Route<never>, { kind: 'stream' }>, components: Components): Json {
   if (route.redirects) return { 302: { description: STATUS_CODES[302] } }
+  if (route.reply) {
+    const content = Object.fromEntries(route.mediaTypes.map((type) => [type, { schema: components.ofAnswer(route.reply as TSchema) }]))
+    return { 200: { description: STATUS_CODES[200], content }, 304: { description: STATUS_CODES[304] } }
+  }
   const content = Object.fromEntries(route.mediaTypes.map((type) => [type, {}]))
   const whole = { 200: { description: STATUS_CODES[200], content } }
   if (isEvents(route)) return whole

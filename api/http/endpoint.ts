@@ -131,6 +131,16 @@ export type StreamReply =
       headers?: Record<string, string>
     }
   | {
+      /** Text that is kept compressed: few clients want it plain, and those cost the unpacking. */
+      kind: 'packed'
+      /** Not called when the client's copy is still good. */
+      gzipped: () => Promise<Uint8Array>
+      mediaType: string
+      /** Strong ETag without quotes. */
+      etag: string
+      cacheControl: string
+    }
+  | {
       /** What is asked for is elsewhere. */
       kind: 'redirect'
       /** Path of this server. */
@@ -167,6 +177,8 @@ export interface Stream<Services, P extends TSchema | undefined = undefined, Q e
   takesAnyQuery?: true
   /** Media types it may answer with, for OpenAPI; none where it redirects. */
   mediaTypes: string[]
+  /** Schema of the body where that is JSON, for OpenAPI. */
+  reply?: TSchema
   /** It only leads elsewhere. */
   redirects?: true
   run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>

@@ -4,6 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 const SLICE_MS = 10
 /** Bytes of one chunk: enough that few are made, few enough that making one is a matter of a millisecond. */
 const CHUNK_LENGTH = 256 * 1024
+/** Characters that are handed on at once: each piece costs a turn of the microtask queue, which is more than writing a short record. */
+const PIECE_LENGTH = 8 * 1024
 /** The answer, its `data`, the records in it. */
 const DEPTH_MAX = 2
 
@@ -49,13 +51,9 @@ export async function* jsonChunks(value: unknown): AsyncGenerator<Buffer> {
 
 async function* piecesOf(value: unknown, depth: number): AsyncGenerator<string> {
   if (value instanceof ListInParts) yield* listPieces(value)
-  else if (depth < DEPTH_MAX && Array.isArray(value)) {
-    for (const [index, member] of value.entries()) {
-      yield index === 0 ? '[' : ','
-      yield* piecesOf(member, depth + 1)
-    }
-    yield value.length === 0 ? '[]' : ']'
-  } else if (depth < DEPTH_MAX && isPlain(value)) {
+  else if (!isTakenApart(value, depth)) yield written(value)
+  else if (Array.isArray(value)) yield* arrayPieces(value, depth)
+  else {
     let opening = '{'
     for (const [name, member] of Object.entries(value)) {
       if (member === undefined || typeof member === 'function') continue
@@ -65,8 +63,22 @@ async function* piecesOf(value: unknown, depth: number): AsyncGenerator<string> 
     }
     yield opening === '{' ? '{}' : '}'
   }
-  // Undefined stands in lists only, where it is null.
-  else yield JSON.stringify(value) ?? 'null'
+}
+
+async function* arrayPieces(members: readonly unknown[], depth: number): AsyncGenerator<string> {
+  let text = '['
+  for (const [index, member] of members.entries()) {
+    if (index > 0) text += ','
+    if (isTakenApart(member, depth + 1)) {
+      yield text
+      text = ''
+      yield* piecesOf(member, depth + 1)
+    } else text += written(member)
+    if (text.length < PIECE_LENGTH) continue
+    yield text
+    text = ''
+  }
+  yield `${text}]`
 }
 
 async function* listPieces(list: ListInParts): AsyncGenerator<string> {
@@ -78,6 +90,13 @@ async function* listPieces(list: ListInParts): AsyncGenerator<string> {
     }
   }
   yield opening === '[' ? '[]' : ']'
+}
+
+/** Undefined stands in lists only, where it is null. */
+const written = (value: unknown): string => JSON.stringify(value) ?? 'null'
+
+function isTakenApart(value: unknown, depth: number): value is ListInParts | readonly unknown[] | Record<string, unknown> {
+  return value instanceof ListInParts || (depth < DEPTH_MAX && (Array.isArray(value) || isPlain(value)))
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

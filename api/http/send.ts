@@ -1,6 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import { appendVary, compress, GZIP_BYTES_MIN, sendNothing, takesGzip } from '#api/http/answer.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
@@ -17,6 +19,9 @@ const WHOLE_BYTES_MAX = 2 * 1_048_576
 /** Larger chunks gain little more and are held for every slow client. */
 const CHUNK_BYTES = 262_144
 
+/** In the thread pool. */
+const unpack = promisify(gunzip)
+
 /**
  * Sends what a stream route answered: conditional requests, ranges of files, HEAD. Returns when everything is on its way or the
  * client has gone; either way the file is closed.
@@ -26,6 +31,7 @@ export async function sendStream(response: ServerResponse, reply: Exclude<Stream
   if (reply.kind === 'bytes') await sendBytes(response, reply)
   else if (reply.kind === 'redirect') sendRedirect(response, reply.location)
   else if (reply.kind === 'made') await sendMade(response, reply)
+  else if (reply.kind === 'packed') await sendPacked(response, reply)
   else if (reply.kind === 'content') await sendContent(response, reply)
   else if (reply.kind === 'archive') {
     response.setHeader('Cache-Control', reply.cacheControl)
@@ -43,6 +49,23 @@ async function sendMade(response: ServerResponse, { make, ...rest }: Extract<Str
 /** Never sent: the conditions end in a 304 or 412. */
 const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-stream' }
 
+async function sendPacked(response: ServerResponse, reply: Extract<StreamReply, { kind: 'packed' }>): Promise<void> {
+  const asGzip = takesGzip(response.req.headers['accept-encoding'])
+  const validators = { etag: asGzip ? packedEtag(reply.etag) : reply.etag }
+  const isWanted = checkConditions(response.req.headers, validators) === 'send'
+  const gzipped = isWanted ? await reply.gzipped() : NOTHING_MADE.bytes
+  const bytes = isWanted && !asGzip ? await unpack(gzipped) : gzipped
+  if (response.destroyed) return
+  appendVary(response, 'Accept-Encoding')
+  setValidators(response, reply.cacheControl, validators)
+  if (endsByCondition(response, validators)) return
+  if (asGzip) response.setHeader('Content-Encoding', 'gzip')
+  response.setHeader('Content-Type', reply.mediaType)
+  response.setHeader('Content-Length', bytes.byteLength)
+  response.writeHead(200)
+  response.end(bytes)
+}
+
 function sendRedirect(response: ServerResponse, location: string): void {
   response.setHeader('Location', location)
   response.setHeader('Content-Length', 0)
@@ -52,8 +75,7 @@ function sendRedirect(response: ServerResponse, location: string): void {
 
 async function sendBytes(response: ServerResponse, reply: Extract<StreamReply, { kind: 'bytes' }>): Promise<void> {
   const packed = takesGzip(response.req.headers['accept-encoding']) && (reply.gzipped !== undefined || isWorthPacking(reply))
-  // A strong ETag names these very bytes (RFC 9110, 8.8.3).
-  const validators = packed && reply.etag !== undefined ? { ...reply, etag: `${reply.etag}-gzip` } : reply
+  const validators = packed && reply.etag !== undefined ? { ...reply, etag: packedEtag(reply.etag) } : reply
   if (reply.gzipped || reply.compress) appendVary(response, 'Accept-Encoding')
   setValidators(response, reply.cacheControl, validators)
   if (endsByCondition(response, validators)) return
@@ -66,6 +88,9 @@ async function sendBytes(response: ServerResponse, reply: Extract<StreamReply, {
   response.writeHead(reply.status ?? 200)
   response.end(bytes)
 }
+
+/** A strong ETag names these very bytes (RFC 9110, 8.8.3). */
+const packedEtag = (etag: string): string => `${etag}-gzip`
 
 const isWorthPacking = ({ compress, bytes }: Extract<StreamReply, { kind: 'bytes' }>) =>
   compress === true && bytes.byteLength >= GZIP_BYTES_MIN

@@ -13,6 +13,7 @@ import type { MatchTasks } from '#core/matching/match-tasks.ts'
 import type { Matching } from '#core/matching/matching.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
 import type { SeriesDownloads } from '#core/reading/download-series.ts'
+import type { PositionLists } from '#core/reading/position-lists.ts'
 import type { Publications } from '#core/reading/publications.ts'
 import type { PageReader } from '#core/reading/read-page.ts'
 import type { Recommendations } from '#core/recommendations/recommendations.ts'
@@ -43,6 +44,8 @@ export interface Services {
   pageReader: PageReader
   /** Serves what EPUBs hold. */
   publications: Publications
+  /** What apps turn to when a book is opened. */
+  positionLists: PositionLists
   /** Archives of series that people download. */
   seriesDownloads: SeriesDownloads
   /** Makes covers of pictures that people give. */

@@ -4,9 +4,9 @@ import { getKomgaProgression, recordKomgaProgression } from '#api/komga/locators
 import { KomgaPublication, komgaAddresses, komgaPublication, LOCATOR_ADDRESSES } from '#api/komga/publication-view.ts'
 import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
 import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
+import { positionsReply } from '#api/views/positions.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { getManifest } from '#core/reading/manifest.ts'
-import { getPositions } from '#core/reading/positions.ts'
 import { Progression } from '#core/reading/progression.ts'
 import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 
@@ -38,15 +38,14 @@ export const komgaReadingRoutes = [
       },
     }),
   ),
-  komgaEndpoint({
-    method: 'GET',
+  komgaStream({
     path: '/api/v1/books/:bookId/positions',
     summary: 'The positions of a book, in order; parts of a text by their path in its archive',
     who: 'pages-read',
     params,
     reply: PositionList,
     mediaTypes: [POSITIONS_TYPE],
-    run: (call, { params }) => getPositions(call.services, { caller: signedInCaller(call), ...params }, LOCATOR_ADDRESSES),
+    run: (call, { params }) => positionsReply(call, params.bookId, LOCATOR_ADDRESSES),
   }),
   komgaStream({
     path: '/api/v1/books/:bookId/resource/:resourcePath*',

@@ -2,7 +2,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { BookAsk, ReadingParts } from '#core/reading/manifest.ts'
 import type { Locator } from '#core/reading/progression.ts'
 import { normalizeArchivePath, type Publication, type TocEntry } from '#core/reading/publication.ts'
-import { encodePath, type PositionList, type PublicationAddresses } from '#core/reading/web-publication.ts'
+import { encodePath, type PublicationAddresses } from '#core/reading/web-publication.ts'
 
 /** A text of a hundred megabytes; longer lists are megabytes of JSON that no reader keeps. */
 const POSITIONS_MAX = 100_000
@@ -11,22 +11,25 @@ const POSITIONS_MAX = 100_000
  * Every position of a book, in order: a kilobyte of a text as it is packed, a page of pictures, a page of a PDF. As many as the book says it has.
  * @throws as `getManifest`, and invalid_value for a book with more positions than are listed
  */
-export async function getPositions(parts: ReadingParts, ask: BookAsk, addresses: PublicationAddresses): Promise<PositionList> {
+export async function getPositions(
+  parts: Pick<ReadingParts, 'publications' | 'pageReader'>,
+  ask: BookAsk,
+  addresses: PublicationAddresses,
+): Promise<{ total: number; locators: Iterable<Locator> }> {
   const readable = await parts.publications.getReadable(ask)
-  const list = (positions: Locator[]) => ({ total: positions.length, positions })
   if (readable.format === 'pdf') {
     const total = readable.pageCount
     refuseTooMany(total)
-    return list(Array.from({ length: total }, (_, index) => pdfLocator(index + 1, total, addresses)))
+    return { total, locators: pdfLocators(total, addresses) }
   }
   if (readable.pageSource !== 'none') {
     const pages = await parts.pageReader.listPages(ask)
-    return list(pages.map((page) => pageLocator(page, pages.length, addresses)))
+    return { total: pages.length, locators: pages.map((page) => pageLocator(page, pages.length, addresses)) }
   }
   const { publication } = await parts.publications.get(ask)
   const total = countPositions(publication)
   refuseTooMany(total)
-  return list(Array.from(textLocators(publication, total, addresses)))
+  return { total, locators: textLocators(publication, total, addresses) }
 }
 
 function refuseTooMany(total: number): void {
@@ -34,6 +37,10 @@ function refuseTooMany(total: number): void {
 }
 
 export const countPositions = ({ spine }: Pick<Publication, 'spine'>): number => spine.reduce((sum, { positions }) => sum + positions, 0)
+
+function* pdfLocators(total: number, addresses: PublicationAddresses): Generator<Locator> {
+  for (let position = 1; position <= total; position++) yield pdfLocator(position, total, addresses)
+}
 
 const pdfLocator = (position: number, total: number, addresses: PublicationAddresses): Locator => ({
   href: addresses.file,

@@ -94,6 +94,9 @@ export const relativeAddresses = (manifest: string): PublicationAddresses => ({
   pageAsJpeg: (number) => `pages/${number}?format=jpeg`,
 })
 
+/** Tells two kinds of addresses of places in a book apart. */
+export const placesKey = (addresses: PublicationAddresses): string => [addresses.file, addresses.page(1), addresses.resource('')].join(' ')
+
 /** A path in an archive as a part of an address. */
 export const encodePath = (path: string): string =>
   path

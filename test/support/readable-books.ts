@@ -7,6 +7,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import { type Log, silentLog } from '#core/foundation/log.ts'
+import { PositionLists } from '#core/reading/position-lists.ts'
 import { openPublications } from '#core/reading/publications.ts'
 import { openPageReader } from '#core/reading/read-page.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
@@ -49,8 +50,10 @@ export async function openReadingServer(
     ...{ database, ...pool, rightsFreshMs: 0, cacheFolder: join(folder, 'cache'), cacheBytesMax: 1e7, log: silentLog },
     recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
   })
-  server.services.pageReader = pageReader
+  const positionLists = new PositionLists({ publications: server.services.publications, pageReader })
+  Object.assign(server.services, { pageReader, positionLists })
   t.teardown(async () => {
+    await positionLists.close()
     await pageReader.close()
     await server.services.publications.close()
   })

@@ -1,10 +1,10 @@
 import Type from 'typebox'
 import { endpoint, stream } from '#api/http/route.ts'
 import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
+import { positionsReply } from '#api/views/positions.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { getManifest } from '#core/reading/manifest.ts'
-import { getPositions } from '#core/reading/positions.ts'
 import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, relativeAddresses, WEBPUB_TYPE, WebPublication } from '#core/reading/web-publication.ts'
 
 const BookId = Type.Object({ bookId: Uuid })
@@ -30,8 +30,7 @@ export const readingRoutes = [
       return manifest
     },
   }),
-  endpoint({
-    method: 'GET',
+  stream({
     path: '/api/v1/books/:bookId/positions',
     summary: 'The positions of a book, in order',
     tag: 'readium',
@@ -39,8 +38,7 @@ export const readingRoutes = [
     params: BookId,
     reply: PositionList,
     mediaTypes: [POSITIONS_TYPE],
-    run: (call, { params }) =>
-      getPositions(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, relativeAddresses('manifest')),
+    run: (call, { params }) => positionsReply(call, params.bookId, relativeAddresses('manifest')),
   }),
   stream({
     path: '/api/v1/books/:bookId/resource/:resourcePath*',

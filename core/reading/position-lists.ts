@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createGzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import { openSingleFlight } from '#core/database/single-flight.ts'
+import type { BookAsk, ReadingParts } from '#core/reading/manifest.ts'
+import { getPositions } from '#core/reading/positions.ts'
+import type { Locator } from '#core/reading/progression.ts'
+import { type PublicationAddresses, placesKey } from '#core/reading/web-publication.ts'
+
+/** A list of 11,000 positions is 2.6 MB, and 100 KB compressed: hundreds of such books, or all short ones that are read at the same time. */
+const MEMORY_BYTES_MAX = 32 * 1024 * 1024
+/** Locators that are written in one turn of the event loop: two milliseconds. */
+const LOCATORS_PER_TURN = 500
+/** 128 bits tell lists apart. */
+const ETAG_DIGITS = 32
+/** Part of every ETag: another number when locators are written in another way. */
+const SHAPE = 1
+
+/** The positions of a book as JSON (`PositionList`), compressed. */
+export interface PackedPositions {
+  /** Names this list of this version of the book's file; without quotes. */
+  etag: string
+  /** @throws what `getPositions` throws */
+  gzipped(): Promise<Uint8Array>
+}
+
+type Parts = Pick<ReadingParts, 'publications' | 'pageReader'>
+
+/** Lists of positions: made once for each version of a file, kept compressed. Apps ask for the whole list whenever a book is opened. */
+export class PositionLists {
+  readonly #parts: Parts
+  readonly #flights = openSingleFlight()
+  readonly #packed = new LRUCache<string, Uint8Array>({
+    maxSize: MEMORY_BYTES_MAX,
+    sizeCalculation: (bytes, key) => bytes.length + key.length,
+  })
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** @throws not_found (no such book, or hidden), not_analyzed */
+  async get(ask: BookAsk, addresses: PublicationAddresses): Promise<PackedPositions> {
+    const book = await this.#parts.publications.getReadable(ask)
+    const version = [SHAPE, book.libraryPath, book.path, book.fileBytes, book.mtimeNs, book.version, placesKey(addresses)].join('\0')
+    const etag = createHash('sha256').update(version).digest('hex').slice(0, ETAG_DIGITS)
+    return { etag, gzipped: async () => this.#packed.get(etag) ?? (await this.#pack(etag, ask, addresses)) }
+  }
+
+  #pack(etag: string, ask: BookAsk, addresses: PublicationAddresses): Promise<Uint8Array> {
+    return this.#flights.join(etag, ask.signal, async (signal) => {
+      const { total, locators } = await getPositions(this.#parts, { ...ask, signal }, addresses)
+      const packed = await gzipText(positionListText(total, locators), signal)
+      this.#packed.set(etag, packed)
+      return packed
+    })
+  }
+
+  /** Stops what is being made. */
+  close(): Promise<void> {
+    return this.#flights.close()
+  }
+}
+
+/** `PositionList` as JSON, in pieces, with turns of the event loop between them. */
+async function* positionListText(total: number, locators: Iterable<Locator>): AsyncGenerator<string> {
+  let text = `{"total":${total},"positions":[`
+  let count = 0
+  for (const locator of locators) {
+    text += (count++ === 0 ? '' : ',') + JSON.stringify(locator)
+    if (count % LOCATORS_PER_TURN !== 0) continue
+    yield text
+    text = ''
+    await nextTurn()
+  }
+  yield `${text}]}`
+}
+
+/** Compressed in the thread pool. */
+async function gzipText(text: AsyncIterable<string>, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  await pipeline(
+    text,
+    createGzip(),
+    async (packed: AsyncIterable<Buffer>) => {
+      for await (const chunk of packed) chunks.push(chunk)
+    },
+    { signal },
+  )
+  return Buffer.concat(chunks)
+}

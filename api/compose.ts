@@ -121,6 +121,24 @@ export async function openWork(ground: Ground): Promise<Work> {
   }
 }
 
+/** What serves books: pages, files of EPUBs, positions. */
+async function openReading(ground: Ground, pool: Pool) {
+  const pageReader = await openPages(ground, pool)
+  const publications = openPublications({
+    database: ground.database,
+    readPublication: pool.readPublication,
+    openZipEntry: pool.openZipEntry,
+  })
+  const positionLists = new PositionLists({ publications, pageReader })
+  return {
+    services: { pageReader, publications, positionLists },
+    async close() {
+      await positionLists.close()
+      await Promise.all([pageReader.close(), publications.close()])
+    },
+  }
+}
+
 const openPages = ({ settings, log, database }: Ground, pool: Pool): Promise<PageReader> =>
   openPageReader({
     database,
@@ -146,10 +164,8 @@ export async function openComposition(ground: Ground): Promise<Composition> {
   const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
   const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
-    const pageReader = await openPages(ground, pool)
-    const publications = openPublications({ database, readPublication: pool.readPublication, openZipEntry: pool.openZipEntry })
-    const positionLists = new PositionLists({ publications, pageReader })
-    openPageCacheUpkeep({ tasks, cache: pageReader.cache })
+    const reading = await openReading(ground, pool)
+    openPageCacheUpkeep({ tasks, cache: reading.services.pageReader.cache })
     return {
       services: {
         settings,
@@ -162,9 +178,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         events,
         exports,
         rules,
-        pageReader,
-        publications,
-        positionLists,
+        ...reading.services,
         seriesDownloads: openSeriesDownloads({ database }),
         drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
@@ -184,8 +198,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         loopWatch.close()
         await tasks.stop()
         await plugins.close()
-        await positionLists.close()
-        await Promise.all([pageReader.close(), publications.close()])
+        await reading.close()
         await closeWork()
         await events.close()
         await accounts.close()

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { dirname, posix } from 'node:path'
+import { dirname, join, posix, relative } from 'node:path'
 
 /** One import as the code spells it. */
 export interface Import {
@@ -219,4 +219,18 @@ export function findViolations(files: readonly SourceFile[]): string[] {
 
 export function readSources(root: string, paths: readonly string[]): SourceFile[] {
   return paths.map((path) => ({ path, text: readFileSync(`${root}/${path}`, 'utf8') }))
+}
+
+export const SOURCE_FOLDERS = ['core', 'plugins', 'workers', 'api', 'migrations', 'test', 'bench', 'plugin-sdk']
+
+/** Every file of code below these folders, as paths in the repository, in order. */
+export function sourcePaths(root: string): string[] {
+  const paths: string[] = []
+  for (const folder of SOURCE_FOLDERS.filter((name) => existsSync(join(root, name)))) {
+    for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
+      if (entry.isFile() && /\.(ts|mjs)$/.test(entry.name) && !entry.parentPath.includes('node_modules'))
+        paths.push(relative(root, join(entry.parentPath, entry.name)))
+    }
+  }
+  return paths.sort()
 }

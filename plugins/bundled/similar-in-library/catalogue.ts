@@ -105,64 +105,68 @@ const keyOf = (field: Field, name: string) =>
   `${field}:${normalizeText(name, NAME_LENGTH_MAX, 'NFKC').toLowerCase().replace(/\s+/g, ' ').trim()}`
 
 /** Takes a library in, page by page, and weighs its terms when all are known. */
-export function openCatalogue(): { add(entries: readonly LibraryEntry[]): void; close(): Catalogue } {
-  const series: Series[] = []
-  const names = new Map<string, number>()
-  const fieldOfName: number[] = []
-  const found = openTerms()
-  const starts: number[] = [0]
+export class CatalogueBuilder {
+  readonly #series: Series[] = []
+  readonly #names = new Map<string, number>()
+  readonly #fieldOfName: number[] = []
+  readonly #found = openTerms()
+  readonly #starts: number[] = [0]
 
-  const termOf = (field: Field, name: string): number | null => {
-    const key = keyOf(field, name)
-    const known = names.get(key)
-    if (known !== undefined) return known
-    if (names.size >= NAMES_MAX) return null
-    names.set(key, WORD_BUCKETS + fieldOfName.length)
-    fieldOfName.push(FIELDS.indexOf(field))
-    return WORD_BUCKETS + fieldOfName.length - 1
+  add(entries: readonly LibraryEntry[]): void {
+    for (const entry of entries) {
+      const series = seriesOf(entry)
+      this.#series.push(series)
+      for (const [term, times] of this.#termsOf(series, entry)) this.#found.add(term, times)
+      this.#starts.push(this.#found.length())
+    }
   }
 
-  return {
-    add(entries) {
-      for (const entry of entries) {
-        const one = seriesOf(entry)
-        series.push(one)
-        const own = new Map<number, number>()
-        const name = (field: Field, given: readonly string[]) => {
-          for (const text of given) {
-            const term = termOf(field, text)
-            if (term !== null) own.set(term, 1)
-          }
-        }
-        name('person', one.authors)
-        name('genre', one.genres)
-        name('tag', one.tags)
-        if (typeof entry.language === 'string') name('language', [entry.language.split('-')[0]!.slice(0, 8)])
-        const named = own.size
-        const word = (times: number) => (bucket: number) => {
-          const before = own.get(bucket)
-          if (before !== undefined || own.size - named < COUNT_MAX.word) own.set(bucket, (before ?? 0) + times)
-        }
-        eachWord(one.title, TITLE_LENGTH_MAX, word(TITLE_WORD))
-        if (typeof entry.summary === 'string') eachWord(entry.summary, TEXT_LENGTH_MAX, word(1))
-        for (const [term, times] of own) found.add(term, times)
-        starts.push(found.length())
-      }
-    },
+  close(): Catalogue {
+    const counted = {
+      terms: this.#found.terms(),
+      times: this.#found.times(),
+      starts: Uint32Array.from(this.#starts),
+      fieldOfName: Uint8Array.from(this.#fieldOfName),
+    }
+    const spread = countSpread(counted)
+    return {
+      ...weighTerms(counted, spread),
+      series: this.#series,
+      countOf: (field, name) => spread[this.#names.get(keyOf(field, name)) ?? spread.length] ?? 0,
+    }
+  }
 
-    close() {
-      const counted = {
-        terms: found.terms(),
-        times: found.times(),
-        starts: Uint32Array.from(starts),
-        fieldOfName: Uint8Array.from(fieldOfName),
+  /** Terms of one series, with how often each stands there. */
+  #termsOf(series: Series, { language, summary }: LibraryEntry): Map<number, number> {
+    const own = new Map<number, number>()
+    const addNames = (field: Field, names: readonly string[]) => {
+      for (const name of names) {
+        const term = this.#termOf(field, name)
+        if (term !== null) own.set(term, 1)
       }
-      const spread = countSpread(counted)
-      return {
-        ...weighTerms(counted, spread),
-        series,
-        countOf: (field, name) => spread[names.get(keyOf(field, name)) ?? spread.length] ?? 0,
-      }
-    },
+    }
+    addNames('person', series.authors)
+    addNames('genre', series.genres)
+    addNames('tag', series.tags)
+    if (typeof language === 'string') addNames('language', [language.split('-')[0]!.slice(0, 8)])
+    const named = own.size
+    const word = (times: number) => (bucket: number) => {
+      const before = own.get(bucket)
+      if (before !== undefined || own.size - named < COUNT_MAX.word) own.set(bucket, (before ?? 0) + times)
+    }
+    eachWord(series.title, TITLE_LENGTH_MAX, word(TITLE_WORD))
+    if (typeof summary === 'string') eachWord(summary, TEXT_LENGTH_MAX, word(1))
+    return own
+  }
+
+  #termOf(field: Field, name: string): number | null {
+    const key = keyOf(field, name)
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    if (this.#names.size >= NAMES_MAX) return null
+    const term = WORD_BUCKETS + this.#fieldOfName.length
+    this.#names.set(key, term)
+    this.#fieldOfName.push(FIELDS.indexOf(field))
+    return term
   }
 }

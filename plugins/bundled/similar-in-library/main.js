@@ -211,64 +211,67 @@ function seriesOf(entry) {
   };
 }
 var keyOf = (field, name) => `${field}:${normalizeText(name, NAME_LENGTH_MAX, "NFKC").toLowerCase().replace(/\s+/g, " ").trim()}`;
-function openCatalogue() {
-  const series = [];
-  const names = /* @__PURE__ */ new Map();
-  const fieldOfName = [];
-  const found = openTerms();
-  const starts = [0];
-  const termOf = (field, name) => {
-    const key = keyOf(field, name);
-    const known = names.get(key);
-    if (known !== void 0) return known;
-    if (names.size >= NAMES_MAX) return null;
-    names.set(key, WORD_BUCKETS + fieldOfName.length);
-    fieldOfName.push(FIELDS.indexOf(field));
-    return WORD_BUCKETS + fieldOfName.length - 1;
-  };
-  return {
-    add(entries) {
-      for (const entry of entries) {
-        const one = seriesOf(entry);
-        series.push(one);
-        const own = /* @__PURE__ */ new Map();
-        const name = (field, given) => {
-          for (const text of given) {
-            const term = termOf(field, text);
-            if (term !== null) own.set(term, 1);
-          }
-        };
-        name("person", one.authors);
-        name("genre", one.genres);
-        name("tag", one.tags);
-        if (typeof entry.language === "string") name("language", [entry.language.split("-")[0].slice(0, 8)]);
-        const named = own.size;
-        const word = (times) => (bucket) => {
-          const before = own.get(bucket);
-          if (before !== void 0 || own.size - named < COUNT_MAX.word) own.set(bucket, (before ?? 0) + times);
-        };
-        eachWord(one.title, TITLE_LENGTH_MAX, word(TITLE_WORD));
-        if (typeof entry.summary === "string") eachWord(entry.summary, TEXT_LENGTH_MAX, word(1));
-        for (const [term, times] of own) found.add(term, times);
-        starts.push(found.length());
-      }
-    },
-    close() {
-      const counted = {
-        terms: found.terms(),
-        times: found.times(),
-        starts: Uint32Array.from(starts),
-        fieldOfName: Uint8Array.from(fieldOfName)
-      };
-      const spread2 = countSpread(counted);
-      return {
-        ...weighTerms(counted, spread2),
-        series,
-        countOf: (field, name) => spread2[names.get(keyOf(field, name)) ?? spread2.length] ?? 0
-      };
+var CatalogueBuilder = class {
+  #series = [];
+  #names = /* @__PURE__ */ new Map();
+  #fieldOfName = [];
+  #found = openTerms();
+  #starts = [0];
+  add(entries) {
+    for (const entry of entries) {
+      const series = seriesOf(entry);
+      this.#series.push(series);
+      for (const [term, times] of this.#termsOf(series, entry)) this.#found.add(term, times);
+      this.#starts.push(this.#found.length());
     }
-  };
-}
+  }
+  close() {
+    const counted = {
+      terms: this.#found.terms(),
+      times: this.#found.times(),
+      starts: Uint32Array.from(this.#starts),
+      fieldOfName: Uint8Array.from(this.#fieldOfName)
+    };
+    const spread2 = countSpread(counted);
+    return {
+      ...weighTerms(counted, spread2),
+      series: this.#series,
+      countOf: (field, name) => spread2[this.#names.get(keyOf(field, name)) ?? spread2.length] ?? 0
+    };
+  }
+  /** Terms of one series, with how often each stands there. */
+  #termsOf(series, { language, summary }) {
+    const own = /* @__PURE__ */ new Map();
+    const addNames = (field, names) => {
+      for (const name of names) {
+        const term = this.#termOf(field, name);
+        if (term !== null) own.set(term, 1);
+      }
+    };
+    addNames("person", series.authors);
+    addNames("genre", series.genres);
+    addNames("tag", series.tags);
+    if (typeof language === "string") addNames("language", [language.split("-")[0].slice(0, 8)]);
+    const named = own.size;
+    const word = (times) => (bucket) => {
+      const before = own.get(bucket);
+      if (before !== void 0 || own.size - named < COUNT_MAX.word) own.set(bucket, (before ?? 0) + times);
+    };
+    eachWord(series.title, TITLE_LENGTH_MAX, word(TITLE_WORD));
+    if (typeof summary === "string") eachWord(summary, TEXT_LENGTH_MAX, word(1));
+    return own;
+  }
+  #termOf(field, name) {
+    const key = keyOf(field, name);
+    const known = this.#names.get(key);
+    if (known !== void 0) return known;
+    if (this.#names.size >= NAMES_MAX) return null;
+    const term = WORD_BUCKETS + this.#fieldOfName.length;
+    this.#names.set(key, term);
+    this.#fieldOfName.push(FIELDS.indexOf(field));
+    return term;
+  }
+};
 
 // similar-in-library/taste.ts
 var DAY_MS = 864e5;
@@ -483,7 +486,7 @@ async function readDismissed(ctx) {
 }
 async function compute(ctx) {
   const dismissed = new Set(await readDismissed(ctx));
-  const open = openCatalogue();
+  const open = new CatalogueBuilder();
   let cursor = null;
   for (let page = 0; page < PAGES_MAX; page++) {
     const answer = await ctx.library.entries({ cursor });

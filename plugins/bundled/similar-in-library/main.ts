@@ -1,5 +1,5 @@
 import type { Context, Json, Plugin, Recommendation, Recommendations } from '../../../plugin-sdk/types.ts'
-import { openCatalogue } from './catalogue.ts'
+import { CatalogueBuilder } from './catalogue.ts'
 import { pick, rank } from './ranking.ts'
 import { explain } from './reason.ts'
 import { isKnown, readTaste } from './taste.ts'
@@ -32,7 +32,7 @@ async function readDismissed(ctx: Ctx): Promise<string[]> {
 
 async function compute(ctx: Ctx): Promise<Recommendation[]> {
   const dismissed = new Set(await readDismissed(ctx))
-  const open = openCatalogue()
+  const open = new CatalogueBuilder()
   let cursor: string | null = null
   for (let page = 0; page < PAGES_MAX; page++) {
     const answer: Awaited<ReturnType<Ctx['library']['entries']>> = await ctx.library.entries({ cursor })

@@ -3,6 +3,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, openOwnDatabase } from '#api/cli/open-database.ts'
 import { checkStart, describeListenFailure } from '#api/cli/start-check.ts'
+import { describeStart, StartClock } from '#api/cli/start-clock.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import type { Composition } from '#api/compose.ts'
 import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
@@ -66,6 +67,7 @@ async function run(input: CommandInput): Promise<number> {
 /** Why the server cannot go on; null where it was asked to stop. Whatever was opened is put into `closers`. */
 async function serveUntilEnd(input: CommandInput, closers: Closers, lost: PromiseWithResolvers<string>): Promise<string | null> {
   const { settings, log, stop } = input
+  const clock = new StartClock('program')
   log.info({ version: VERSION, node: process.versions.node }, `${NAME} starts`)
   const folders = [...new Set([...settings.libraryFolders, ...input.words.map((word) => absolutePath(word, input.cwd))])]
   const opened = await openOwnDatabase({
@@ -81,6 +83,7 @@ async function serveUntilEnd(input: CommandInput, closers: Closers, lost: Promis
     stop,
   })
   closers.push({ what: 'database', close: opened.close })
+  clock.done('database')
   // The launcher sees to it that PostgreSQL ends, should we be killed.
   if (opened.databaseProcess) process.send?.({ database: opened.databaseProcess })
   const watchdog = await watchMainThread(input, opened)
@@ -88,8 +91,12 @@ async function serveUntilEnd(input: CommandInput, closers: Closers, lost: Promis
   if (stop.aborted) return null
   const composition = await compose(input, opened, closers)
   const { services } = composition
+  clock.done('services')
   await addFirst(services, folders)
+  clock.done('libraries')
   const url = await listen(input, services, closers)
+  clock.done('port')
+  log.info({}, describeStart(clock.split()))
   closers.push({ what: 'clearing of covers', close: clearInBackground(services) })
   await composition.start()
   await scanAll(services)

@@ -1,0 +1,33 @@
+import { performance } from 'node:perf_hooks'
+
+/** What a start took, in milliseconds by step, in order. */
+export type StartSplit = readonly { step: string; ms: number }[]
+
+/** Measures the steps of a start, from the start of the process on. */
+export class StartClock {
+  readonly #steps: { step: string; ms: number }[] = []
+  #since = 0
+
+  /** @param step that has ended: what ran since the process was started */
+  constructor(step: string) {
+    this.done(step)
+  }
+
+  done(step: string): void {
+    const now = performance.now()
+    this.#steps.push({ step, ms: Math.round(now - this.#since) })
+    this.#since = now
+  }
+
+  split(): StartSplit {
+    return this.#steps
+  }
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+
+/** One line for the log. */
+export function describeStart(split: StartSplit): string {
+  const total = split.reduce((sum, { ms }) => sum + ms, 0)
+  return `Started in ${seconds(total)} (${split.map(({ step, ms }) => `${step} ${seconds(ms)}`).join(', ')})`
+}

@@ -56,7 +56,7 @@ export function keepableSeconds(headers: IncomingHttpHeaders): number {
   if (headers['set-cookie'] !== undefined || headers['vary']?.includes('*')) return 0
   // Directives are in any case (RFC 9111, 5.2); the library knows them in lower case.
   const said = { expires: UNSAID, ...headers, 'cache-control': headers['cache-control']?.toLowerCase() }
-  const policy = new CachePolicy({ headers: {} }, { headers: said as Record<string, string> })
+  const policy = new CachePolicy({ headers: {} }, { headers: said })
   return Math.max(0, Math.round(policy.maxAge() - policy.age()))
 }
 

@@ -88,7 +88,7 @@ export function compileInput(route: Route<never>, options: InputOptions): ReadIn
     query: query(spelled(new URLSearchParams(rawQuery))),
     body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact, asSent })),
     upload: file
-      ? readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs }), file.otherwise)
+      ? await readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs }), file.otherwise)
       : NO_UPLOAD,
   })
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { bounded } from '#core/foundation/bounded.ts'
+import { TokenBucket } from '#core/foundation/token-bucket.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 /** About 10 MB when full. Whoever can bring more addresses than this is not stopped by counting them. */
@@ -35,37 +36,23 @@ export interface RateLimiter {
   peek(client: Client): Allowance
 }
 
-interface Bucket {
-  tokens: number
-  at: number
-}
-
-/** What sums of fractions lose: whoever has waited as long as told must not lack a part of a token that is nothing. */
-const ROUNDING = 1e-9
-const whole = ({ tokens }: Bucket): number => Math.max(0, Math.floor(tokens + ROUNDING))
-
 /** @param now seconds of a clock that only goes forward */
 export function openRateLimiter(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000): RateLimiter {
-  const buckets = new LRUCache<string, Bucket>(bounded(BUCKETS_MAX))
+  const buckets = new LRUCache<string, TokenBucket>(bounded(BUCKETS_MAX))
 
   function look(client: Client, take: boolean): Allowance {
-    const { perSecond, burst } = rates[client.kind === 'guessing' ? 'anonymous' : client.kind]
+    const pace = rates[client.kind === 'guessing' ? 'anonymous' : client.kind]
     const key = `${client.kind} ${client.id}`
-    const bucket = buckets.get(key) ?? { tokens: burst, at: now() }
-    const time = now()
-    bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, time - bucket.at) * perSecond)
-    bucket.at = time
-    const allowed = whole(bucket) >= 1
-    if (take) {
-      if (allowed) bucket.tokens -= 1
-      buckets.set(key, bucket)
-    }
-    const remaining = whole(bucket)
+    const bucket = buckets.get(key) ?? new TokenBucket(pace, now())
+    bucket.refill(pace, now())
+    const allowed = take ? bucket.take() : bucket.whole >= 1
+    if (take) buckets.set(key, bucket)
+    const remaining = bucket.whole
     return {
       allowed,
-      limit: burst,
+      limit: pace.burst,
       remaining,
-      resetSeconds: remaining > 0 ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)),
+      resetSeconds: remaining > 0 ? 0 : Math.max(1, Math.ceil(bucket.secondsUntil(1, pace))),
     }
   }
 

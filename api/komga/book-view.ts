@@ -1,10 +1,11 @@
 import { basename, extname } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { dayText, numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
+import { numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
 import type { Book } from '#core/catalog/book.ts'
 import type { BookDetail } from '#core/catalog/book-detail-query.ts'
 import { Nullable } from '#core/foundation/schema.ts'
+import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 export const KomgaAuthor = Type.Object({ name: Type.String(), role: Type.String() }, { title: 'KomgaAuthor' })
 export const KomgaLink = Type.Object({ label: Type.String(), url: Type.String() }, { title: 'KomgaLink' })
@@ -123,6 +124,7 @@ export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
 
 function komgaMetadata(book: Book, detail: BookDetail, number: number): KomgaBook['metadata'] {
   const locked = (name: string) => detail.locks.has(name)
+  const issued = issuedOf(detail)
   return {
     title: book.title,
     titleLock: locked('title'),
@@ -132,7 +134,7 @@ function komgaMetadata(book: Book, detail: BookDetail, number: number): KomgaBoo
     numberLock: locked('number'),
     numberSort: number,
     numberSortLock: locked('number'),
-    releaseDate: dayText(detail.year, detail.month, detail.day),
+    releaseDate: issued === null ? null : dayOf(issued),
     releaseDateLock: locked('year'),
     authors: personsOf(detail.authors),
     authorsLock: locked('authors'),

@@ -10,14 +10,6 @@ export function sizeText(bytes: number): string {
   return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`
 }
 
-/** A day of which month and day of the month may be missing, as `2024-02-29`; null without a year. What no calendar has becomes a day that it has. */
-export function dayText(year: number | null, month: number | null, day: number | null): string | null {
-  if (year === null || year < 1 || year > 9999) return null
-  const date = new Date(0)
-  date.setUTCFullYear(year, (month ?? 1) - 1, day ?? 1)
-  return date.toISOString().slice(0, 10)
-}
-
 /** Roles of people as Komga calls them; an author of an EPUB is a writer there. */
 export const ROLES: Readonly<Record<string, string>> = { author: 'writer', co_author: 'writer', cover_artist: 'cover' }
 

@@ -14,7 +14,7 @@ import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
 import { openFreshCache } from '#core/database/fresh-cache.ts'
-import { runForSeveral } from '#core/database/statement-scope.ts'
+import { openSingleFlight } from '#core/database/single-flight.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 
 /** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
@@ -78,7 +78,7 @@ class CachedCallers implements Callers {
   #uses = new Map<string, Date>()
   #generation = 0
   // Of many requests at once with the same name and password one pays for the check.
-  readonly #checks = new Map<string, Promise<BasicProof | null>>()
+  readonly #checks = openSingleFlight()
 
   constructor(options: CallersOptions) {
     this.#options = options
@@ -134,11 +134,8 @@ class CachedCallers implements Callers {
 
   /** Guesses count where they come from: only those of one place share a check. */
   async #proveBasic(id: string, basic: { username: string; password: string; shown: Shown }): Promise<BasicProof | null> {
-    const flight = JSON.stringify([id, basic.shown])
-    const running = this.#checks.get(flight)
-    if (running) return await running
-    const begun = this.#generation
-    const check = runForSeveral(async () => {
+    return await this.#checks.join(JSON.stringify([id, basic.shown]), undefined, async () => {
+      const begun = this.#generation
       const { username, password, shown } = basic
       // The same hash as before means the same password: no need to check it again.
       const known = this.#basics.get(id)
@@ -148,11 +145,7 @@ class CachedCallers implements Callers {
       if (proof === null) this.#basics.delete(id)
       else if (begun === this.#generation) this.#basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
       return proof
-    }).finally(() => {
-      if (this.#checks.get(flight) === check) this.#checks.delete(flight)
     })
-    this.#checks.set(flight, check)
-    return await check
   }
 
   async ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null> {
@@ -211,7 +204,7 @@ class CachedCallers implements Callers {
 
   forget(userId?: string): void {
     this.#generation++
-    this.#checks.clear()
+    this.#checks.forget()
     const isMeant = (user: User) => userId === undefined || user.id === userId
     this.#sessions.forget(isMeant)
     this.#keys.forget(({ user }) => isMeant(user))

@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { refuse } from '#core/foundation/errors.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 
 /** NIST SP 800-63B: at least 8 characters, no rules of composition. */
 export const PASSWORD_LENGTH_MIN = 8
@@ -20,8 +21,7 @@ const RETRY_AFTER_SECONDS = 2
 
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
 
-let running = 0
-const waiting: (() => void)[] = []
+const running = new Semaphore(RUNNING_MAX)
 
 /** Hashes a password as Argon2id in PHC string form. @throws unavailable when too many wait already */
 export async function hashPassword(password: string): Promise<string> {
@@ -48,36 +48,17 @@ export async function verifyPassword(password: string, hash: string | null): Pro
 }
 
 async function derive(password: string, nonce: Uint8Array, tagLength: number, cost: typeof COST): Promise<Buffer> {
-  await enter()
-  try {
-    return await new Promise((resolve, reject) => {
-      argon2('argon2id', { message: password, nonce, tagLength, ...cost }, (error, tag) => (error ? reject(error) : resolve(tag)))
-    })
-  } finally {
-    leave()
-  }
-}
-
-function enter(): Promise<void> | undefined {
-  if (running < RUNNING_MAX) {
-    running++
-    return
-  }
-  if (waiting.length >= WAITING_MAX) {
+  if (running.waiting >= WAITING_MAX) {
     refuse('unavailable', 'Too many people are signing in at this moment; try again in some seconds.', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
   }
-  return new Promise((resolve) => {
-    waiting.push(resolve)
-  })
-}
-
-/** Hands its place to the next in line, so the count stays the same, or gives it up. */
-function leave(): void {
-  const next = waiting.shift()
-  if (next) next()
-  else running--
+  return await running.run(
+    () =>
+      new Promise((resolve, reject) => {
+        argon2('argon2id', { message: password, nonce, tagLength, ...cost }, (error, tag) => (error ? reject(error) : resolve(tag)))
+      }),
+  )
 }
 
 function base64(bytes: Uint8Array): string {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { runForSeveral } from '#core/database/statement-scope.ts'
+import { openSingleFlight } from '#core/database/single-flight.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 
 /** Remembers what was loaded, for a short time; one load at a time per key. */
@@ -24,43 +24,34 @@ export function openFreshCache<T extends object>(options: {
   load: (key: string) => Promise<T | null>
 }): FreshCache<T> {
   const entries = new LRUCache<string, { value: T; freshUntil: number }>(bounded(options.max))
-  const loads = new Map<string, Promise<T | null>>()
+  const loads = openSingleFlight()
   // A load that began before something was forgotten may carry the old state: it is not remembered.
   let generation = 0
 
   async function load(key: string): Promise<T | null> {
     const begun = generation
-    try {
-      // Others may wait for it too, and longer than the one who asked first.
-      const value = await runForSeveral(() => options.load(key))
-      if (begun === generation) {
-        if (value === null || options.keep?.(value) === false) entries.delete(key)
-        else entries.set(key, { value, freshUntil: performance.now() + options.freshMs })
-      }
-      return value
-    } finally {
-      if (begun === generation) loads.delete(key)
+    const value = await options.load(key)
+    if (begun === generation) {
+      if (value === null || options.keep?.(value) === false) entries.delete(key)
+      else entries.set(key, { value, freshUntil: performance.now() + options.freshMs })
     }
+    return value
   }
 
   return {
     async get(key) {
       const known = entries.get(key)
       if (known && known.freshUntil > performance.now()) return known.value
-      const running = loads.get(key)
-      if (running) return running
-      const started = load(key)
-      loads.set(key, started)
-      return started
+      return await loads.join(key, undefined, () => load(key))
     },
     clear() {
       generation++
-      loads.clear()
+      loads.forget()
       entries.clear()
     },
     forget(isMeant) {
       generation++
-      loads.clear()
+      loads.forget()
       for (const [key, { value }] of entries) if (isMeant(value)) entries.delete(key)
     },
   }

@@ -7,7 +7,9 @@ export interface SingleFlight {
    * nobody waits for it any more.
    */
   join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Aborts everything and waits until it has ended. */
+  /** Nobody joins the work that is under way any more: the next who asks starts it afresh. Those who wait get their answer. */
+  forget(): void
+  /** Aborts everything that was not forgotten, and waits until it has ended. */
   close(): Promise<void>
 }
 
@@ -56,6 +58,7 @@ export function openSingleFlight(): SingleFlight {
         }
       }
     },
+    forget: () => flights.clear(),
     async close() {
       const running = [...flights.values()]
       for (const flight of running) flight.abort.abort()

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { CarrelError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import type { Answered, PluginReader, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
 import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/recommendations/dismissal-store.ts'
 import { listKnownSeries } from '#core/recommendations/external-series-query.ts'
@@ -67,7 +68,7 @@ export function openRefreshTask(parts: RefreshParts): void {
 class RefreshTask {
   readonly #parts: RefreshParts
   readonly #tell: Tell
-  readonly #turns = openTurns(CALLS_MAX)
+  readonly #calls = new Semaphore(CALLS_MAX)
 
   constructor(parts: RefreshParts) {
     this.#parts = parts
@@ -108,7 +109,7 @@ class RefreshTask {
     const onProgress = (fraction: number, text: string | null) =>
       run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
     for (let waits = 0; ; waits++) {
-      const answered = await this.#turns(
+      const answered = await this.#calls.run(
         () => this.#parts.providers.recommend(reader, wanted, { onProgress, signal: run.signal }),
         run.signal,
       )
@@ -158,37 +159,3 @@ const lineOf = (text: string, length = PROGRESS_LENGTH_MAX): string =>
     .toWellFormed()
 
 const isRateLimited = ({ code }: Pick<ProviderFailure, 'code'>): boolean => code === 'rate_limited' || code === 'busy'
-
-/** Lets so many work at a time; whoever gives up leaves the line. */
-function openTurns(max: number): <Value>(work: () => Promise<Value>, signal: AbortSignal) => Promise<Value> {
-  let busy = 0
-  const line: (() => void)[] = []
-  const next = () => {
-    while (busy < max && line.length > 0) {
-      busy += 1
-      line.shift()?.()
-    }
-  }
-  return async (work, signal) => {
-    await new Promise<void>((resolve, reject) => {
-      const enter = () => {
-        signal.removeEventListener('abort', leave)
-        resolve()
-      }
-      const leave = () => {
-        line.splice(line.indexOf(enter), 1)
-        reject(signal.reason)
-      }
-      signal.throwIfAborted()
-      signal.addEventListener('abort', leave, { once: true })
-      line.push(enter)
-      next()
-    })
-    try {
-      return await work()
-    } finally {
-      busy -= 1
-      next()
-    }
-  }
-}

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { openSingleFlight } from '#core/database/single-flight.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { PluginReader } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
@@ -58,7 +59,7 @@ interface RenewalGrant {
 class Renewal implements RenewedCredentials {
   readonly #options: RenewalOptions
   /** By plugin and reader: those who come meanwhile wait for the same. */
-  readonly #underWay = new Map<string, Promise<void>>()
+  readonly #underWay = openSingleFlight()
 
   constructor(options: RenewalOptions) {
     this.#options = options
@@ -157,11 +158,6 @@ class Renewal implements RenewedCredentials {
     const oauth2 = auth?.oauth2
     if (auth?.type !== 'oauth2' || oauth2 === undefined) return
     const key = `${owner.pluginId}/${owner.userId ?? ''}`
-    let renewal = this.#underWay.get(key)
-    if (renewal === undefined) {
-      renewal = this.#renew(owner, auth, oauth2).finally(() => this.#underWay.delete(key))
-      this.#underWay.set(key, renewal)
-    }
-    await renewal
+    await this.#underWay.join(key, undefined, () => this.#renew(owner, auth, oauth2))
   }
 }

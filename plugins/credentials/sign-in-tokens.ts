@@ -1,3 +1,13 @@
+import {
+  ClientSecretPost,
+  customFetch,
+  genericTokenEndpointRequest,
+  None,
+  OperationProcessingError,
+  processGenericTokenEndpointResponse,
+  type TokenEndpointResponse,
+  UnsupportedOperationError,
+} from 'oauth4webapi'
 import type { Egress } from '#plugins/network/egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -54,16 +64,40 @@ const DEADLINE_MS = 15_000
  * @throws TokenError
  */
 export async function requestTokens(egress: Egress, { tokenUrl, caller, client, grant }: TokenRequest): Promise<Tokens> {
-  const { hostname: host } = new URL(tokenUrl)
-  const form = new URLSearchParams({ ...grant, client_id: client.clientId })
-  if (client.clientSecret !== undefined) form.set('client_secret', client.clientSecret)
+  const { hostname: host, origin } = new URL(tokenUrl)
+  const server = { issuer: origin, token_endpoint: tokenUrl }
+  const itself = { client_id: client.clientId }
+  const authentication = client.clientSecret === undefined ? None() : ClientSecretPost(client.clientSecret)
+  const { grant_type, ...parameters } = grant
+  try {
+    const response = await genericTokenEndpointRequest(server, itself, authentication, grant_type, parameters, {
+      [customFetch]: (url, { body }) => askService(egress, { url, host, caller, form: String(body) }),
+    })
+    return readTokens(await processGenericTokenEndpointResponse(server, itself, response), host)
+  } catch (error) {
+    if (error instanceof OperationProcessingError || error instanceof UnsupportedOperationError)
+      throw new TokenError('unreachable', `${host} answered no tokens that can be used.`)
+    throw error
+  }
+}
+
+/** What is asked, and by whom. */
+interface ServiceRequest {
+  url: string
+  host: string
+  caller: string
+  form: string
+}
+
+/** The answer of a service that does not say no. @throws TokenError */
+async function askService(egress: Egress, { url, host, caller, form }: ServiceRequest): Promise<Response> {
   const answer = await egress
     .fetch(
       {
-        url: tokenUrl,
+        url,
         method: 'POST',
         headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
-        body: form.toString(),
+        body: form,
         timeoutMs: DEADLINE_MS,
       },
       // One host and one method: a redirect that makes a GET of it or leads elsewhere is refused.
@@ -81,7 +115,20 @@ export async function requestTokens(egress: Egress, { tokenUrl, caller, client, 
   if (status !== 200 && status !== 201) throw new TokenError('unreachable', `${host} answered ${status}${word}.`)
   // Some services say so with a 200.
   if (word !== '' && given?.['access_token'] === undefined) throw new TokenError('refused', `${host} refused it${word}.`)
-  return readTokens(given, host)
+  return Response.json(given === null ? null : strictly(given))
+}
+
+/**
+ * An answer as RFC 6749, 5.1, wants it, where services are lax: without a type, with an end or a token for renewal that is none. A statement of who has
+ * signed in (OpenID) is left out: nobody here asks, and a manifest says nothing to check it by.
+ */
+function strictly({ access_token, token_type = 'bearer', refresh_token, expires_in }: Record<string, unknown>): Record<string, unknown> {
+  const seconds = typeof expires_in === 'string' && /^\d{1,12}$/.test(expires_in) ? Number(expires_in) : expires_in
+  return {
+    ...{ access_token, token_type },
+    ...(isToken(refresh_token) && { refresh_token }),
+    ...(typeof seconds === 'number' && seconds > 0 && seconds <= SECONDS_MAX && { expires_in: seconds }),
+  }
 }
 
 function readJson(text: string): Record<string, unknown> | null {
@@ -94,22 +141,15 @@ function readJson(text: string): Record<string, unknown> | null {
   }
 }
 
-function readTokens(given: Record<string, unknown> | null, host: string): Tokens {
-  const wrong = (what: string): never => {
-    throw new TokenError('unreachable', `${host} answered ${what}.`)
-  }
-  if (given === null) return wrong('no tokens')
-  const { access_token: accessToken, refresh_token: refreshToken, token_type: type, expires_in: expires } = given
-  const isToken = (value: unknown): value is string => typeof value === 'string' && value.length <= TOKEN_LENGTH_MAX && TOKEN.test(value)
-  if (!isToken(accessToken)) return wrong('no access token that can be sent')
+const isToken = (value: unknown): value is string => typeof value === 'string' && value.length <= TOKEN_LENGTH_MAX && TOKEN.test(value)
+
+function readTokens(
+  { access_token: accessToken, token_type: type, refresh_token, expires_in }: TokenEndpointResponse,
+  host: string,
+): Tokens {
+  if (!isToken(accessToken)) throw new TokenError('unreachable', `${host} answered no access token that can be sent.`)
   // Others need a proof beside each request, which nobody here could make.
-  if (type !== undefined && !(typeof type === 'string' && type.toLowerCase() === 'bearer'))
-    return wrong('tokens of another type than Bearer')
-  const seconds = typeof expires === 'string' && /^\d{1,12}$/.test(expires) ? Number(expires) : expires
-  const ends = typeof seconds === 'number' && seconds > 0 && seconds <= SECONDS_MAX
-  return {
-    accessToken,
-    refreshToken: isToken(refreshToken) ? refreshToken : null,
-    expiresAt: ends ? new Date(Date.now() + seconds * 1000) : null,
-  }
+  if (type !== 'bearer') throw new TokenError('unreachable', `${host} answered tokens of another type than Bearer.`)
+  const expiresAt = expires_in === undefined ? null : new Date(Date.now() + expires_in * 1000)
+  return { accessToken, refreshToken: refresh_token ?? null, expiresAt }
 }

@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { refuse } from '#core/foundation/errors.ts'
 import type { PluginReader } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
@@ -77,7 +78,6 @@ const CODE_LENGTH_MAX = 4_000
 const ERROR_WORD = /^[a-z_]{1,64}$/
 
 const sha256 = (text: string) => createHash('sha256').update(text)
-const random = () => randomBytes(32).toString('base64url')
 
 export interface SignInsOptions {
   database: Knex
@@ -106,11 +106,11 @@ class OAuthSignIns implements SignIns {
     const { clientId } = await this.#clientOf(plugin.id)
     if (clientId === undefined)
       return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
-    const state = random()
-    const browserKey = random()
-    const held: Held = { verifier: random(), redirectUri }
+    const state = generateRandomState()
+    const browserKey = generateRandomState()
+    const held: Held = { verifier: generateRandomCodeVerifier(), redirectUri }
     await this.#keep({ state, browserKey, held, reader: { pluginId: plugin.id, userId } })
-    const url = authorizationUrl(auth.oauth2, { clientId, state, held })
+    const url = await authorizationUrl(auth.oauth2, { clientId, state, held })
     // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
     if (url.protocol !== 'https:') return refuse('conflict', `${name} names no address to sign in at.`)
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
@@ -195,16 +195,16 @@ const unknownSignIn = () =>
 const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
 
 /** Where the browser is sent to sign in (RFC 6749, 4.1.1, with RFC 7636). */
-function authorizationUrl(
+async function authorizationUrl(
   { authorizeUrl, scopes = [], pkce }: OAuth2,
   { clientId, state, held }: { clientId: string; state: string; held: Held },
-): URL {
+): Promise<URL> {
   const url = new URL(authorizeUrl)
   const query = { response_type: 'code', client_id: clientId, redirect_uri: held.redirectUri, state }
   for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value)
   if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
   if (pkce !== false) {
-    url.searchParams.set('code_challenge', sha256(held.verifier).digest('base64url'))
+    url.searchParams.set('code_challenge', await calculatePKCECodeChallenge(held.verifier))
     url.searchParams.set('code_challenge_method', 'S256')
   }
   return url

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { createHistogram } from 'node:perf_hooks'
 import { budgetOf } from '#plugins/host/plugin-program.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
@@ -111,8 +112,8 @@ const CALLS_MAX = 100_000
 /** The first calls compile the code, which is not what is measured. */
 const WARM_UP = 5
 
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0
+/** A histogram counts whole numbers from 1. */
+const microseconds = (ms: number): number => Math.max(1, Math.round(ms * 1000))
 
 export const bench: Command = {
   name: 'bench',
@@ -128,8 +129,8 @@ export const bench: Command = {
       const calls = readCount(flag('calls'), { flag: 'calls', unless: CALLS, max: CALLS_MAX })
       if (call.fixtures === null)
         throw new ToolProblem(`${call.name} has no fixtures, so each of ${calls} calls would ask the service itself. Give it some.`)
-      const wall: number[] = []
-      const cpu: number[] = []
+      const wall = createHistogram()
+      const cpu = createHistogram()
       for (let turn = 0; turn < calls + WARM_UP && !stop.aborted; turn++) {
         const { trace } = await session.call(call.method, call.input).catch((error: unknown) => {
           if (error instanceof CallProblem) throw new ToolProblem(`Call ${turn + 1} ended with ${describeProblem(error)}`)
@@ -137,17 +138,16 @@ export const bench: Command = {
         })
         if (unmatched[0] !== undefined) throw new ToolProblem(`No fixture answers ${unmatched[0]}.`)
         if (turn < WARM_UP) continue
-        wall.push(trace.wallMs)
-        cpu.push(trace.cpuMs)
+        wall.record(microseconds(trace.wallMs))
+        cpu.record(microseconds(trace.cpuMs))
       }
       const { cpuMs, wallMs } = budgetOf(permissionsOf(built.manifest), call.method)
-      out.line(out.paint('bold', `${call.method}  ${counted(wall.length, 'call')} of ${call.name}`))
+      out.line(out.paint('bold', `${call.method}  ${counted(wall.count, 'call')} of ${call.name}`))
       for (const [name, values, of] of [
         ['took', wall, wallMs],
         ['computed', cpu, cpuMs],
       ] as const) {
-        const sorted = [...values].sort((a, b) => a - b)
-        const [half, most] = [percentile(sorted, 0.5), percentile(sorted, 0.95)]
+        const [half, most] = [values.percentile(50) / 1000, values.percentile(95) / 1000]
         out.line(`  ${name.padEnd(9)} p50 ${half.toFixed(2).padStart(8)} ms   p95 ${most.toFixed(2).padStart(8)} ms   of ${of} ms`)
       }
       return 0

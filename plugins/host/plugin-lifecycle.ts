@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
+import { compare } from 'semver'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
@@ -27,7 +28,7 @@ import { readPackageBeside } from '#plugins/packages/package-reader.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
 import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
-import { checkUpgrade, compareVersions } from '#plugins/packages/upgrade.ts'
+import { checkUpgrade } from '#plugins/packages/upgrade.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface Installation {
@@ -132,7 +133,7 @@ class Lifecycle implements PluginLifecycle {
         'conflict',
         `There is no ${sha256 === undefined ? 'earlier version' : 'version of that hash'} of ${plugin.key} to go back to.`,
       )
-    if (compareVersions(version.version, plugin.version) >= 0)
+    if (compare(version.version, plugin.version) >= 0)
       refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
     const growth = plugin.granted ? permissionGrowth(plugin.granted, permissionsOf(version.manifest as Manifest)) : []
     if (growth.length > 0 && version.id !== plugin.previousVersionId)
@@ -283,7 +284,7 @@ class Lifecycle implements PluginLifecycle {
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
-    if (replaces && compareVersions(version.version, before.version) > 0) await this.#prepare(before, after)
+    if (replaces && compare(version.version, before.version) > 0) await this.#prepare(before, after)
     await this.#options.database.transaction(async (trx) => {
       const row = await lockPlugin(trx, before.key)
       if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)

@@ -31,7 +31,10 @@ export interface Percentiles {
   max: number
 }
 
-/** The last measurements of something, for exact percentiles of how it is now; 4 KB. */
+/**
+ * The last measurements of something, for exact percentiles of how it is now; 4 KB. A histogram of `node:perf_hooks` forgets nothing, and takes 25 KB for
+ * two figures and 260 KB for three; a plugin has up to 96.
+ */
 export interface Measurements {
   add(value: number): void
   /** How many are kept. */

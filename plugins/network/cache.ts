@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import CachePolicy from 'http-cache-semantics'
 import { LRUCache } from 'lru-cache'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Hop } from '#plugins/network/request.ts'
@@ -46,25 +47,17 @@ export const cacheKeyOf = (parts: { scope: string; hop: Hop; credential: unknown
     .digest('base64url')
 }
 
-/** For how many seconds a service lets its answer be kept, without asking it again; without end where it does not say. */
+/** What does not say for how long it may be kept may be kept without end. */
+const UNSAID = 'Fri, 31 Dec 9999 23:59:59 GMT'
+
+/** For how many seconds a service lets its answer be kept, without asking it again; some thousand years where it does not say. */
 export function keepableSeconds(headers: IncomingHttpHeaders): number {
-  // Who gets a cookie gets an answer of their own.
+  // Who gets a cookie gets an answer of their own, whatever it says of being public; and the library knows `*` only where it stands alone.
   if (headers['set-cookie'] !== undefined || headers['vary']?.includes('*')) return 0
-  const directives = new Map(
-    (headers['cache-control'] ?? '').split(',').map((part) => {
-      const [name = '', value = ''] = part.split('=', 2)
-      return [name.trim().toLowerCase(), value.trim().replace(/^"|"$/g, '')]
-    }),
-  )
-  if (['no-store', 'no-cache', 'private'].some((name) => directives.has(name))) return 0
-  if (!headers['cache-control'] && headers['pragma']?.includes('no-cache')) return 0
-  const given = directives.get('s-maxage') ?? directives.get('max-age')
-  const age = /^\d{1,9}$/.test(headers['age'] ?? '') ? Number(headers['age']) : 0
-  // What says how long in a way that nobody understands is taken for not at all.
-  if (given !== undefined) return /^\d{1,10}$/.test(given) ? Math.max(Number(given) - age, 0) : 0
-  if (headers['expires'] === undefined) return Number.POSITIVE_INFINITY
-  const seconds = (Date.parse(headers['expires']) - Date.parse(headers['date'] ?? new Date().toUTCString())) / 1000 - age
-  return seconds > 0 ? seconds : 0
+  // Directives are in any case (RFC 9111, 5.2); the library knows them in lower case.
+  const said = { expires: UNSAID, ...headers, 'cache-control': headers['cache-control']?.toLowerCase() }
+  const policy = new CachePolicy({ headers: {} }, { headers: said })
+  return Math.max(0, Math.round(policy.maxAge() - policy.age()))
 }
 
 const bytesOf = ({ url, headers, body }: EgressResponse): number =>

@@ -1,3 +1,5 @@
+import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
+import { type Pace, TokenBucket } from '#core/foundation/token-bucket.ts'
 import { covers } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -12,14 +14,12 @@ export interface HostRate {
 /** By host, or by `*.` and what is above many. */
 export type HostRates = Readonly<Record<string, HostRate>>
 
-interface Pace {
-  perSecond: number
-  burst: number
+interface HostPace extends Pace {
   parallelMax: number
 }
 
 /** Of one host, by all plugins and users together: services bar whoever asks more. How many are under way is left to those who state it. */
-const PACE_MAX: Pace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
+const PACE_MAX: HostPace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
 /** For so long a plugin that asks nothing keeps hosts at its rate: it may have been taken away since. */
 const STATED_MS = 3_600_000
 /** Hosts that are remembered before those are forgotten that have had their rest. */
@@ -82,9 +82,8 @@ export interface HostRateLimiter {
 }
 
 interface Host {
-  pace: Pace
-  tokens: number
-  at: number
+  pace: HostPace
+  bucket: TokenBucket
   /** Requests under way. */
   inside: number
   /** Lines by plugin, in the order of their next turns. */
@@ -92,7 +91,7 @@ interface Host {
   timer: NodeJS.Timeout | undefined
 }
 
-const slower = (pace: Pace, { perMinute, burst = Math.floor(perMinute / 6), maxParallel = pace.parallelMax }: HostRate): Pace => ({
+const slower = (pace: HostPace, { perMinute, burst = Math.floor(perMinute / 6), maxParallel = pace.parallelMax }: HostRate): HostPace => ({
   perSecond: Math.min(pace.perSecond, perMinute / 60),
   burst: Math.max(Math.min(pace.burst, burst), 1),
   parallelMax: Math.max(Math.min(pace.parallelMax, maxParallel), 1),
@@ -113,6 +112,10 @@ class FairRateLimiter implements HostRateLimiter {
     this.#now = now
   }
 
+  #seconds(): number {
+    return this.#now() / 1000
+  }
+
   state(caller: string, rates: HostRates): void {
     if (Object.keys(rates).length === 0) this.#stated.delete(caller)
     else this.#stated.set(caller, { rates, until: this.#now() + STATED_MS })
@@ -131,7 +134,7 @@ class FairRateLimiter implements HostRateLimiter {
 
   async #waitInLine(host: Host, { host: name, caller, deadline, signal }: WantedTurn): Promise<void> {
     const line = host.lines.get(caller) ?? []
-    const soonestMs = ((line.length + 1 - host.tokens) / host.pace.perSecond) * 1000
+    const soonestMs = host.bucket.secondsUntil(line.length + 1, host.pace) * 1000
     if (this.#now() + soonestMs > deadline) throw tooMany(`to ${name}`, soonestMs)
     host.lines.set(caller, line)
     const turn = stand(line, signal, tooMany(`to ${name}`), () => {
@@ -153,7 +156,7 @@ class FairRateLimiter implements HostRateLimiter {
     }
   }
 
-  #paceOf(name: string): Pace {
+  #paceOf(name: string): HostPace {
     const time = this.#now()
     let pace = PACE_MAX
     for (const [caller, { rates, until }] of this.#stated) {
@@ -163,21 +166,14 @@ class FairRateLimiter implements HostRateLimiter {
     return pace
   }
 
-  #refill(host: Host): void {
-    const time = this.#now()
-    const { perSecond, burst } = host.pace
-    host.tokens = Math.min(burst, host.tokens + ((time - host.at) / 1000) * perSecond)
-    host.at = time
-  }
-
   /** One that is rested and awaited by nobody is no different from one that was never asked: forgetting it gives nothing away. */
   #forget(): void {
     const time = this.#now()
     if (this.#hosts.size <= HOSTS_MAX || time - this.#forgotAt < FORGET_EVERY_MS) return
     this.#forgotAt = time
-    for (const [name, { lines, inside, at, pace }] of this.#hosts) {
+    for (const [name, { lines, inside, bucket, pace }] of this.#hosts) {
       const restMs = (pace.burst / pace.perSecond) * 1000
-      if (lines.size === 0 && inside === 0 && time - at > restMs) this.#hosts.delete(name)
+      if (lines.size === 0 && inside === 0 && time - bucket.refilledAt * 1000 > restMs) this.#hosts.delete(name)
     }
   }
 
@@ -185,14 +181,14 @@ class FairRateLimiter implements HostRateLimiter {
     const pace = this.#paceOf(name)
     let host = this.#hosts.get(name)
     if (host === undefined) {
-      host = { pace, tokens: pace.burst, at: this.#now(), inside: 0, lines: new Map(), timer: undefined }
+      host = { pace, bucket: new TokenBucket(pace, this.#seconds()), inside: 0, lines: new Map(), timer: undefined }
       this.#hosts.set(name, host)
       this.#forget()
     }
     // What has passed since was at the rate of then.
-    this.#refill(host)
+    host.bucket.refill(host.pace, this.#seconds())
     host.pace = pace
-    host.tokens = Math.min(host.tokens, pace.burst)
+    host.bucket.refill(pace, this.#seconds())
     return host
   }
 
@@ -200,7 +196,7 @@ class FairRateLimiter implements HostRateLimiter {
   #serve(host: Host): void {
     clearTimeout(host.timer)
     host.timer = undefined
-    this.#refill(host)
+    host.bucket.refill(host.pace, this.#seconds())
     for (const [caller, line] of host.lines) {
       if (!hasTurn(host)) break
       host.lines.delete(caller)
@@ -211,14 +207,14 @@ class FairRateLimiter implements HostRateLimiter {
     // Whoever leaves serves the next, where it is for those under way that somebody waits.
     if (host.lines.size === 0 || host.inside >= host.pace.parallelMax) return
     // Timers may fire a little early.
-    host.timer = setTimeout(() => this.#serve(host), Math.max(((1 - host.tokens) / host.pace.perSecond) * 1000, 1))
+    host.timer = setTimeout(() => this.#serve(host), Math.max(host.bucket.secondsUntil(1, host.pace) * 1000, 1))
   }
 }
 
-const hasTurn = ({ tokens, inside, pace }: Host): boolean => tokens >= 1 && inside < pace.parallelMax
+const hasTurn = ({ bucket, inside, pace }: Host): boolean => bucket.whole >= 1 && inside < pace.parallelMax
 
 function enter(host: Host): void {
-  host.tokens -= 1
+  host.bucket.take()
   host.inside += 1
 }
 
@@ -228,22 +224,14 @@ export interface CallerSemaphore {
 }
 
 export function openCallerSemaphore(): CallerSemaphore {
-  const callers = new Map<string, { inside: number; line: Waiting[] }>()
-
+  const places = new KeyedSemaphore(PARALLEL_MAX)
   return {
     async enter(caller, signal) {
       signal.throwIfAborted()
-      const places = callers.get(caller) ?? { inside: 0, line: [] }
-      callers.set(caller, places)
-      if (places.inside < PARALLEL_MAX) places.inside += 1
-      else if (places.line.length >= WAITING_MAX) throw tooMany('at once')
-      // Who leaves hands the place on, so that nobody who comes later can take it.
-      else await stand(places.line, signal, tooMany('at once'), () => {})
-      return () => {
-        const next = places.line.shift()
-        if (next) next.go()
-        else if (--places.inside === 0) callers.delete(caller)
-      }
+      if (places.waiting(caller) >= WAITING_MAX) throw tooMany('at once')
+      return await places.enter(caller, signal).catch(() => {
+        throw tooMany('at once')
+      })
     },
   }
 }

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import { compare } from 'semver'
 import { refuse } from '#core/foundation/errors.ts'
 import { type Manifest, PLUGIN_API } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
-import { compareVersions } from '#plugins/packages/upgrade.ts'
 import type { IndexPlugin, IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
-import { readRange, satisfies } from '#plugins/repositories/version-range.ts'
+import { readRange } from '#plugins/repositories/version-range.ts'
 
 /** What an index says of the permissions in a manifest. */
 export function summaryOf(manifest: Manifest): PermissionSummary {
@@ -51,7 +51,7 @@ export function checkEntry(manifest: Manifest, entry: { id: string; version: Ind
 
 /** The newest first; a repository may list them in any order. */
 export const newestFirst = (versions: readonly IndexVersion[]): IndexVersion[] =>
-  [...versions].sort((a, b) => compareVersions(b.version, a.version))
+  [...versions].sort((a, b) => compare(b.version, a.version))
 
 export interface Hindrance {
   code: 'plugin_api' | 'server' | 'yanked' | 'revoked'
@@ -77,6 +77,5 @@ export function hindranceOf(
 
 /** A pre-release of the server counts as its release. */
 function fits(version: string, text: string): boolean {
-  const range = readRange(text)
-  return range !== null && satisfies(version.split('-', 1)[0] as string, range)
+  return readRange(text)?.test(version.split('-', 1)[0] as string) ?? false
 }

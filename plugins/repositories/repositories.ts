@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
+import { openSingleFlight } from '#core/database/single-flight.ts'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { LocalServices } from '#core/settings/local-places.ts'
@@ -130,7 +131,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   readonly #timing: { firstMs: number; everyMs: number }
   readonly #ended = new AbortController()
   /** One at a time for each repository; whoever comes later waits for the same. */
-  readonly #refreshing = new Map<string, Promise<Repository>>()
+  readonly #refreshing = openSingleFlight()
   #timer: NodeJS.Timeout | null = null
   #round: Promise<void> = Promise.resolve()
 
@@ -208,7 +209,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     if (this.#timer) clearTimeout(this.#timer)
     this.#ended.abort()
     await this.#round
-    await Promise.allSettled(this.#refreshing.values())
+    await this.#refreshing.close()
   }
 
   async get(id: string): Promise<Repository> {
@@ -275,11 +276,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   }
 
   #refreshOnce(repository: Repository): Promise<Repository> {
-    const running = this.#refreshing.get(repository.id)
-    if (running) return running
-    const started = this.#refresh(repository).finally(() => this.#refreshing.delete(repository.id))
-    this.#refreshing.set(repository.id, started)
-    return started
+    return this.#refreshing.join(repository.id, undefined, () => this.#refresh(repository))
   }
 
   /** Ends what runs though it was revoked: a server may have died, or have been agreed to something, between the one and the other. */

@@ -7,7 +7,7 @@ import {
   listRevocationsOfMany,
   type Revocation,
 } from '#plugins/repositories/plugin-repository-store.ts'
-import { readRange, satisfies, type VersionRange } from '#plugins/repositories/version-range.ts'
+import { readRange, type VersionRange } from '#plugins/repositories/version-range.ts'
 
 /** A version of a plugin, as it is asked for. */
 export interface VersionName {
@@ -42,23 +42,25 @@ export async function openRevocations(
   const byPlugin = Map.groupBy(all, ({ pluginKey }) => pluginKey)
   // Each is asked about every version of its plugin.
   const ranges = new Map<string, VersionRange | null>()
-  const read: typeof readRange = (text) => {
+  const read = (text: string): VersionRange | null => {
     const known = ranges.get(text)
     if (known !== undefined) return known
-    const range = readRange(text)
+    const range = readRevoked(text)
     ranges.set(text, range)
     return range
   }
   return (name) => byPackage.get(name.sha256) ?? byPlugin.get(name.key)?.find((one) => isMeant(one, name, read)) ?? null
 }
 
-function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionName, read = readRange): boolean {
+const readRevoked = (text: string): VersionRange | null => readRange(text, { preReleases: true })
+
+function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionName, read = readRevoked): boolean {
   if (sha256 !== null) return sha256 === name.sha256
   if (pluginKey !== name.key) return false
   if (versionRange === null) return true
   const range = read(versionRange)
   // Nobody but an index brings ranges here, which are read before; one that this server cannot read means every version rather than none.
-  return range === null || satisfies(name.version, range, { preReleases: true })
+  return range === null || range.test(name.version)
 }
 
 /** The versions that are kept here and were revoked. */

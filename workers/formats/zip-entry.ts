@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
+import { openSingleFlight } from '#core/database/single-flight.ts'
 import { type EntryRequest, GZIP_EXTRA_BYTES, type OpenedEntry, type OpenZipEntry } from '#core/reading/publication.ts'
 import { BookFault } from '../fault.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
@@ -31,7 +32,7 @@ export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits
     // What is kept in memory is the whole buffer of which an entry may be a part.
     sizeCalculation: ({ buffer }) => buffer.byteLength + KEPT_ENTRY_BYTES,
   })
-  const checks = new Map<string, Promise<CheckedEntry>>()
+  const checks = openSingleFlight()
 
   async function open(request: EntryRequest, fresh: boolean): Promise<OpenedEntry> {
     const { zip, bytes, asGzip } = request
@@ -60,16 +61,11 @@ export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits
 
   /** However many ask for it meanwhile. */
   function checkOnce(request: EntryRequest, file: OpenFile, key: string): Promise<CheckedEntry> {
-    let check = checks.get(key)
-    if (!check) {
-      check = checkLong(files, request, file.identity).finally(() => checks.delete(key))
-      checks.set(key, check)
-      check.then(
-        (found) => checked.set(key, found),
-        () => undefined,
-      )
-    }
-    return check
+    return checks.join(key, undefined, async () => {
+      const found = await checkLong(files, request, file.identity)
+      checked.set(key, found)
+      return found
+    })
   }
 
   return async (request) => {

@@ -2,11 +2,11 @@ import { type BigIntStats, stat } from 'node:fs'
 import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { refuse } from '#core/foundation/errors.ts'
+import { KeyedSemaphore, Semaphore } from '#core/foundation/semaphore.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 import type { DrawingOutcome, DrawingRequest, FromChild } from '../drawing.ts'
 import { type ChildEnd, type DrawingChild, startChild } from './child-process.ts'
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
-import { type Gate, openGate } from './gate.ts'
 
 export interface ChildPoolOptions {
   /** Drawings at a time, those aside that have taken long already. */
@@ -90,9 +90,9 @@ export function openChildPool(options: ChildPoolOptions): ChildPool {
 
 class Children implements ChildPool {
   readonly #options: Required<ChildPoolOptions>
-  readonly #gates: Record<DrawingRequest['purpose'], Gate>
+  readonly #places: Record<DrawingRequest['purpose'], Semaphore>
   /** One book, however many of its pages take long, leaves room for others. */
-  readonly #lanes = new Map<string, { gate: Gate; users: number }>()
+  readonly #lanes: KeyedSemaphore
   readonly #slots = new Set<Slot>()
   readonly #refused = new RefusedPages()
   #jobs = 0
@@ -111,15 +111,17 @@ class Children implements ChildPool {
       coverDeadlineMs: options.deadlineMs,
       ...options,
     }
-    this.#gates = { page: openGate(options.places.pages), cover: openGate(options.places.covers) }
+    this.#places = { page: new Semaphore(options.places.pages), cover: new Semaphore(options.places.covers) }
+    this.#lanes = new KeyedSemaphore(Math.max(1, Math.floor(options.places.pages / 2)))
   }
 
   async draw(request: DrawingRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<DrawingOutcome> {
     this.#checkOpen()
     const known = await this.#refused.find(request)
     if (known) return { problem: known }
-    const gate = this.#gates[request.purpose]
-    const work = this.#inLane(request.path, signal, () => gate.pass((leave) => this.#drawSurely(request, signal, leave), signal))
+    const places = this.#places[request.purpose]
+    const drawing = () => places.run((leave) => this.#drawSurely(request, signal, leave), signal)
+    const work = this.#lanes.run(request.path, drawing, signal)
     const outcome = await orAborted(work, signal)
     if (isLasting(outcome)) await this.#refused.add(request, outcome.problem)
     return outcome
@@ -147,18 +149,6 @@ class Children implements ChildPool {
 
   #checkOpen(): void {
     if (this.#closed) refuse('unavailable', 'The server is shutting down.')
-  }
-
-  async #inLane<Result>(path: string, signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
-    const lane = this.#lanes.get(path) ?? { gate: openGate(Math.max(1, Math.floor(this.#options.places.pages / 2))), users: 0 }
-    this.#lanes.set(path, lane)
-    lane.users++
-    try {
-      return await lane.gate.pass(work, signal)
-    } finally {
-      lane.users--
-      if (lane.users === 0) this.#lanes.delete(path)
-    }
   }
 
   /** A kill from outside counts against nothing: the page is drawn by another child. */

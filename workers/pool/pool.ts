@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import type {
   Analyse,
   Analysis,
@@ -27,7 +28,6 @@ import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../im
 import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX } from '../limits.ts'
 import { type ChildPool, openChildPool } from './child-pool.ts'
-import { type Gate, openGate } from './gate.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 export interface PoolOptions {
@@ -81,9 +81,9 @@ export function openPool(options: PoolOptions): Pool {
   const files = openFiles()
   const checked = openCheckedEntries()
   return {
-    ...analysesIn(threads, openGate(options.threads)),
-    ...readsIn(threads, openGate(readers)),
-    ...picturesBy(children, openGate(availableParallelism())),
+    ...analysesIn(threads, new Semaphore(options.threads)),
+    ...readsIn(threads, new Semaphore(readers)),
+    ...picturesBy(children, new Semaphore(availableParallelism())),
     readZipPage: openZipPages(files, checked),
     openZipEntry: openZipEntries(files, checked),
     // Both are asked: asking is what makes them try again.
@@ -96,36 +96,39 @@ export function openPool(options: PoolOptions): Pool {
 }
 
 /** What goes over whole books. Covers are drawn in line with the analyses: they take as many threads as there are for both. */
-const analysesIn = (threads: ThreadPool, analyses: Gate): Pick<Pool, 'analyse' | 'drawBookCover'> => ({
+const analysesIn = (threads: ThreadPool, analyses: Semaphore): Pick<Pool, 'analyse' | 'drawBookCover'> => ({
   analyse: (request, { signal } = {}) =>
-    analyses.pass(() => threads.run<typeof request, Analysis>('analyse', request, signal, refusedAnalysis), signal),
+    analyses.run(() => threads.run<typeof request, Analysis>('analyse', request, signal, refusedAnalysis), signal),
   drawBookCover: (request, { signal } = {}) =>
-    analyses.pass(
+    analyses.run(
       () => threads.run<LibraryFile, CoverOutcome>('drawBookCover', request, signal, (problem) => ({ cover: null, problem })),
       signal,
     ),
 })
 
 /** What readers wait for. */
-const readsIn = (threads: ThreadPool, reads: Gate): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readPublication'> => ({
-  readRarPage: (request, { signal } = {}) => reads.pass(() => threads.run('readRarPage', request, signal, pageRefusal), signal),
+const readsIn = (
+  threads: ThreadPool,
+  reads: Semaphore,
+): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readPublication'> => ({
+  readRarPage: (request, { signal } = {}) => reads.run(() => threads.run('readRarPage', request, signal, pageRefusal), signal),
   extractRar: (request, { signal } = {}) =>
-    reads.pass(
+    reads.run(
       () =>
         threads.run<LibraryFile & { pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
       signal,
     ),
   // Its markup takes seconds where it is made for that.
   readReadingList: (bytes) =>
-    reads.pass(() =>
+    reads.run(() =>
       threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
     ),
   readPublication: (request, { signal } = {}) =>
-    reads.pass(() => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })), signal),
+    reads.run(() => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })), signal),
 })
 
 /** Pages and covers as pictures. */
-function picturesBy(children: ChildPool, resizes: Gate): Pick<Pool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
+function picturesBy(children: ChildPool, resizes: Semaphore): Pick<Pool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
   const draw: DrawPdfPage = (request) => children.draw(request)
   return {
     renderPdfPage: async (request, { signal } = {}) => {
@@ -136,12 +139,12 @@ function picturesBy(children: ChildPool, resizes: Gate): Pick<Pool, 'renderPdfPa
     resizeImage: async (request) => {
       const plain = await makePlain(request.bytes, { width: request.width, purpose: 'page' }, draw)
       if ('problem' in plain) return pageRefusal({ ...plain.problem, type: 'page_extraction' })
-      return resizes.pass(() => resizePicture({ ...request, bytes: plain.bytes }))
+      return resizes.run(() => resizePicture({ ...request, bytes: plain.bytes }))
     },
     drawCover: async (bytes) => {
       if (!isCoverKind(bytes)) return { refused: 'kind' }
       const plain = await makePlain(bytes, { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, purpose: 'page' }, draw)
-      return 'problem' in plain ? { refused: 'damaged' } : resizes.pass(() => drawCover(plain.bytes))
+      return 'problem' in plain ? { refused: 'damaged' } : resizes.run(() => drawCover(plain.bytes))
     },
   }
 }

@@ -1,6 +1,5 @@
-import fc from 'fast-check'
 import t from 'tap'
-import { dayText, personsOf, rolesBehind, secondsOf, sizeText } from '#api/komga/values.ts'
+import { personsOf, rolesBehind, secondsOf, sizeText } from '#api/komga/values.ts'
 
 t.test('moments have no fractions', async (t) => {
   t.equal(secondsOf('2024-02-29T12:00:00.999Z'), '2024-02-29T12:00:00Z')
@@ -9,21 +8,6 @@ t.test('moments have no fractions', async (t) => {
 
 t.test('sizes are for people', async (t) => {
   t.same([0, 1, 1023, 1024, 47_290_000, 3 * 1024 ** 4].map(sizeText), ['0 B', '1 B', '1023 B', '1.0 KiB', '45.1 MiB', '3.0 TiB'])
-})
-
-t.test('days are days of the calendar', async (t) => {
-  t.same(
-    [dayText(1986, 9, null), dayText(1986, null, null), dayText(null, 9, 1), dayText(0, 1, 1)],
-    ['1986-09-01', '1986-01-01', null, null],
-  )
-  t.equal(dayText(2023, 2, 31), '2023-03-03')
-  t.equal(dayText(33, 4, 3), '0033-04-03')
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 9998 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 31 }), (year, month, day) =>
-      t.match(dayText(year, month, day), /^\d{4}-\d\d-\d\d$/),
-    ),
-    { numRuns: 50 },
-  )
 })
 
 t.test('roles have the names of Komga', async (t) => {

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { compare } from 'semver'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openEgress } from '#plugins/network/egress.ts'
-import { compareVersions } from '#plugins/packages/upgrade.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
@@ -26,7 +26,7 @@ t.test('a version that is only tried lies between the last and the next', async 
     ['1.4.0-beta.1', '1.4.0-beta.2'],
   ] as const) {
     const order = [version, tryVersion(version, early), tryVersion(version, late), next]
-    t.same([...order].reverse().sort(compareVersions), order)
+    t.same([...order].reverse().sort(compare), order)
   }
 })
 

@@ -1,25 +1,38 @@
 import t from 'tap'
-import { compareVersions } from '#plugins/packages/upgrade.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { checkUpgrade, type Upgrade } from '#plugins/packages/upgrade.ts'
 
-t.test('versions in order', async (t) => {
-  const ordered = [
-    ...[
-      '0.9.9',
-      '1.0.0-1',
-      '1.0.0-2',
-      '1.0.0-10',
-      '1.0.0-Beta',
-      '1.0.0-alpha',
-      '1.0.0-alpha.1',
-      '1.0.0-alpha.2',
-      '1.0.0-alpha.10',
-      '1.0.0-alpha.beta',
-    ],
-    ...['1.0.0-alpha-1', '1.0.0-beta', '1.0.0', '1.0.1', '1.10.0', '2.0.0'],
-  ]
-  for (const [index, version] of ordered.entries()) {
-    t.equal(compareVersions(version, version), 0)
-    for (const later of ordered.slice(index + 1))
-      t.ok(compareVersions(version, later) < 0 && compareVersions(later, version) > 0, `${version} < ${later}`)
+const upgrade = (version: string, rest: Partial<Upgrade> = {}): Upgrade => ({
+  before: { version: '1.2.0', signedBy: ['key'], runningVersionId: 'running' },
+  versions: [{ version: '1.2.0' }],
+  manifest: { id: 'org.example.echo', version },
+  signedBy: ['key'],
+  ...rest,
+})
+
+function refusedFor(given: Upgrade): string | null {
+  try {
+    checkUpgrade(given)
+    return null
+  } catch (error) {
+    if (!(error instanceof CarrelError)) throw error
+    return `${error.code}: ${error.message}`
   }
+}
+
+t.test('a later version takes the place of the one that runs', async (t) => {
+  for (const version of ['1.2.1', '1.10.0', '2.0.0-rc.1']) t.equal(refusedFor(upgrade(version)), null, version)
+  for (const version of ['1.1.9', '1.2.0-rc.1', '0.10.0'])
+    t.match(refusedFor(upgrade(version)), /^conflict: .* is older than 1\.2\.0/, version)
+  t.match(refusedFor(upgrade('1.2.0')), /^conflict: .* is here already/)
+  t.equal(
+    refusedFor(upgrade('1.0.0', { before: { version: '1.2.0', signedBy: [], runningVersionId: null } })),
+    null,
+    'an older one where none runs',
+  )
+})
+
+t.test('what somebody else has signed needs a word of the administrator', async (t) => {
+  t.match(refusedFor(upgrade('1.3.0', { signedBy: ['other'] })), /^conflict: .* is not signed by/)
+  t.equal(refusedFor(upgrade('1.3.0', { signedBy: ['other'], trustNewKey: true })), null)
 })

@@ -47,7 +47,8 @@ t.test('nothing that a publisher writes becomes markup', async (t) => {
         {
           ...entry,
           ...{ id: nasty, name: nasty, summary: nasty, author: { name: nasty } },
-          versions: entry.versions.map((one) => ({
+          // One alone: what is no version cannot be sorted, and no index that is read has one.
+          versions: entry.versions.slice(0, 1).map((one) => ({
             ...one,
             version: nasty,
             pluginApi: nasty,

@@ -1,16 +1,15 @@
 import fc from 'fast-check'
+import { compare } from 'semver'
 import t from 'tap'
-import { compareVersions } from '#plugins/packages/upgrade.ts'
-import { RANGE_LENGTH_MAX, readRange, satisfies, type VersionRange } from '#plugins/repositories/version-range.ts'
+import { RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-const range = (text: string): VersionRange => {
-  const read = readRange(text)
-  if (read === null) throw new Error(`${text} is no range`)
-  return read
+const holds = (version: string, text: string, preReleases = false): boolean => {
+  const range = readRange(text, { preReleases })
+  if (range === null) throw new Error(`${text} is no range`)
+  return range.test(version)
 }
-const holds = (version: string, text: string, preReleases = false) => satisfies(version, range(text), { preReleases })
 
 /** Ranges with versions that lie within, and others that do not, as npm has them. */
 const TABLE: [text: string, within: string[], without: string[]][] = [
@@ -53,6 +52,8 @@ const TABLE: [text: string, within: string[], without: string[]][] = [
   ['1.x || 3.1.0', ['1.5.0', '3.1.0'], ['2.0.0', '3.1.1']],
   ['<1||>=2 <2.5||^4.1.0', ['0.1.0', '2.4.9', '4.2.0'], ['1.0.0', '2.5.0', '4.0.9']],
   ['>2 <1', [], ['1.5.0', '0.1.0', '3.0.0']],
+  ['1.2 - 2.0.5', ['1.2.0', '2.0.5'], ['1.1.9', '2.0.6']],
+  ['v1.2.3', ['1.2.3'], ['1.2.4']],
   ['1.2.3-rc.1', ['1.2.3-rc.1'], ['1.2.3', '1.2.3-rc.2']],
   ['^1.2.3-rc.2', ['1.2.3-rc.2', '1.2.3-rc.10', '1.2.3', '1.9.0'], ['1.2.3-rc.1', '1.2.4-rc.5', '2.0.0', '1.2.3-alpha']],
   ['>=1.2.3-rc.2', ['1.2.3-rc.3', '1.2.3', '2.0.0'], ['1.2.3-beta', '1.2.4-rc.3']],
@@ -84,38 +85,11 @@ t.test('where it is asked what is bad, pre-releases count by their order', async
 
 t.test('what is no range is told from one', async (t) => {
   const bad = [
-    ...['', ' ', '||', '1.0.0 ||', '|| 1.0.0', '1.0.0 | 2.0.0', 'latest', 'v1.0.0', '1.0.0.0', '01.0.0', '1.0.00', '-1', '1.-1.0'],
-    ...[
-      '1.0.0 - 2.0.0',
-      '=>1.0.0',
-      '><1.0.0',
-      '>',
-      '^',
-      '>=',
-      '^^1.0.0',
-      '^ ~1.0.0',
-      '1.0-rc.1',
-      '1.x-rc.1',
-      '1.x.3',
-      'x.1',
-      '*.1.0',
-      '1..0',
-    ],
-    ...[
-      '1.0.0-',
-      '1.0.0-01',
-      '1.0.0-a..b',
-      '1.0.0+build',
-      '1.0.0\n',
-      '\n1.0.0',
-      '1.0.0\t||\n2',
-      '1.0.0\u00a0',
-      '１.0.0',
-      '1000000.0.0',
-      '1e3',
-    ],
+    ...['', ' ', '||', '1.0.0 ||', '|| 1.0.0', '1.0.0 | 2.0.0', 'latest', '1.0.0.0', '01.0.0', '1.0.00', '-1', '1.-1.0'],
+    ...['=>1.0.0', '><1.0.0', '>', '^', '>=', '^^1.0.0', '^ ~1.0.0', '1.0-rc.1', '1.x-rc.1', '1.x.3', 'x.1', '*.1.0', '1..0'],
+    ...['1.0.0-', '1.0.0-01', '1.0.0-a..b', '1.0.0\n', '\n1.0.0', '1.0.0\t||\n2', '1.0.0\u00a0', '１.0.0', '90071992547409910.0.0', '1e3'],
     ...['>=1.0.0<2.0.0', '(1.0.0)', '1.0.0,2.0.0', '!1.0.0', '1.0.0;', 'NaN', 'null'],
-    ...['^'.repeat(RANGE_LENGTH_MAX + 1), '1.0.0 '.repeat(200), '1 '.repeat(41)],
+    ...['^'.repeat(RANGE_LENGTH_MAX + 1), '1.0.0 '.repeat(200), '1 '.repeat(21)],
   ]
   for (const text of bad) t.equal(readRange(text), null, encodeURI(JSON.stringify(text)).slice(0, 60))
   t.not(readRange('1 '.repeat(20)), null, 'as many conditions as people write are fine')
@@ -143,7 +117,7 @@ const version = fc.tuple(core, fc.option(words)).map(([numbers, pre]) => numbers
 t.test('every version and every range', async () => {
   assertInTime(
     fc.property(version, version, (a, b) => {
-      const order = compareVersions(a, b)
+      const order = compare(a, b)
       const by = (sign: string) => holds(a, `${sign}${b}`, true)
       const expected = { '>': order > 0, '>=': order >= 0, '<': order < 0, '<=': order <= 0, '=': order === 0, '': order === 0 }
       for (const [sign, within] of Object.entries(expected)) if (by(sign) !== within) return false
@@ -173,7 +147,7 @@ t.test('any text is a range or none, and never anything else', async () => {
       version,
       (text, one) => {
         const read = readRange(text)
-        return read === null || typeof satisfies(one, read) === 'boolean'
+        return read === null || typeof read.test(one) === 'boolean'
       },
     ),
     { numRuns: 3_000 },

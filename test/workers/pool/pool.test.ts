@@ -9,7 +9,6 @@ import { makePicture, numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
 import { openFiles } from '#workers/formats/open-files.ts'
-import { openGate } from '#workers/pool/gate.ts'
 import { openPool, type Pool } from '#workers/pool/pool.ts'
 
 // Slow books are looked through here, on machines that may be busy with other tests.
@@ -256,30 +255,4 @@ t.test('a closed pool takes no work and ends what runs', async (t) => {
   t.notOk(pool.healthy())
   await t.rejects(pool.analyse({ ...fileAt(folder), verifyPages: false }))
   await pool.close()
-})
-
-t.test('a gate lets in as many as it has room for, in order', async (t) => {
-  const gate = openGate(2)
-  const log: string[] = []
-  let inside = 0
-  const enter = (name: string) =>
-    gate.pass(async () => {
-      t.ok(++inside <= 2)
-      await sleep(5)
-      inside--
-      log.push(name)
-    })
-  const giveUp = new AbortController()
-  const work = ['a', 'b', 'c', 'd', 'e'].map(enter)
-  const late = gate.pass(async () => log.push('never'), giveUp.signal)
-  giveUp.abort(new Error('enough'))
-  await t.rejects(late, { message: 'enough' })
-  await t.rejects(
-    gate.pass(async () => {
-      throw new Error('inside')
-    }),
-    { message: 'inside' },
-  )
-  await Promise.all(work)
-  t.same(log, ['a', 'b', 'c', 'd', 'e'])
 })

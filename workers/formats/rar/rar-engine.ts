@@ -13,6 +13,7 @@ import { RAR_MEMORY_BYTES_MAX } from '../../limits.ts'
  */
 
 const require = createRequire(import.meta.url)
+// These two files are no interface that the package promises: a test compares them with those that this was written for.
 const startUnrar = require('node-unrar-js/dist/js/unrar.js') as (options: { wasmBinary: Uint8Array }) => Promise<Unrar>
 const wasmFile = require.resolve('node-unrar-js/dist/js/unrar.wasm')
 
@@ -219,7 +220,7 @@ async function startEngine(): Promise<Unrar> {
  * Lowers the maximum in the module's memory section (WebAssembly core 5.5.8), so that no archive can make the heap grow
  * past it: unrar then reports a lack of memory for that archive, and goes on.
  */
-function capMemory(wasm: Buffer, bytesMax: number): Buffer {
+export function capMemory(wasm: Buffer, bytesMax: number): Buffer {
   for (let at = 8; at < wasm.length; ) {
     const id = wasm[at]
     const size = readLeb(wasm, at + 1)

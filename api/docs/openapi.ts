@@ -10,7 +10,7 @@ import { describeResponses } from '#api/docs/openapi-responses.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
 import { etagOf } from '#api/http/conditional.ts'
-import { type Route, type Stream, type StreamReply, streamOf } from '#api/http/endpoint.ts'
+import { type Route, type StreamReply, streamOf } from '#api/http/endpoint.ts'
 import { describedPath } from '#api/http/route-path.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 
@@ -91,7 +91,7 @@ function documentOf({ components, paths }: Parts, routes: readonly Route<never>[
 }
 
 /** The route that serves the description of all routes, its own included. It is written down once, with its compressed form. */
-export function openApiRoute<Services>(routes: () => readonly Route<Services>[]): Stream<Services> {
+export function openApiRoute<Services>(routes: () => readonly Route<Services>[]): Route<Services> {
   let reply: Promise<StreamReply> | undefined
   return streamOf<Services>()({
     path: '/api/openapi.json',

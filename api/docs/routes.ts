@@ -1,8 +1,12 @@
 import { DOCS_FILES, findDocsFile } from '#api/docs/files.ts'
 import { startPage } from '#api/docs/start-page.ts'
-import { stream } from '#api/http/route.ts'
+import { streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readFreshSetting, readSetting } from '#core/settings/chosen-setting-store.ts'
+
+type Services = Needs<'database'>
+const stream = streamOf<Services>()
 
 /** The interactive documentation: there only while the setting says so, and else as if it had never been. */
 const documentation = DOCS_FILES.map((file) =>

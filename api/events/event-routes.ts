@@ -1,7 +1,11 @@
 import { EventForm, eventsFor } from '#api/events/event-reply.ts'
+import { streamOf } from '#api/http/endpoint.ts'
 import { formatBareEvent, formatEvent } from '#api/http/event-stream.ts'
-import { stream } from '#api/http/route.ts'
+import type { Needs } from '#api/http/services.ts'
 import { EVENT_TYPES, type EventType } from '#core/events/event.ts'
+
+type Services = Needs<'events'>
+const stream = streamOf<Services>()
 
 const tag = 'events'
 // A browser's EventSource sends no header of its own.

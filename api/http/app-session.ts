@@ -2,6 +2,7 @@ import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
 import type { Call } from '#api/http/endpoint.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { AppSession } from '#core/account/app-sessions.ts'
+import type { Caller } from '#core/account/caller.ts'
 
 interface Ground {
   accounts: Pick<Accounts, 'callers'>
@@ -12,7 +13,7 @@ interface Ground {
  * Gives an app that has just shown a password or an API key the session by which it may go on: as a cookie for all addresses below the first part of
  * this one, and in a header. With `remember-me=true` also one that outlives the app.
  */
-export async function greetApp(call: Call<Ground>): Promise<void> {
+export async function greetApp(call: Call<Ground, Caller | null>): Promise<void> {
   const { caller, services } = call
   const shown = call.header('x-auth-token')
   if (caller === null || (caller.via !== 'basic' && caller.via !== 'api_key')) {
@@ -31,12 +32,12 @@ export async function greetApp(call: Call<Ground>): Promise<void> {
 }
 
 /** Takes the session back from the app. */
-export function dismissApp(call: Call<Ground>): void {
+export function dismissApp(call: Call<Ground, Caller | null>): void {
   for (const remembered of [false, true]) call.setHeader('Set-Cookie', cookieOf(call, { token: '', expiresAt: new Date(0), remembered }))
 }
 
 /** Never sent from other sites, never readable by scripts. Without an age it lasts as long as the app runs. */
-function cookieOf({ path, services }: Call<Ground>, { token, expiresAt, remembered }: AppSession): string {
+function cookieOf({ path, services }: Call<Ground, Caller | null>, { token, expiresAt, remembered }: AppSession): string {
   const name = remembered ? APP_SESSION_COOKIES.remembered : APP_SESSION_COOKIES.running
   const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000))
   const age = remembered || token === '' ? `; Max-Age=${seconds}` : ''

@@ -9,12 +9,12 @@ import type { Permission } from '#core/account/permission.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/**
- * Who may call. `public`: anyone (the caller may be null). `user`: any signed-in caller. A permission: callers that hold it.
- * `cookie: true` also takes the `auth_token` cookie, for pictures and files that an <img> asks for; only for GET.
- */
-export interface Allow {
-  who: 'public' | 'user' | Permission
+/** Who may call. `public`: anyone (the caller may be null). `user`: any signed-in caller. A permission: callers that hold it. */
+export type Who = 'public' | 'user' | Permission
+
+/** `cookie: true` also takes the `auth_token` cookie, for pictures and files that an <img> asks for; only for GET. */
+export interface Allow<W extends Who = Who> {
+  who: W
   /** Permissions that are needed beside it. */
   also?: readonly Permission[]
   cookie?: boolean
@@ -26,10 +26,14 @@ export interface Allow {
   userHeader?: boolean
 }
 
-/** What every handler is given besides its own parameters. `services` is the composition root's bag, see api/http/services.ts. */
-export interface Call<Services> {
+/** Of a route that anyone may call, whoever calls it may be nobody. */
+export type CallerOf<W extends Who> = W extends 'public' ? Caller | null : Caller
+
+/** What every handler is given besides its own parameters. */
+export interface Call<Services, C extends Caller | null = Caller> {
   /** Null only on public routes. */
-  caller: Caller | null
+  caller: C
+  /** Those that the route names, see api/http/services.ts. */
   services: Services
   requestId: string
   /** Address of the client, through trusted proxies only. */
@@ -62,6 +66,7 @@ export interface Endpoint<
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
   R extends TSchema | undefined = undefined,
+  C extends Caller | null = Caller,
 > {
   kind: 'endpoint'
   method: Method
@@ -97,7 +102,7 @@ export interface Endpoint<
   mediaTypes?: readonly [string, ...string[]]
   /** Answers 204 where there is nothing to tell. */
   mayBeEmpty?: true
-  run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>
+  run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>
 }
 
 /** What a stream route answers with. The sender in api/http/send.ts does ranges, conditional requests and HEAD; events are sent as they come. */
@@ -160,7 +165,12 @@ export type StreamReply =
     }
 
 /** A route that answers with bytes instead of JSON. */
-export interface Stream<Services, P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined> {
+export interface Stream<
+  Services,
+  P extends TSchema | undefined = undefined,
+  Q extends TSchema | undefined = undefined,
+  C extends Caller | null = Caller,
+> {
   kind: 'stream'
   method: 'GET'
   path: string
@@ -181,7 +191,7 @@ export interface Stream<Services, P extends TSchema | undefined = undefined, Q e
   reply?: TSchema
   /** It only leads elsewhere. */
   redirects?: true
-  run: (call: Call<Services>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>
+  run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>
 }
 
 type Shape = TSchema | undefined
@@ -192,19 +202,29 @@ export function madeAt<Record extends { id: string }>(call: Pick<Call<unknown>, 
   return record
 }
 
-/** Binds {@link Endpoint} to one bag of services; the result infers params, query, body and reply from their schemas. */
+/** A route before it is bound: who may call it decides whether `run` may be given no caller. */
+type Bindable<R extends { kind: unknown; allow: unknown }, W extends Who> = Omit<R, 'kind' | 'allow'> & { allow: Allow<W> }
+
+/** Binds {@link Endpoint} to the services that its `run` calls; the result infers caller, params, query, body and reply. */
 export function endpointOf<Services>() {
-  return <P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined, R extends Shape = undefined>(
-    route: Omit<Endpoint<Services, P, Q, B, R>, 'kind'>,
-  ): Endpoint<Services, P, Q, B, R> => ({ kind: 'endpoint', ...route })
+  return <
+    W extends Who,
+    P extends Shape = undefined,
+    Q extends Shape = undefined,
+    B extends Shape = undefined,
+    R extends Shape = undefined,
+  >(
+    route: Bindable<Endpoint<Services, P, Q, B, R, CallerOf<W>>, W>,
+  ): Endpoint<Services, P, Q, B, R, CallerOf<W>> => ({ kind: 'endpoint', ...route })
 }
 
-/** Binds {@link Stream} to one bag of services; the result infers params and query from their schemas. */
+/** Binds {@link Stream} to the services that its `run` calls; the result infers caller, params and query. */
 export function streamOf<Services>() {
-  return <P extends Shape = undefined, Q extends Shape = undefined>(
-    route: Omit<Stream<Services, P, Q>, 'kind' | 'method'>,
-  ): Stream<Services, P, Q> => ({ kind: 'stream', method: 'GET', ...route })
+  return <W extends Who, P extends Shape = undefined, Q extends Shape = undefined>(
+    route: Omit<Bindable<Stream<Services, P, Q, CallerOf<W>>, W>, 'method'>,
+  ): Stream<Services, P, Q, CallerOf<W>> => ({ kind: 'stream', method: 'GET', ...route })
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: routes of every shape stand in one array; each was checked by endpoint() or stream()
+/** Any route. Only public ones may be given no caller, see api/http/handler.ts. */
+// biome-ignore lint/suspicious/noExplicitAny: routes of every shape stand in one array; each was checked by endpointOf() or streamOf()
 export type Route<Services> = Endpoint<Services, any, any, any, any> | Stream<Services, any, any>

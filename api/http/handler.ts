@@ -7,6 +7,7 @@ import type { Exchange } from '#api/http/exchange.ts'
 import { compileInput, type InputOptions, type ReadInput } from '#api/http/input.ts'
 import { parameterReader } from '#api/http/route-path.ts'
 import { sendStream } from '#api/http/send.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -32,8 +33,10 @@ export function openHandlers<Services>(services: Services, options: InputOptions
       let readInput: ReadInput | null = null
       const readPath = parameterReader(route.path)
       // Answers what is left to send: streams that never end are no work that is under way, and none on whose behalf statements run.
-      const answer = async (exchange: Exchange<Services>, call: OpenCall<Services>): Promise<EventsReply | null> => {
+      const answer = async (exchange: Exchange<Services>, opened: OpenCall<Services>): Promise<EventsReply | null> => {
         checkAllowed(route.allow, exchange)
+        // From here on only public routes have no caller, and their `run` knows that.
+        const call = opened as SignedInCall<Services>
         const { request, response } = exchange
         readInput ??= compileInput(route, options)
         const input = await readInput(request, readPath(request.params), exchange.rawQuery)
@@ -91,10 +94,12 @@ function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange
   if (missing !== undefined) refuse('forbidden', `This needs the permission ${missing}.`, { details: { permission: missing } })
 }
 
-interface OpenCall<Services> extends Call<Services> {
+interface OpenCall<Services> extends Call<Services, Caller | null> {
   hasCreated: boolean
   mediaType: string | undefined
 }
+
+type SignedInCall<Services> = OpenCall<Services> & Call<Services>
 
 function openCall<Services>(services: Services, exchange: Exchange<Services>, closing: AbortSignal): OpenCall<Services> {
   const { response, caller, id, address, origin, path, rawQuery } = exchange

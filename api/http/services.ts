@@ -27,6 +27,9 @@ import type { UserPlugins } from '#plugins/host/user-plugins.ts'
 import type { Repositories } from '#plugins/repositories/repositories.ts'
 import type { Templates } from '#plugins/templates/templates.ts'
 
+/** The services of these names: what a module of routes says that it calls. */
+export type Needs<Name extends keyof Services> = Pick<Services, Name>
+
 /** Everything a route may call, put together once by main.ts. */
 export interface Services {
   settings: Settings

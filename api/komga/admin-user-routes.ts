@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { type Call, LISTED_AT_ONCE } from '#api/komga/lists.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, type UserChange, usernameOf } from '#api/komga/user-change.ts'
 import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
 import { addSharingTag, listGrants, listSharingTags, removeGrant, setGrant } from '#core/account/sharing-store.ts'
@@ -10,32 +10,35 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { nameKey, readNames } from '#core/metadata/name.ts'
 
+type Services = Needs<'accounts' | 'database'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+
 /** This list knows no pages. A household or a club has fewer. */
 const USERS_MAX = 1_000
 /** More than a server has. */
 const LABELS_MAX = 10_000
 const params = Type.Object({ userId: Uuid })
 
-async function shownUser(call: Call, userId: string): Promise<KomgaUser> {
+async function shownUser(call: Call<Services>, userId: string): Promise<KomgaUser> {
   const user = await call.services.accounts.getUser(userId)
   return komgaUser(user, rolesOf(user), user.sharingTags)
 }
 
 /** The labels that a change names, by what they do. Who sees which series is for administrators to say. @throws forbidden, invalid_value */
-function readLabels(call: Call, { labelsAllow, labelsExclude }: UserChange) {
+function readLabels(call: Call<Services>, { labelsAllow, labelsExclude }: UserChange) {
   const modes = [
     { accessMode: 'deny', given: labelsExclude, path: '/labelsExclude' },
     { accessMode: 'allow', given: labelsAllow, path: '/labelsAllow' },
   ] as const
   const read = modes.flatMap(({ accessMode, given, path }) => (given ? [{ accessMode, names: readNames(given, path) }] : []))
-  if (read.length > 0 && !signedInCaller(call).permissions.has('system-admin'))
+  if (read.length > 0 && !call.caller.permissions.has('system-admin'))
     refuse('forbidden', 'Sharing labels rule who sees what; only administrators change them.')
   return read
 }
 
-async function setLabels(call: Call, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
+async function setLabels(call: Call<Services>, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
   if (labels.length === 0) return
-  const caller = signedInCaller(call)
+  const caller = call.caller
   // All at once: with half of them somebody would see what they should not.
   await call.services.database.transaction(async (trx) => {
     const { items } = await listSharingTags(trx, caller, { offset: 0, limit: LABELS_MAX })
@@ -89,12 +92,12 @@ export const komgaAdminUserRoutes = [
       const change = readUserEdit(edit, NEW_USER)
       const labels = readLabels(call, change)
       const wanted = { username: usernameOf(email), email, password, ...(change.role && { role: change.role }) }
-      const { id } = await accounts.createUser(wanted, signedInCaller(call))
+      const { id } = await accounts.createUser(wanted, call.caller)
       try {
         await setLabels(call, id, labels)
       } catch (error) {
         // Without its labels the account would see what it should not.
-        await accounts.removeUser(id, signedInCaller(call))
+        await accounts.removeUser(id, call.caller)
         throw error
       }
       return await shownUser(call, id)
@@ -112,7 +115,7 @@ export const komgaAdminUserRoutes = [
       const change = readUserEdit(body, await shownUser(call, params.userId))
       const labels = readLabels(call, change)
       // First what may be refused: the last administrator keeps the role, and then the labels too.
-      if (change.role) await call.services.accounts.editUser(params.userId, { role: change.role }, signedInCaller(call))
+      if (change.role) await call.services.accounts.editUser(params.userId, { role: change.role }, call.caller)
       await setLabels(call, params.userId, labels)
       return undefined
     },
@@ -125,7 +128,7 @@ export const komgaAdminUserRoutes = [
     params,
     status: 204,
     run: async (call, { params }) => {
-      await call.services.accounts.removeUser(params.userId, signedInCaller(call))
+      await call.services.accounts.removeUser(params.userId, call.caller)
       return undefined
     },
   }),
@@ -139,7 +142,7 @@ export const komgaAdminUserRoutes = [
     run: async (call, { body }) => {
       const currentPassword = passwordShown(call) ?? refuse('forbidden', 'Send the password that you have with the request, by HTTP Basic.')
       const change = { currentPassword, newPassword: body.password }
-      await call.services.accounts.changePassword(signedInCaller(call), change, { address: call.address, device: null })
+      await call.services.accounts.changePassword(call.caller, change, { address: call.address, device: null })
       return undefined
     },
   }),
@@ -152,7 +155,7 @@ export const komgaAdminUserRoutes = [
     status: 204,
     body: PasswordBody,
     run: async (call, { params, body }) => {
-      await call.services.accounts.editUser(params.userId, { password: body.password }, signedInCaller(call))
+      await call.services.accounts.editUser(params.userId, { password: body.password }, call.caller)
       return undefined
     },
   }),

@@ -1,11 +1,11 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { readKomgaCondition } from '#api/komga/condition.ts'
 import { answerBookIds, answerBooks, getKomgaBook, readBooks } from '#api/komga/lists.ts'
 import { PageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter } from '#api/komga/query-filter.ts'
-import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { SearchBody } from '#api/komga/series-routes.ts'
 import { readKomgaBookSort } from '#api/komga/sort.ts'
 import { bookFile } from '#api/views/book-file.ts'
@@ -17,6 +17,10 @@ import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'settings'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+const komgaStream = komgaStreamOf<Services>()
 
 const params = Type.Object({ bookId: Uuid })
 const query = Type.Object({ ...pageQuery, ...bookFilterQuery })
@@ -30,8 +34,7 @@ export const komgaBookRoutes = [
     who: 'books-read',
     query,
     reply: Page,
-    run: (call, { query }) =>
-      answerBooks(call, query, { filter: readBookFilter(query, signedInCaller(call)), sort: readKomgaBookSort(query.sort) }),
+    run: (call, { query }) => answerBooks(call, query, { filter: readBookFilter(query, call.caller), sort: readKomgaBookSort(query.sort) }),
   }),
   komgaEndpoint({
     method: 'POST',
@@ -48,7 +51,7 @@ export const komgaBookRoutes = [
       const filter = {
         search: readSearch(body.fullTextSearch),
         includeDeleted: said.deleted,
-        ...(condition && { condition: compileFilter(condition, 'books', signedInCaller(call)) }),
+        ...(condition && { condition: compileFilter(condition, 'books', call.caller) }),
       }
       return await answerBooks(call, query, { filter, sort: readKomgaBookSort(query.sort) })
     },
@@ -61,7 +64,7 @@ export const komgaBookRoutes = [
     query,
     reply: Page,
     run: (call, { query }) =>
-      answerBooks(call, query, { filter: readBookFilter(query, signedInCaller(call)), sort: { field: 'created', direction: 'desc' } }),
+      answerBooks(call, query, { filter: readBookFilter(query, call.caller), sort: { field: 'created', direction: 'desc' } }),
   }),
   komgaEndpoint({
     method: 'GET',
@@ -74,9 +77,9 @@ export const komgaBookRoutes = [
       const window = readWindow(query)
       const { offset, limit } = window
       const filter = query.deleted
-        ? { ...readBookFilter({}, signedInCaller(call), [{ anyOf: [] }]) }
-        : readBookFilter({ library_id: query.library_id }, signedInCaller(call))
-      const { items, total } = await listOnDeck(call.services.database, signedInCaller(call), { filter, sort: null, offset, limit })
+        ? { ...readBookFilter({}, call.caller, [{ anyOf: [] }]) }
+        : readBookFilter({ library_id: query.library_id }, call.caller)
+      const { items, total } = await listOnDeck(call.services.database, call.caller, { filter, sort: null, offset, limit })
       return await answerBookIds(call, window, { ids: items.map(({ id }) => id), total })
     },
   }),
@@ -89,7 +92,7 @@ export const komgaBookRoutes = [
     reply: Page,
     run: async (call, { query }) => {
       const window = readWindow(query)
-      return await answerBookIds(call, window, await listDuplicateIds(call.services.database, signedInCaller(call), window))
+      return await answerBookIds(call, window, await listDuplicateIds(call.services.database, call.caller, window))
     },
   }),
   komgaEndpoint({
@@ -110,7 +113,7 @@ export const komgaBookRoutes = [
       params,
       reply: KomgaBook,
       run: async (call, { params }) => {
-        const { prev, next } = await findAdjacentBooks(call.services.database, signedInCaller(call), params.bookId)
+        const { prev, next } = await findAdjacentBooks(call.services.database, call.caller, params.bookId)
         const beside = (way === 'next' ? next : prev) ?? refuse('not_found', `There is no ${way} book in the series.`)
         const [book] = await readBooks(call, [beside.id])
         return book ?? refuse('not_found')
@@ -132,6 +135,6 @@ export const komgaBookRoutes = [
     who: 'books-read',
     params,
     mediaTypes: BOOK_MEDIA_TYPES,
-    run: (call, { params }) => bookFile(call.services, signedInCaller(call), params.bookId),
+    run: (call, { params }) => bookFile(call.services, call.caller, params.bookId),
   }),
 ]

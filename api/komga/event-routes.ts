@@ -1,7 +1,11 @@
 import { EventForm, eventsFor } from '#api/events/event-reply.ts'
 import { formatEvent } from '#api/http/event-stream.ts'
-import { komgaStream } from '#api/komga/route.ts'
+import type { Needs } from '#api/http/services.ts'
+import { komgaStreamOf } from '#api/komga/route.ts'
 import { type CarrelEvent, EVENT_TYPES, type EventType } from '#core/events/event.ts'
+
+type Services = Needs<'events'>
+const komgaStream = komgaStreamOf<Services>()
 
 /** An event in Komga's words; null where it has none. */
 function komgaEvent(event: CarrelEvent, userId: string): { name: string; data: object } | null {

@@ -1,12 +1,16 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { KomgaLibrary, komgaLibrary } from '#api/komga/library-view.ts'
-import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
 import { listIdsOfSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'settings'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+const komgaStream = komgaStreamOf<Services>()
 
 /** This list knows no pages. Nobody has that many, and each is a line. */
 const LIBRARIES_MAX = 1_000
@@ -20,7 +24,7 @@ export const komgaLibraryRoutes = [
     who: 'libraries-read',
     reply: Type.Array(KomgaLibrary),
     run: async (call) => {
-      const { items } = await listLibraries(call.services.database, signedInCaller(call), { offset: 0, limit: LIBRARIES_MAX })
+      const { items } = await listLibraries(call.services.database, call.caller, { offset: 0, limit: LIBRARIES_MAX })
       return items.map(komgaLibrary)
     },
   }),
@@ -31,7 +35,7 @@ export const komgaLibraryRoutes = [
     who: 'libraries-read',
     params,
     reply: KomgaLibrary,
-    run: async (call, { params }) => komgaLibrary(await getLibrary(call.services.database, signedInCaller(call), params.libraryId)),
+    run: async (call, { params }) => komgaLibrary(await getLibrary(call.services.database, call.caller, params.libraryId)),
   }),
   komgaStream({
     path: '/api/v1/libraries/:libraryId/thumbnail',
@@ -42,8 +46,8 @@ export const komgaLibraryRoutes = [
     mediaTypes: ['image/jpeg'],
     run: async (call, { params, query }) => {
       const { database } = call.services
-      const { id } = await getLibrary(database, signedInCaller(call), params.libraryId)
-      const { ids } = await listIdsOfSeries(database, signedInCaller(call), { filter: { libraryId: id }, sort: null, offset: 0, limit: 1 })
+      const { id } = await getLibrary(database, call.caller, params.libraryId)
+      const { ids } = await listIdsOfSeries(database, call.caller, { filter: { libraryId: id }, sort: null, offset: 0, limit: 1 })
       return await seriesThumbnail(call, ids[0] ?? refuse('not_found', 'Nothing stands in this library.'), query)
     },
   }),

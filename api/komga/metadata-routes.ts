@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { type Call, getKomgaBook, getKomgaSeries } from '#api/komga/lists.ts'
 import { BookEdit, type MetadataChange, readBookEdit, readSeriesEdit, SeriesEdit } from '#api/komga/metadata-change.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { addSharingTag, listSharingTags, setSeriesTags } from '#core/account/sharing-store.ts'
 import { replaceFacts } from '#core/catalog/replace-facts.ts'
@@ -14,6 +14,9 @@ import { lockBooks, patchBooks, setBookNames } from '#core/metadata/edit-book-me
 import { lockSeries, patchSeries, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
 import type { Author } from '#core/metadata/field.ts'
 import { nameKey, readNames } from '#core/metadata/name.ts'
+
+type Services = Needs<'database'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 /** As for ours: summaries of 40,000 characters and people fit with room to spare. */
 const BODY_BYTES_MAX = 512 * 1024
@@ -32,7 +35,7 @@ const hasMembers = (value: object): boolean => Object.keys(value).length > 0
 
 /** What an edit says of a book that is not so already. Read before anything is changed, and on no connection that a change holds. */
 async function readBookChange(call: Call, bookId: string, edit: BookEdit): Promise<MetadataChange> {
-  const { values } = await getBookRecord(call.services.database, signedInCaller(call), bookId)
+  const { values } = await getBookRecord(call.services.database, call.caller, bookId)
   const { metadata: shown } = await getKomgaBook(call, bookId)
   const isbns = (values['isbns'] as string | undefined) ?? null
   return readBookEdit(edit, { shown, authors: (values['authors'] ?? []) as Author[], isbns })
@@ -86,8 +89,7 @@ export const komgaMetadataRoutes = [
       for (const [id, edit] of Object.entries(body)) changes.set(id.toLowerCase(), await readBookChange(call, id.toLowerCase(), edit))
       await call.services.database.transaction(async (trx) => {
         // In one order, so that two such requests do not wait for each other.
-        for (const [bookId, change] of [...changes].sort(([a], [b]) => (a < b ? -1 : 1)))
-          await changeBook(trx, signedInCaller(call), bookId, change)
+        for (const [bookId, change] of [...changes].sort(([a], [b]) => (a < b ? -1 : 1))) await changeBook(trx, call.caller, bookId, change)
       })
       return undefined
     },
@@ -104,7 +106,7 @@ export const komgaMetadataRoutes = [
     run: async (call, { params, body }) => {
       const bookId = params.bookId.toLowerCase()
       const change = await readBookChange(call, bookId, body)
-      await call.services.database.transaction((trx) => changeBook(trx, signedInCaller(call), bookId, change))
+      await call.services.database.transaction((trx) => changeBook(trx, call.caller, bookId, change))
       return undefined
     },
   }),
@@ -120,7 +122,7 @@ export const komgaMetadataRoutes = [
     run: async (call, { params, body }) => {
       const seriesId = params.seriesId.toLowerCase()
       const change = readSeriesEdit(body, (await getKomgaSeries(call, seriesId)).metadata)
-      await call.services.database.transaction((trx) => changeSeries(trx, signedInCaller(call), seriesId, change))
+      await call.services.database.transaction((trx) => changeSeries(trx, call.caller, seriesId, change))
       return undefined
     },
   }),

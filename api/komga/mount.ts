@@ -1,5 +1,5 @@
 import type { Mount } from '#api/http/mount.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { komgaDialect } from '#api/komga/dialect.ts'
 import { OWN_PATH_WORDS } from '#core/settings/chosen-setting.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
@@ -7,7 +7,7 @@ import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 const firstWordOf = (path: string): string => path.split('/', 2)[1] ?? ''
 
 /** The interface of Komga, below a word that administrators choose while the server runs; off unless they switch it on. */
-export const komgaMount: Mount<Services> = {
+export const komgaMount: Mount<Needs<'database'>> = {
   dialect: komgaDialect,
   covers: (path) => !OWN_PATH_WORDS.includes(firstWordOf(path).toLowerCase()),
   isOpen: async (path, { database }) =>

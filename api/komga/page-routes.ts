@@ -1,14 +1,18 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
-import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import type { Needs } from '#api/http/services.ts'
+import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { sizeText } from '#api/komga/values.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import type { BookPage } from '#core/catalog/book.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { type PageFormat, readPageFormat } from '#core/reading/page-variant.ts'
+
+type Services = Needs<'pageReader' | 'publications'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+const komgaStream = komgaStreamOf<Services>()
 
 const KomgaPage = Type.Object(
   {
@@ -59,7 +63,7 @@ export const komgaPageRoutes = [
     params: Type.Object({ bookId: Uuid }),
     reply: Type.Array(KomgaPage),
     run: async (call, { params }) => {
-      const pages = await call.services.pageReader.listPages({ caller: signedInCaller(call), ...params })
+      const pages = await call.services.pageReader.listPages({ caller: call.caller, ...params })
       // A book may have 100,000 of them.
       return listInParts(pages, PAGES_AT_ONCE, async (part) => part.map(shownPage))
     },
@@ -96,7 +100,7 @@ export const komgaPageRoutes = [
     params,
     mediaTypes: PAGE_MEDIA_TYPES,
     run: async (call, { params }) => {
-      const { format } = await call.services.publications.getReadable({ caller: signedInCaller(call), ...params })
+      const { format } = await call.services.publications.getReadable({ caller: call.caller, ...params })
       if (format === 'pdf')
         refuse('invalid_value', 'Pages of a PDF are not cut out of its file; get the whole file, or the page without "/raw" as a picture.')
       return await pagePicture(call, params, CHECKED)

@@ -1,14 +1,17 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { secondsOf } from '#api/komga/values.ts'
 import type { UserDetail } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, FreeObject, Nullable, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { browseFolder, listRootFolders } from '#core/ingest/browse-folders.ts'
+
+type Services = Needs<'accounts' | 'database' | 'settings'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 const Text = Type.String()
 const Activity = Type.Object(
@@ -63,7 +66,7 @@ export const komgaPolledRoutes = [
     reply: PageOf(Activity),
     run: async (call, { query }) => {
       const window = readWindow(query)
-      const all = activityOf(await call.services.accounts.getUser(signedInCaller(call).userId))
+      const all = activityOf(await call.services.accounts.getUser(call.caller.userId))
       const content = all.slice(window.offset, window.offset + window.limit)
       return pageOf(window, { content, count: content.length, total: all.length })
     },

@@ -1,13 +1,15 @@
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import type { Needs } from '#api/http/services.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { type Extent, type Place, placeOf } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { getReading, listBookIds } from '#core/reading/progress-query.ts'
 import { completeBooks, forgetProgress, saveProgress } from '#core/reading/progress-store.ts'
+
+type Services = Needs<'database'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
@@ -36,7 +38,7 @@ async function recordSeen(
   books: Parameters<typeof listBookIds>[2],
 ): Promise<undefined> {
   const { database } = call.services
-  const caller = signedInCaller(call)
+  const caller = call.caller
   await record(database, caller.userId, await listBookIds(database, caller, books))
   return undefined
 }
@@ -58,8 +60,8 @@ export const komgaProgressRoutes = [
     ),
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const { userId } = signedInCaller(call)
-      const { bookId, extent } = await getReading(database, signedInCaller(call), params.bookId)
+      const { userId } = call.caller
+      const { bookId, extent } = await getReading(database, call.caller, params.bookId)
       await saveProgress(database, { userId, bookId, place: placeSaid(extent, body), pageCount: extent.pageCount })
       return undefined
     },

@@ -1,14 +1,18 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { getKomgaProgression, recordKomgaProgression } from '#api/komga/locators.ts'
 import { KomgaPublication, komgaAddresses, komgaPublication, LOCATOR_ADDRESSES } from '#api/komga/publication-view.ts'
-import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
 import { positionsReply } from '#api/views/positions.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { getManifest } from '#core/reading/manifest.ts'
 import { Progression } from '#core/reading/progression.ts'
 import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
+
+type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+const komgaStream = komgaStreamOf<Services>()
 
 const params = Type.Object({ bookId: Uuid })
 
@@ -31,7 +35,7 @@ export const komgaReadingRoutes = [
       mediaTypes: [WEBPUB_TYPE, DIVINA_TYPE],
       run: async (call, { params: { bookId } }) => {
         const profile = 'profile' in given ? given.profile : undefined
-        const ask = { caller: signedInCaller(call), bookId }
+        const ask = { caller: call.caller, bookId }
         const { mediaType, manifest } = await getManifest(call.services, ask, komgaAddresses(call, bookId), profile)
         call.sendAs(mediaType)
         return komgaPublication(manifest)
@@ -67,7 +71,7 @@ export const komgaReadingRoutes = [
     reply: Progression,
     mediaTypes: [PROGRESSION_TYPE],
     mayBeEmpty: true,
-    run: async (call, { params }) => (await getKomgaProgression(call.services, { caller: signedInCaller(call), ...params })) ?? undefined,
+    run: async (call, { params }) => (await getKomgaProgression(call.services, { caller: call.caller, ...params })) ?? undefined,
   }),
   komgaEndpoint({
     method: 'PUT',
@@ -78,7 +82,7 @@ export const komgaReadingRoutes = [
     status: 204,
     body: Type.Object(Progression.properties, { additionalProperties: true, maxProperties: 100 }),
     run: async (call, { params, body: { modified, device, locator } }) => {
-      await recordKomgaProgression(call.services, { caller: signedInCaller(call), ...params }, { modified, device, locator })
+      await recordKomgaProgression(call.services, { caller: call.caller, ...params }, { modified, device, locator })
       return undefined
     },
   }),

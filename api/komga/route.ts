@@ -1,30 +1,31 @@
 import type { TSchema } from 'typebox'
 import { greetApp } from '#api/http/app-session.ts'
-import type { Allow, Endpoint, Stream } from '#api/http/endpoint.ts'
-import { endpoint, stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { type Allow, type CallerOf, type Endpoint, endpointOf, type Stream, streamOf, type Who } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { komgaMount } from '#api/komga/mount.ts'
 
 type Shape = TSchema | undefined
+/** What every route of this interface needs beside its own: apps are given a session. */
+type Greeting = Needs<'accounts' | 'database' | 'settings'>
 
 /** What routes of this interface have in common. Paths begin with `/api/v1`; they answer below `/api/v2` too, unless they say otherwise. */
-type Given<Route> = Omit<Route, 'kind' | 'tag' | 'mount' | 'allow' | 'alsoAt'> & {
-  who: Allow['who']
+type Given<Route, W extends Who> = Omit<Route, 'kind' | 'tag' | 'mount' | 'allow' | 'alsoAt'> & {
+  who: W
   also?: Allow['also']
   thisVersionOnly?: true
   /** Looks at the session without asking for one. */
   keepsSession?: true
 }
 
-interface Common {
+interface Common<W extends Who> {
   path: string
   alsoAt?: readonly string[]
   tag: string
   mount: typeof komgaMount
-  allow: Allow
+  allow: Allow<W>
 }
 
-function common({ path, who, also, thisVersionOnly, keepsSession }: Given<{ path: string }>): Common {
+function common<W extends Who>({ path, who, also, thisVersionOnly, keepsSession }: Given<{ path: string }, W>): Common<W> {
   const isBoth = path.startsWith('/api/v1/') && !thisVersionOnly
   return {
     path: `/:prefix${path}`,
@@ -35,35 +36,42 @@ function common({ path, who, also, thisVersionOnly, keepsSession }: Given<{ path
   }
 }
 
-/** A JSON route of Komga's interface. */
-export function komgaEndpoint<
-  P extends Shape = undefined,
-  Q extends Shape = undefined,
-  B extends Shape = undefined,
-  R extends Shape = undefined,
->(given: Given<Endpoint<Services, P, Q, B, R>>): Endpoint<Services, P, Q, B, R> {
-  const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
-  return endpoint<P, Q, B, R>({
-    ...(route as Omit<Endpoint<Services, P, Q, B, R>, 'kind' | 'tag' | 'allow' | 'run'>),
-    ...common(given),
-    run: async (call, input) => {
-      if (!given.keepsSession) await greetApp(call)
-      return await run(call, input)
-    },
-  })
+/** Binds JSON routes of Komga's interface to the services that their `run` calls. */
+export function komgaEndpointOf<Services>() {
+  return <
+    W extends Who,
+    P extends Shape = undefined,
+    Q extends Shape = undefined,
+    B extends Shape = undefined,
+    R extends Shape = undefined,
+  >(
+    given: Given<Endpoint<Services, P, Q, B, R, CallerOf<W>>, W>,
+  ): Endpoint<Services & Greeting, P, Q, B, R, CallerOf<W>> => {
+    const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
+    return endpointOf<Services & Greeting>()<W, P, Q, B, R>({
+      ...(route as Omit<Endpoint<Services & Greeting, P, Q, B, R, CallerOf<W>>, 'kind' | 'tag' | 'allow' | 'run'>),
+      ...common(given),
+      run: async (call, input) => {
+        if (!given.keepsSession) await greetApp(call)
+        return await run(call, input)
+      },
+    })
+  }
 }
 
-/** A route of Komga's interface that answers with bytes. */
-export function komgaStream<P extends Shape = undefined, Q extends Shape = undefined>(
-  given: Given<Omit<Stream<Services, P, Q>, 'method'>>,
-): Stream<Services, P, Q> {
-  const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
-  return stream<P, Q>({
-    ...(route as Omit<Stream<Services, P, Q>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
-    ...common(given),
-    run: async (call, input) => {
-      await greetApp(call)
-      return await run(call, input)
-    },
-  })
+/** Binds routes of Komga's interface that answer with bytes to the services that their `run` calls. */
+export function komgaStreamOf<Services>() {
+  return <W extends Who, P extends Shape = undefined, Q extends Shape = undefined>(
+    given: Given<Omit<Stream<Services, P, Q, CallerOf<W>>, 'method'>, W>,
+  ): Stream<Services & Greeting, P, Q, CallerOf<W>> => {
+    const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
+    return streamOf<Services & Greeting>()<W, P, Q>({
+      ...(route as Omit<Stream<Services & Greeting, P, Q, CallerOf<W>>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
+      ...common(given),
+      run: async (call, input) => {
+        await greetApp(call)
+        return await run(call, input)
+      },
+    })
+  }
 }

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { readKomgaCondition } from '#api/komga/condition.ts'
 import { answerBooks, answerSeries, type Call, getKomgaSeries } from '#api/komga/lists.ts'
 import { PageOf, pageQuery } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } from '#api/komga/query-filter.ts'
-import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
@@ -15,6 +15,10 @@ import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { getSeries, listAlphabeticalGroups, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
 import { FreeJson, Nullable, Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'seriesDownloads' | 'settings'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+const komgaStream = komgaStreamOf<Services>()
 
 const params = Type.Object({ seriesId: Uuid })
 const query = Type.Object({ ...pageQuery, ...seriesFilterQuery })
@@ -32,7 +36,7 @@ const Page = PageOf(KomgaSeries)
 function readBody(call: Call, { condition, fullTextSearch }: Static<typeof SearchBody>): SeriesFilter {
   return {
     search: readSearch(fullTextSearch),
-    ...(condition != null && { condition: compileFilter(readKomgaCondition(condition, 'series'), 'series', signedInCaller(call)) }),
+    ...(condition != null && { condition: compileFilter(readKomgaCondition(condition, 'series'), 'series', call.caller) }),
   }
 }
 
@@ -52,7 +56,7 @@ export const komgaSeriesRoutes = [
     query,
     reply: Page,
     run: (call, { query }) =>
-      answerSeries(call, query, { filter: readSeriesFilter(query, signedInCaller(call)), sort: readKomgaSeriesSort(query.sort) }),
+      answerSeries(call, query, { filter: readSeriesFilter(query, call.caller), sort: readKomgaSeriesSort(query.sort) }),
   }),
   komgaEndpoint({
     method: 'POST',
@@ -82,7 +86,7 @@ export const komgaSeriesRoutes = [
     who: 'series-read',
     query: Type.Object(seriesFilterQuery),
     reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer() })),
-    run: async (call, { query }) => await groupsOf(call, readSeriesFilter(query, signedInCaller(call))),
+    run: async (call, { query }) => await groupsOf(call, readSeriesFilter(query, call.caller)),
   }),
   ...Object.entries(LATEST).map(([name, { summary, sort }]) =>
     komgaEndpoint({
@@ -92,7 +96,7 @@ export const komgaSeriesRoutes = [
       who: 'series-read',
       query,
       reply: Page,
-      run: (call, { query }) => answerSeries(call, query, { filter: readSeriesFilter(query, signedInCaller(call)), sort }),
+      run: (call, { query }) => answerSeries(call, query, { filter: readSeriesFilter(query, call.caller), sort }),
     }),
   ),
   komgaEndpoint({
@@ -113,8 +117,8 @@ export const komgaSeriesRoutes = [
     query: Type.Object({ ...pageQuery, ...bookFilterQuery }),
     reply: PageOf(KomgaBook),
     run: async (call, { params, query }) => {
-      const { id } = await getSeries(call.services.database, signedInCaller(call), params.seriesId)
-      const filter = { ...readBookFilter(query, signedInCaller(call)), seriesId: id }
+      const { id } = await getSeries(call.services.database, call.caller, params.seriesId)
+      const filter = { ...readBookFilter(query, call.caller), seriesId: id }
       return await answerBooks(call, query, { filter, sort: readOrderInSeries(query.sort) })
     },
   }),
@@ -139,6 +143,6 @@ export const komgaSeriesRoutes = [
 
 /** Komga writes the letters small. */
 async function groupsOf(call: Call, filter: SeriesFilter) {
-  const groups = await listAlphabeticalGroups(call.services.database, signedInCaller(call), filter)
+  const groups = await listAlphabeticalGroups(call.services.database, call.caller, filter)
   return groups.map(({ group, count }) => ({ group: group.toLowerCase(), count }))
 }

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { answerBookIds, answerBooks, answerSeries, answerSeriesIds, type Call, readBooks } from '#api/komga/lists.ts'
 import { type PageAsk, PageOf, pageOf, pageQuery, readWindow, type Window } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } from '#api/komga/query-filter.ts'
-import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaBookSort, readKomgaSeriesSort } from '#api/komga/sort.ts'
 import { secondsOf } from '#api/komga/values.ts'
@@ -19,6 +19,10 @@ import { isUuid, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfKind } from '#core/shelves/shelf.ts'
 import { findShelf, listMemberIds, listShelves } from '#core/shelves/shelf-query.ts'
 import { addShelf, editShelf, removeShelf } from '#core/shelves/shelf-store.ts'
+
+type Services = Needs<'database' | 'settings'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+const komgaStream = komgaStreamOf<Services>()
 
 const members = {
   id: Type.String(),
@@ -49,7 +53,7 @@ type Shown = Static<typeof KomgaCollection> & Static<typeof KomgaReadList>
 async function show(call: Call, kind: ShelfKind, shelves: readonly Shelf[]): Promise<Shown[]> {
   const ids = await listMemberIds(
     call.services.database,
-    signedInCaller(call),
+    call.caller,
     kind,
     shelves.map(({ id }) => id),
   )
@@ -70,7 +74,7 @@ async function show(call: Call, kind: ShelfKind, shelves: readonly Shelf[]): Pro
 
 /** @throws not_found also for one that the caller may not see */
 export async function getShelf(call: Call, kind: ShelfKind, id: string): Promise<Shelf> {
-  const found = await findShelf(call.services.database, signedInCaller(call), kind, id)
+  const found = await findShelf(call.services.database, call.caller, kind, id)
   return found ?? refuse('not_found', `There is no ${KINDS[kind].noun} ${id}, or you may not see it.`)
 }
 
@@ -89,7 +93,7 @@ interface Edit {
 /** Absent and null keep. What stands on it is replaced whole. */
 async function edit(call: Call, kind: ShelfKind, id: string, { name, ordered, summary, memberIds }: Edit): Promise<undefined> {
   const { database } = call.services
-  const caller = signedInCaller(call)
+  const caller = call.caller
   const change = { ...(name != null && { name: name.trim() }), ...(ordered != null && { ordered }), ...(summary != null && { summary }) }
   await editShelf(database, caller, kind, { id, edit: change, ...(memberIds != null && { memberIds }) })
   return undefined
@@ -106,9 +110,7 @@ async function answerInOrder<Page>(
 ): Promise<Page> {
   const window = readWindow(ask)
   const wanted = new Set(asked)
-  const ids = ((await listMemberIds(call.services.database, signedInCaller(call), kind, [id])).get(id) ?? []).filter((one) =>
-    wanted.has(one),
-  )
+  const ids = ((await listMemberIds(call.services.database, call.caller, kind, [id])).get(id) ?? []).filter((one) => wanted.has(one))
   return await answer(call, window, { ids: ids.slice(window.offset, window.offset + window.limit), total: ids.length })
 }
 
@@ -126,7 +128,7 @@ async function answerShelves(call: Call, kind: ShelfKind, query: Static<typeof l
   const window = readWindow(query)
   const libraryIds = query.library_id?.flatMap((ids) => ids.split(',')).filter((one) => isUuid(one))
   const list = { offset: window.offset, limit: Math.min(window.limit, SHELVES_MAX), search: query.search?.trim() ?? null, libraryIds }
-  const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, list)
+  const { items, total } = await listShelves(call.services.database, call.caller, kind, list)
   return pageOf(window, {
     content: listInParts(items, SHELVES_AT_ONCE, (part) => show(call, kind, part)),
     count: items.length,
@@ -168,7 +170,7 @@ function shelfRoutes<K extends ShelfKind>(kind: K) {
       params,
       status: 204,
       run: async (call, { params }) => {
-        await removeShelf(call.services.database, signedInCaller(call), kind, idOf(params))
+        await removeShelf(call.services.database, call.caller, kind, idOf(params))
         return undefined
       },
     }),
@@ -181,7 +183,7 @@ function shelfRoutes<K extends ShelfKind>(kind: K) {
       mediaTypes: ['image/jpeg'],
       run: async (call, { params, query }) => {
         const shelf = await getShelf(call, kind, idOf(params))
-        const [first] = (await listMemberIds(call.services.database, signedInCaller(call), kind, [shelf.id])).get(shelf.id) ?? []
+        const [first] = (await listMemberIds(call.services.database, call.caller, kind, [shelf.id])).get(shelf.id) ?? []
         const cover = kind === 'collection' ? seriesThumbnail : bookThumbnail
         return await cover(call, first ?? refuse('not_found', `Nothing stands on this ${noun}.`), query)
       },
@@ -201,7 +203,7 @@ export const komgaShelfRoutes = [
     reply: KomgaCollection,
     run: async (call, { body: { name, ordered, seriesIds } }) => {
       const shelf = { name, ordered: ordered ?? false, memberIds: seriesIds }
-      return await showOne(call, 'collection', await addShelf(call.services.database, signedInCaller(call), 'collection', shelf))
+      return await showOne(call, 'collection', await addShelf(call.services.database, call.caller, 'collection', shelf))
     },
   }),
   komgaEndpoint({
@@ -225,10 +227,10 @@ export const komgaShelfRoutes = [
     reply: PageOf(KomgaSeries),
     run: async (call, { params, query }) => {
       const shelf = await getShelf(call, 'collection', params.collectionId)
-      const filter = readSeriesFilter(query, signedInCaller(call), [{ collectionId: { operator: 'is', value: shelf.id } }])
+      const filter = readSeriesFilter(query, call.caller, [{ collectionId: { operator: 'is', value: shelf.id } }])
       const sort = readKomgaSeriesSort(query.sort)
       if (sort !== null || !shelf.ordered) return await answerSeries(call, query, { filter, sort })
-      const { ids } = await listIdsOfSeries(call.services.database, signedInCaller(call), {
+      const { ids } = await listIdsOfSeries(call.services.database, call.caller, {
         filter,
         sort: null,
         offset: 0,
@@ -245,8 +247,8 @@ export const komgaShelfRoutes = [
     params: Type.Object({ seriesId: Uuid }),
     reply: Type.Array(KomgaCollection),
     run: async (call, { params }) => {
-      const { id: memberId } = await getSeries(call.services.database, signedInCaller(call), params.seriesId)
-      const { items } = await listShelves(call.services.database, signedInCaller(call), 'collection', {
+      const { id: memberId } = await getSeries(call.services.database, call.caller, params.seriesId)
+      const { items } = await listShelves(call.services.database, call.caller, 'collection', {
         offset: 0,
         limit: SHELVES_MAX,
         memberId,
@@ -263,7 +265,7 @@ export const komgaShelfRoutes = [
     reply: KomgaReadList,
     run: async (call, { body: { name, ordered, summary, bookIds } }) => {
       const shelf = { name, ordered: ordered ?? true, summary: summary || null, memberIds: bookIds }
-      return await showOne(call, 'read_list', await addShelf(call.services.database, signedInCaller(call), 'read_list', shelf))
+      return await showOne(call, 'read_list', await addShelf(call.services.database, call.caller, 'read_list', shelf))
     },
   }),
   komgaEndpoint({
@@ -286,12 +288,12 @@ export const komgaShelfRoutes = [
     reply: PageOf(KomgaBook),
     run: async (call, { params, query }) => {
       const shelf = await getShelf(call, 'read_list', params.readListId)
-      const filter = readBookFilter(query, signedInCaller(call), [{ readListId: { operator: 'is', value: shelf.id } }])
+      const filter = readBookFilter(query, call.caller, [{ readListId: { operator: 'is', value: shelf.id } }])
       const sort = readKomgaBookSort(query.sort) ?? (shelf.ordered ? null : ({ field: 'released', direction: 'asc' } as const))
       if (sort !== null) return await answerBooks(call, query, { filter, sort })
       const byTitle = { field: 'title', direction: 'asc' } as const
       const list = { filter, sort: byTitle, offset: 0, limit: SHELF_MEMBERS_MAX }
-      const { ids } = await listIdsOfBooks(call.services.database, signedInCaller(call), list)
+      const { ids } = await listIdsOfBooks(call.services.database, call.caller, list)
       return await answerInOrder(call, 'read_list', shelf, query, ids, answerBookIds)
     },
   }),
@@ -305,7 +307,7 @@ export const komgaShelfRoutes = [
       reply: KomgaBook,
       run: async (call, { params }) => {
         const { id } = await getShelf(call, 'read_list', params.readListId)
-        const ids = (await listMemberIds(call.services.database, signedInCaller(call), 'read_list', [id])).get(id) ?? []
+        const ids = (await listMemberIds(call.services.database, call.caller, 'read_list', [id])).get(id) ?? []
         const place = ids.indexOf(params.bookId.toLowerCase())
         const beside = place < 0 ? undefined : ids[place + (way === 'next' ? 1 : -1)]
         const [book] = await readBooks(call, beside === undefined ? [] : [beside])
@@ -321,8 +323,8 @@ export const komgaShelfRoutes = [
     params: Type.Object({ bookId: Uuid }),
     reply: Type.Array(KomgaReadList),
     run: async (call, { params }) => {
-      const { id: memberId } = await getBook(call.services.database, signedInCaller(call), params.bookId)
-      const { items } = await listShelves(call.services.database, signedInCaller(call), 'read_list', {
+      const { id: memberId } = await getBook(call.services.database, call.caller, params.bookId)
+      const { items } = await listShelves(call.services.database, call.caller, 'read_list', {
         offset: 0,
         limit: SHELVES_MAX,
         memberId,

@@ -1,9 +1,13 @@
 import Type from 'typebox'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import type { Needs } from '#api/http/services.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { getShelf } from '#api/komga/shelf-routes.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, Uuid } from '#core/foundation/schema.ts'
 import type { ShelfKind } from '#core/shelves/shelf.ts'
+
+type Services = Needs<'database'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 const SHELVES = [
   { kind: 'collection', path: 'collections', id: 'collectionId', noun: 'collection', read: 'series-read', write: 'series-write' },

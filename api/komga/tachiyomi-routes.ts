@@ -1,8 +1,8 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { sortNumberOf } from '#api/komga/book-view.ts'
 import type { Call } from '#api/komga/lists.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
 import { listIdsOfBooks } from '#core/catalog/book-query.ts'
 import { getSeries } from '#core/catalog/series-query.ts'
@@ -11,6 +11,9 @@ import { Uuid } from '#core/foundation/schema.ts'
 import { listCompletion } from '#core/reading/progress-query.ts'
 import { completeBooks } from '#core/reading/progress-store.ts'
 import { findShelf, listMemberIds } from '#core/shelves/shelf-query.ts'
+
+type Services = Needs<'database'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 /** As many as stand on a read list; no series has more. */
 const BOOKS_MAX = 10_000
@@ -24,21 +27,21 @@ const counts = {
 
 async function idsOfSeries(call: Call, seriesId: string): Promise<string[]> {
   const { database } = call.services
-  const { id } = await getSeries(database, signedInCaller(call), seriesId)
+  const { id } = await getSeries(database, call.caller, seriesId)
   const list = { filter: { seriesId: id }, sort: { field: 'series', direction: 'asc' }, offset: 0, limit: BOOKS_MAX } as const
-  return (await listIdsOfBooks(database, signedInCaller(call), list)).ids
+  return (await listIdsOfBooks(database, call.caller, list)).ids
 }
 
 async function idsOfReadList(call: Call, readListId: string): Promise<string[]> {
   const { database } = call.services
-  const shelf = await findShelf(database, signedInCaller(call), 'read_list', readListId)
+  const shelf = await findShelf(database, call.caller, 'read_list', readListId)
   if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
-  return (await listMemberIds(database, signedInCaller(call), 'read_list', [shelf.id])).get(shelf.id) ?? []
+  return (await listMemberIds(database, call.caller, 'read_list', [shelf.id])).get(shelf.id) ?? []
 }
 
 /** What is read of books in their order. `continuous`: how many from the first on are read without a gap. */
 async function progressOf(call: Call, ids: readonly string[]) {
-  const completion = await listCompletion(call.services.database, signedInCaller(call), ids)
+  const completion = await listCompletion(call.services.database, call.caller, ids)
   const isRead = (id: string) => completion.get(id) === true
   const booksReadCount = ids.filter(isRead).length
   const firstUnread = ids.findIndex((id) => !isRead(id))
@@ -83,7 +86,7 @@ export const komgaTachiyomiRoutes = [
       const ids = await idsOfSeries(call, params.seriesId)
       const details = await listBookDetails(database, ids)
       const read = ids.filter((id) => sortNumberOf(details.get(id) ?? { number: null, position: null }) <= body.lastBookNumberSortRead)
-      await completeBooks(database, signedInCaller(call).userId, read)
+      await completeBooks(database, call.caller.userId, read)
       return undefined
     },
   }),
@@ -110,7 +113,7 @@ export const komgaTachiyomiRoutes = [
     body: Type.Object({ lastBookRead: Type.Integer({ minimum: 0, maximum: BOOKS_MAX }) }, open),
     run: async (call, { params, body }) => {
       const ids = await idsOfReadList(call, params.readListId)
-      await completeBooks(call.services.database, signedInCaller(call).userId, ids.slice(0, body.lastBookRead))
+      await completeBooks(call.services.database, call.caller.userId, ids.slice(0, body.lastBookRead))
       return undefined
     },
   }),

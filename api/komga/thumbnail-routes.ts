@@ -2,9 +2,9 @@ import { stat } from 'node:fs/promises'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { StreamReply } from '#api/http/endpoint.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Call } from '#api/komga/lists.ts'
-import { komgaEndpoint, komgaStream } from '#api/komga/route.ts'
+import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { CHECKED_COVER } from '#api/views/thumbnail.ts'
 import { findCover } from '#core/catalog/book-file.ts'
 import { type CoverFile, chooseCover, deleteCover, dropChoice, getCoverFile, listCovers, uploadCover } from '#core/catalog/choose-cover.ts'
@@ -12,6 +12,10 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import type { CoverRow } from '#core/metadata/chosen-cover-store.ts'
 import { COVER_BYTES_MAX, type CoverOwner } from '#core/metadata/cover.ts'
+
+type Services = Needs<'database' | 'drawCover' | 'settings'>
+const komgaEndpoint = komgaEndpointOf<Services>()
+const komgaStream = komgaStreamOf<Services>()
 
 const members = {
   id: Type.String(),
@@ -42,8 +46,8 @@ type Shown = Static<typeof BookThumbnail> & Static<typeof SeriesThumbnail>
 const sourceType = (source: string): string => (source === 'custom' ? 'USER_UPLOADED' : 'SIDECAR')
 const sizeOf = async (file: CoverFile): Promise<number> => (await stat(file.path).catch(() => null))?.size ?? 0
 
-async function shownCover(call: Call, owner: CoverOwner, row: CoverRow): Promise<Shown> {
-  const file = await getCoverFile(call.services, signedInCaller(call), { owner, coverId: row.id }).catch(() => null)
+async function shownCover(call: Call<Services>, owner: CoverOwner, row: CoverRow): Promise<Shown> {
+  const file = await getCoverFile(call.services, call.caller, { owner, coverId: row.id }).catch(() => null)
   return {
     id: row.id,
     [KINDS[owner.kind].id]: owner.id,
@@ -57,15 +61,15 @@ async function shownCover(call: Call, owner: CoverOwner, row: CoverRow): Promise
 }
 
 /** The cover that the file of a book brings; it has the id of its book. Null where the file brings none. */
-async function findGenerated(call: Call, { kind, id: bookId }: CoverOwner): Promise<CoverFile | null> {
+async function findGenerated(call: Call<Services>, { kind, id: bookId }: CoverOwner): Promise<CoverFile | null> {
   if (kind !== 'book') return null
   const { database, settings } = call.services
-  const cover = await findCover(database, signedInCaller(call), { bookId, dataFolder: settings.dataFolder })
+  const cover = await findCover(database, call.caller, { bookId, dataFolder: settings.dataFolder })
   return 'missing' in cover ? null : cover
 }
 
-async function listShown(call: Call, owner: CoverOwner): Promise<Shown[]> {
-  const rows = await listCovers(call.services, signedInCaller(call), owner)
+async function listShown(call: Call<Services>, owner: CoverOwner): Promise<Shown[]> {
+  const rows = await listCovers(call.services, call.caller, owner)
   const generated = await findGenerated(call, owner)
   const own = {
     ...{ id: owner.id, bookId: owner.id, type: 'GENERATED', selected: !rows.some(({ is_selected }) => is_selected) },
@@ -75,16 +79,20 @@ async function listShown(call: Call, owner: CoverOwner): Promise<Shown[]> {
   return generated === null ? shown : [{ ...own, fileSize: await sizeOf(generated) } as unknown as Shown, ...shown]
 }
 
-async function pictureOf(call: Call, owner: CoverOwner, coverId: string): Promise<StreamReply> {
+async function pictureOf(call: Call<Services>, owner: CoverOwner, coverId: string): Promise<StreamReply> {
   const file =
     owner.kind === 'book' && coverId === owner.id
       ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book brings no cover.'))
-      : await getCoverFile(call.services, signedInCaller(call), { owner, coverId })
+      : await getCoverFile(call.services, call.caller, { owner, coverId })
   return { kind: 'file', ...file, mediaType: MEDIA_TYPE, cacheControl: CHECKED_COVER }
 }
 
-async function upload(call: Call, owner: CoverOwner, { bytes, selected }: { bytes: Uint8Array; selected: boolean }): Promise<Shown> {
-  const caller = signedInCaller(call)
+async function upload(
+  call: Call<Services>,
+  owner: CoverOwner,
+  { bytes, selected }: { bytes: Uint8Array; selected: boolean },
+): Promise<Shown> {
+  const caller = call.caller
   const before = selected ? undefined : (await listCovers(call.services, caller, owner)).find(({ is_selected }) => is_selected)
   const row = await uploadCover(call.services, caller, { owner, bytes })
   if (selected) return await shownCover(call, owner, row)
@@ -157,8 +165,8 @@ function writeRoutes(kind: Kind) {
       status: 204,
       run: async (call, { params }) => {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
-        if (kind === 'book' && coverId === owner.id) await dropChoice(call.services, signedInCaller(call), owner)
-        else await chooseCover(call.services, signedInCaller(call), { owner, coverId })
+        if (kind === 'book' && coverId === owner.id) await dropChoice(call.services, call.caller, owner)
+        else await chooseCover(call.services, call.caller, { owner, coverId })
         return undefined
       },
     }),
@@ -172,10 +180,10 @@ function writeRoutes(kind: Kind) {
       run: async (call, { params }) => {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
         if (kind === 'book' && coverId === owner.id) {
-          await listCovers(call.services, signedInCaller(call), owner)
+          await listCovers(call.services, call.caller, owner)
           refuse('invalid_value', 'This cover is made from the file of the book, and stays with it; another one can be shown instead.')
         }
-        await deleteCover(call.services, signedInCaller(call), { owner, coverId })
+        await deleteCover(call.services, call.caller, { owner, coverId })
         return undefined
       },
     }),

@@ -1,10 +1,13 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import type { Needs } from '#api/http/services.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { requestAnalysis, requestPurge } from '#core/ingest/library-work.ts'
 import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/ingest/request-analysis.ts'
 import { removeAllTasks } from '#core/maintenance/administer-tasks.ts'
+
+type Services = Needs<'database' | 'log' | 'scans' | 'tasks'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 const LibraryId = Type.Object({ libraryId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
@@ -28,7 +31,7 @@ export const komgaUpkeepRoutes = [
     status: 202,
     reply: Started,
     run: async (call, { params, query }) => {
-      const { taskId = null } = await call.services.scans.start(params.libraryId, query.deep ? 'deep' : 'normal', signedInCaller(call))
+      const { taskId = null } = await call.services.scans.start(params.libraryId, query.deep ? 'deep' : 'normal', call.caller)
       return { taskId }
     },
   }),
@@ -62,7 +65,7 @@ export const komgaUpkeepRoutes = [
       status: 202,
       reply: Started,
       run: async (call, { params }) => {
-        const { taskId } = await requestAnalysesOfSeries(call.services, signedInCaller(call), {
+        const { taskId } = await requestAnalysesOfSeries(call.services, call.caller, {
           seriesIds: [params.seriesId],
           choice: 'all',
         })
@@ -77,7 +80,7 @@ export const komgaUpkeepRoutes = [
       params: BookId,
       status: 202,
       reply: Started,
-      run: (call, { params }) => requestBookAnalysis(call.services, signedInCaller(call), { ...params, choice: 'all' }),
+      run: (call, { params }) => requestBookAnalysis(call.services, call.caller, { ...params, choice: 'all' }),
     }),
   ]),
   komgaEndpoint({
@@ -89,7 +92,7 @@ export const komgaUpkeepRoutes = [
     reply: Type.Integer({ minimum: 0 }),
     run: async ({ services, caller }) => {
       const deleted = await removeAllTasks(services)
-      services.log.warn({ deleted, by: caller?.userId }, 'All tasks were cancelled')
+      services.log.warn({ deleted, by: caller.userId }, 'All tasks were cancelled')
       return deleted
     },
   }),

@@ -3,14 +3,17 @@ import Type from 'typebox'
 import { dismissApp } from '#api/http/app-session.ts'
 import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
 import type { Call } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import type { Needs } from '#api/http/services.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
 import { secondsOf } from '#api/komga/values.ts'
 import type { ApiKey } from '#core/account/api-key.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'accounts' | 'settings'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 const KomgaApiKey = Type.Object(
   {
@@ -27,7 +30,7 @@ const KomgaApiKey = Type.Object(
 const KEYS_MAX = 1_000
 
 async function me(call: Call<Services>): Promise<KomgaUser> {
-  const caller = signedInCaller(call)
+  const caller = call.caller
   const user = await call.services.accounts.getUser(caller.userId)
   return komgaUser(user, rolesOf(user, caller.permissions))
 }
@@ -41,7 +44,7 @@ const shownKey = (key: ApiKey, text = `${key.keyPrefix}…`): Static<typeof Komg
   lastModifiedDate: secondsOf(key.updatedAt),
 })
 
-async function logout(call: Call<Services>): Promise<undefined> {
+async function logout(call: Call<Services, Caller | null>): Promise<undefined> {
   const { accounts } = call.services
   if (call.caller !== null) await accounts.logout(call.caller)
   for (const name of Object.values(APP_SESSION_COOKIES)) {
@@ -90,7 +93,7 @@ export const komgaUserRoutes = [
     who: 'api-keys-read',
     reply: Type.Array(KomgaApiKey),
     run: async (call) => {
-      const { keys } = await call.services.accounts.listApiKeys(signedInCaller(call), { offset: 0, limit: KEYS_MAX })
+      const { keys } = await call.services.accounts.listApiKeys(call.caller, { offset: 0, limit: KEYS_MAX })
       return keys.map((key) => shownKey(key))
     },
   }),
@@ -102,7 +105,7 @@ export const komgaUserRoutes = [
     body: Type.Object({ comment: Type.String({ minLength: 1, maxLength: 200 }) }, { additionalProperties: true, maxProperties: 100 }),
     reply: KomgaApiKey,
     run: async (call, { body }) => {
-      const { key, ...record } = await call.services.accounts.createApiKey({ name: body.comment }, signedInCaller(call))
+      const { key, ...record } = await call.services.accounts.createApiKey({ name: body.comment }, call.caller)
       return shownKey(record, key)
     },
   }),
@@ -114,9 +117,9 @@ export const komgaUserRoutes = [
     params: Type.Object({ apiKeyId: Uuid }),
     status: 204,
     run: async (call, { params }) => {
-      const key = await call.services.accounts.getApiKey(params.apiKeyId, signedInCaller(call))
-      if (key.userId !== signedInCaller(call).userId) refuse('not_found', 'You have no such key.')
-      await call.services.accounts.removeApiKey(key.id, signedInCaller(call))
+      const key = await call.services.accounts.getApiKey(params.apiKeyId, call.caller)
+      if (key.userId !== call.caller.userId) refuse('not_found', 'You have no such key.')
+      await call.services.accounts.removeApiKey(key.id, call.caller)
       return undefined
     },
   }),

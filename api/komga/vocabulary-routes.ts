@@ -1,13 +1,16 @@
 import Type from 'typebox'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { KomgaAuthor } from '#api/komga/book-view.ts'
 import type { Call } from '#api/komga/lists.ts'
 import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
-import { komgaEndpoint } from '#api/komga/route.ts'
+import { komgaEndpointOf } from '#api/komga/route.ts'
 import { ROLES } from '#api/komga/values.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import { listPeople, listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
+
+type Services = Needs<'database'>
+const komgaEndpoint = komgaEndpointOf<Services>()
 
 /** More than there are. */
 const LIBRARIES_MAX = 100
@@ -52,7 +55,7 @@ const peopleQuery = {
 }
 
 const peopleOf = (call: Call, query: PlaceQuery & { search?: string; role?: string }, window: { offset: number; limit: number }) =>
-  listPeople(call.services.database, signedInCaller(call), {
+  listPeople(call.services.database, call.caller, {
     ...placeOf(query),
     search: query.search,
     role: query.role,
@@ -72,7 +75,7 @@ export const komgaVocabularyRoutes = [
       query: Type.Object(placeQuery),
       reply: Type.Array(Type.String()),
       run: async (call, { query }) => {
-        const words = await listVocabulary(call.services.database, signedInCaller(call), kind, placeOf(query))
+        const words = await listVocabulary(call.services.database, call.caller, kind, placeOf(query))
         return kind === 'releaseYear' ? words.reverse() : words
       },
     }),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { Mount } from '#api/http/mount.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 /** A refusal as KOReader reads it: it shows the message, and tells refusals apart by the number. */
@@ -11,7 +11,7 @@ const CODES: Record<number, number> = { 400: 2003, 401: 2001, 403: 2005, 404: 20
 const OTHER = 2000
 
 /** Everything that KOReader asks for lies below /koreader, and nothing is there until an administrator opens it. */
-export const koreaderMount: Mount<Services> = {
+export const koreaderMount: Mount<Needs<'database'>> = {
   dialect: {
     challenge: 'Bearer realm="Carrel"',
     refusalOf: ({ status, body }) => {

@@ -1,8 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { koreaderMount as mount } from '#api/koreader/mount.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
+
+type Services = Needs<'database' | 'publications'>
+const endpoint = endpointOf<Services>()
 
 /** An MD5 in hexadecimal digits; what is longer is no name of a file. */
 const Document = Type.String({ minLength: 1, maxLength: 64, description: 'Partial MD5 of the file, as readerHash of a book.' })
@@ -68,7 +72,7 @@ export const koreaderRoutes = [
     run: async (call, { body }) => {
       const { document, percentage, device = 'KOReader', device_id: deviceId = '' } = body
       const place = { progress: String(body.progress), percentage, device, deviceId }
-      const at = await recordDocumentPlace(call.services, call.caller ?? refuse('unauthorized'), document, place)
+      const at = await recordDocumentPlace(call.services, call.caller, document, place)
       return { document, timestamp: Math.floor(at / 1000) }
     },
   }),
@@ -85,7 +89,7 @@ export const koreaderRoutes = [
       Type.Object({}, { additionalProperties: false }),
     ]),
     run: async (call, { params: { document } }) => {
-      const place = await getDocumentPlace(call.services, call.caller ?? refuse('unauthorized'), document)
+      const place = await getDocumentPlace(call.services, call.caller, document)
       if (place === null) return {}
       const { progress, percentage, device, deviceId, at } = place
       return { document, progress, percentage, device, device_id: deviceId, timestamp: Math.floor(at / 1000) }

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { ERROR } from '#api/docs/openapi-responses.ts'
 import { BASIC } from '#api/http/failure.ts'
 import type { Mount } from '#api/http/mount.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { NAME } from '#api/http/version.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, OPDS_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
@@ -43,7 +43,7 @@ export function authenticationDocument(origin: string | null): Static<typeof Aut
 }
 
 /** The part of the address space that feed readers know: whoever has to sign in is told how in the form of OPDS; all else is refused as everywhere. */
-export const opdsMount: Mount<Services> = {
+export const opdsMount: Mount<Needs<'database'>> = {
   covers: (path) => path === OPDS_ROOT || path.startsWith(`${OPDS_ROOT}/`),
   slashAtEnd: true,
   dialect: {

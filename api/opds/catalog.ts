@@ -1,10 +1,12 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { pageQuery, readPage } from '#api/http/pagination.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Feed, Place } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'recommendations' | 'settings'>
 
 /** What every feed is made from. */
 export interface CatalogCall {

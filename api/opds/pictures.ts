@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { CoverSize } from '#api/opds/addresses.ts'
 import { pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail } from '#api/views/thumbnail.ts'
@@ -9,6 +8,8 @@ import { findChosenCover } from '#core/catalog/choose-cover.ts'
 import { CarrelError, type ErrorCode } from '#core/foundation/errors.ts'
 import { checkOwner } from '#core/metadata/chosen-cover-store.ts'
 import { PAGE_WIDTHS } from '#core/reading/page-variant.ts'
+
+type Services = Needs<'database' | 'pageReader' | 'settings'>
 
 /** Never `public`: a shared cache knows nothing of who may see what. Asked again after ten minutes, by the name of the content. */
 const CHECKED = 'private, max-age=600'
@@ -27,7 +28,7 @@ export async function coverImage(
   { bookId, size = 'small', ...wanted }: { bookId: string; size?: CoverSize; placeholder?: boolean },
 ): Promise<StreamReply> {
   if (size === 'small') return await bookThumbnail(call, bookId, wanted)
-  const caller = signedInCaller(call)
+  const caller = call.caller
   await checkOwner(call.services.database, caller, { kind: 'book', id: bookId })
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
   if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }

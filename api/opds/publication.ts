@@ -1,4 +1,4 @@
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Publication } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
@@ -10,7 +10,7 @@ import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 import { IN_LIST, listPublicationMetadata, type PublicationMetadata, WHOLE } from '#core/reading/publication-query.ts'
 
 /** Books of a list as catalogs show them, by one statement more than the list. The caller has decided that they are visible. */
-export async function publicationsOf({ database }: Pick<Services, 'database'>, books: readonly Book[]): Promise<Publication[]> {
+export async function publicationsOf({ database }: Needs<'database'>, books: readonly Book[]): Promise<Publication[]> {
   const known = await listPublicationMetadata(
     database,
     books.map(({ id }) => id),
@@ -20,7 +20,7 @@ export async function publicationsOf({ database }: Pick<Services, 'database'>, b
 }
 
 /** One book with all that is known of it. @throws not_found */
-export async function getPublication({ database }: Pick<Services, 'database'>, caller: Caller, bookId: string): Promise<Publication> {
+export async function getPublication({ database }: Needs<'database'>, caller: Caller, bookId: string): Promise<Publication> {
   const book = await getBook(database, caller, bookId)
   const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [book.id] })
   const [known, genres, tags] = await Promise.all([listPublicationMetadata(database, [book.id], WHOLE), names('genre'), names('tag')])

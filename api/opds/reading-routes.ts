@@ -1,13 +1,18 @@
 import type { Route } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { opdsMount } from '#api/opds/authentication-document.ts'
 import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 
+type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications' | 'settings'>
+
 const REST_BOOKS = '/api/v1/books/'
 const OPDS2_BOOKS = `${OPDS2_ROOT}/books/`
+
+/** Of REST, what reading takes. */
+const REST_ROUTES: readonly Route<Services>[] = [...readingRoutes, ...bookContentRoutes, ...progressRoutes]
 
 /** The manifest of a publication and all that it leads to: its links are relative, so they hold below both addresses. */
 const READ_HERE = new Set(
@@ -20,12 +25,10 @@ const READ_HERE = new Set(
  * Reading without downloading for apps that follow the links of a feed. They go on with the name and the password that the feed was asked for with, which REST
  * does not take; so the same routes answer here a second time.
  */
-export const readingHereRoutes: readonly Route<Services>[] = [...readingRoutes, ...bookContentRoutes, ...progressRoutes]
-  .filter(({ path }) => READ_HERE.has(path))
-  .map((route: Route<Services>) => ({
-    ...route,
-    path: route.path.replace(REST_BOOKS, OPDS2_BOOKS),
-    tag: 'opds2',
-    mount: opdsMount,
-    allow: { who: route.allow.who, basic: true },
-  }))
+export const readingHereRoutes: readonly Route<Services>[] = REST_ROUTES.filter(({ path }) => READ_HERE.has(path)).map((route) => ({
+  ...route,
+  path: route.path.replace(REST_BOOKS, OPDS2_BOOKS),
+  tag: 'opds2',
+  mount: opdsMount,
+  allow: { who: route.allow.who, basic: true },
+}))

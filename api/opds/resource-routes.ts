@@ -1,8 +1,6 @@
 import Type from 'typebox'
-import type { Route } from '#api/http/endpoint.ts'
-import { stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Route, streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, COVER_SIZES, OPDS_ROOT, SEARCH_DESCRIPTION_PATH } from '#api/opds/addresses.ts'
 import { OPENSEARCH_TYPE } from '#api/opds/atom.ts'
 import { AUTHENTICATION_TYPE, authenticationDocument, opdsMount } from '#api/opds/authentication-document.ts'
@@ -13,6 +11,9 @@ import { bookFile } from '#api/views/book-file.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BOOK_MEDIA_TYPES } from '#core/catalog/book-file.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'pageReader' | 'settings'>
+const stream = streamOf<Services>()
 
 const tag = 'opds'
 const mount = opdsMount
@@ -61,7 +62,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
     allow: { who: 'books-read', basic: true },
     params: BookId,
     mediaTypes: BOOK_MEDIA_TYPES,
-    run: (call, { params }) => bookFile(call.services, signedInCaller(call), params.bookId),
+    run: (call, { params }) => bookFile(call.services, call.caller, params.bookId),
   }),
   stream({
     path: '/opds/books/:bookId/cover',

@@ -1,9 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import type { Call, Route, StreamReply } from '#api/http/endpoint.ts'
-import { stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Call, type Route, type StreamReply, streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { ATOM_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { atomType, ENTRY_TYPE, writeFeed as writeAtom, writeEntry } from '#api/opds/atom.ts'
 import { opdsMount } from '#api/opds/authentication-document.ts'
@@ -29,6 +27,9 @@ import type { Permission } from '#core/account/permission.ts'
 import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'pageReader' | 'publications' | 'recommendations' | 'settings'>
+const stream = streamOf<Services>()
 
 /** Every feed once for each version of the protocol. */
 const VERSIONS = [
@@ -72,7 +73,7 @@ function feed<Q extends TSchema, P extends TSchema = typeof NoQuery>(about: Feed
       query: about.query as TSchema,
       mediaTypes: [...feedTypes],
       run: async (call: Call<Services>, input: { params: unknown; query: unknown }): Promise<StreamReply> => {
-        const catalog = { services: call.services, caller: signedInCaller(call), hasGroups }
+        const catalog = { services: call.services, caller: call.caller, hasGroups }
         return documentReply(write(await about.build(catalog, input.query as Static<Q>, input.params as Static<P>)))
       },
     }),
@@ -88,7 +89,7 @@ const oneBook: Route<Services>[] = VERSIONS.map(({ name, tag, root, writeOne, en
     mount: opdsMount,
     params: Type.Object({ bookId: Uuid }),
     mediaTypes: [...entryTypes],
-    run: async (call, { params }) => documentReply(writeOne(await getPublication(call.services, signedInCaller(call), params.bookId))),
+    run: async (call, { params }) => documentReply(writeOne(await getPublication(call.services, call.caller, params.bookId))),
   }),
 )
 

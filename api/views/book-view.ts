@@ -1,14 +1,15 @@
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/catalog/book.ts'
 import { fullBooks } from '#core/catalog/full-book-query.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { SORT_LENGTH_MAX } from '#core/foundation/sort.ts'
 import { BookDetailMetadata, FullBookMetadata } from '#core/metadata/book-metadata-record.ts'
 import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
+
+type Services = Needs<'database' | 'settings'>
 
 /** A genre or a tag. */
 export const NamedShape = Noun('GenreOrTag')({
@@ -51,13 +52,13 @@ export function shownBook<B extends Book>(services: Services, book: B): B {
 
 /** Books as a list answers them: full ones are read while the answer is written, and nothing but an answer can be made of them. */
 export function shownBooks(
-  { services, caller }: { services: Services; caller: Caller | null },
+  { services, caller }: { services: Services; caller: Caller },
   books: readonly Book[],
   { full }: { full?: boolean | undefined },
 ): Book[] {
   if (!full) return books.map((book) => shownBook(services, book))
   return listInParts(books, FULL_AT_ONCE, async (part) => {
-    const known = await fullBooks(services.database, caller ?? refuse('unauthorized'), part)
+    const known = await fullBooks(services.database, caller, part)
     return known.map((book) => shownBook(services, book))
   })
 }

@@ -1,7 +1,8 @@
 import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { refuse } from '#core/foundation/errors.ts'
+
+type Services = Needs<'publications'>
 
 export const RESOURCE_MEDIA_TYPES = [
   'application/xhtml+xml',
@@ -42,11 +43,11 @@ const RESOURCE_POLICY = [
  * @throws what `getResource` throws
  */
 export async function epubResource(
-  { services, caller }: { services: Services; caller: Caller | null },
+  { services, caller }: { services: Services; caller: Caller },
   asked: { bookId: string; path: string; named?: string | undefined },
 ): Promise<StreamReply> {
   const resource = await services.publications.getResource({
-    caller: caller ?? refuse('unauthorized'),
+    caller: caller,
     bookId: asked.bookId,
     path: asked.path,
   })

@@ -1,6 +1,6 @@
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 
-type Deployment = Pick<Services, 'settings'>
+type Deployment = Needs<'settings'>
 /** Members of a full series whose entries are named by a service. */
 const NAMED_BY_SERVICE = ['externalIds', 'externalLinks', 'externalRatings'] as const
 

@@ -1,7 +1,8 @@
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { FoundPage, PageAsk } from '#core/reading/read-page.ts'
+
+type Services = Needs<'pageReader'>
 
 /** What a page may be sent as, in every interface; books hold many kinds of pictures, and they are sent as they are unless another format is request for. */
 export const PAGE_MEDIA_TYPES = [
@@ -32,7 +33,7 @@ export async function pagePicture(
 ): Promise<StreamReply> {
   const page = await call.services.pageReader.getPage({
     ...request,
-    caller: signedInCaller(call),
+    caller: call.caller,
     // Handed on as it is: to look at it costs as much as a fifth of a page.
     get signal() {
       return call.signal

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { withConfigFields } from '#api/views/config-fields.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
 import { described, FreeJson, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
@@ -8,6 +8,8 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPluginFacts, type PluginFacts } from '#plugins/host/plugin-store.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
+
+type Services = Needs<'database' | 'plugins'>
 
 const Count = Type.Integer({ minimum: 0 })
 const Text = Nullable(Type.String())

@@ -1,6 +1,5 @@
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
-import { refuse } from '#core/foundation/errors.ts'
+import type { Needs } from '#api/http/services.ts'
 import { POSITIONS_TYPE, type PublicationAddresses } from '#core/reading/web-publication.ts'
 
 /** The list lasts as long as the file of its book; whether the caller may see that is asked each time. */
@@ -11,10 +10,10 @@ const CHECKED = 'private, no-cache'
  * @throws what `getPositions` throws
  */
 export async function positionsReply(
-  { services, caller, signal }: Pick<Call<Pick<Services, 'positionLists'>>, 'services' | 'caller' | 'signal'>,
+  { services, caller, signal }: Pick<Call<Needs<'positionLists'>>, 'services' | 'caller' | 'signal'>,
   bookId: string,
   addresses: PublicationAddresses,
 ): Promise<StreamReply> {
-  const list = await services.positionLists.get({ caller: caller ?? refuse('unauthorized'), bookId, signal }, addresses)
+  const list = await services.positionLists.get({ caller, bookId, signal }, addresses)
   return { kind: 'packed', mediaType: POSITIONS_TYPE, cacheControl: CHECKED, ...list }
 }

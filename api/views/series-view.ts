@@ -1,15 +1,16 @@
 import Type from 'typebox'
 import { listInParts } from '#api/http/json-chunks.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { FullSeries } from '#core/catalog/full-series.ts'
 import { fullSeries } from '#core/catalog/full-series-query.ts'
 import { Series } from '#core/catalog/series.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { described, Uuid } from '#core/foundation/schema.ts'
 import { SORT_LENGTH_MAX } from '#core/foundation/sort.ts'
 import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
+
+type Services = Needs<'database' | 'settings'>
 
 /** A series as a list shows it: short, or with `full=true` full. */
 export const ShownSeries = Type.Union([Series, FullSeries], { title: 'ListedSeries' })
@@ -33,12 +34,12 @@ export const SERIES_SORT = Type.Optional(
 
 /** Series as a list answers them: full ones are read while the answer is written, and nothing but an answer can be made of them. */
 export function shownSeries(
-  { services, caller }: { services: Services; caller: Caller | null },
+  { services, caller }: { services: Services; caller: Caller },
   series: Series[],
   { full }: { full?: boolean | undefined },
 ): Series[] {
   if (!full) return series
-  const asker = caller ?? refuse('unauthorized')
+  const asker = caller
   // The shape of the full ones is made from the list of fields, which the compiler does not follow.
   return listInParts(series, FULL_AT_ONCE, async (part) => {
     const known = await fullSeries(services.database, asker, part)

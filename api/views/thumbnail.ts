@@ -1,11 +1,13 @@
 import Type from 'typebox'
 import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { findBookThumbnail, findSeriesThumbnail, type ShownCover } from '#core/catalog/cover-choice.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
+
+type Services = Needs<'database' | 'settings'>
 
 /** Query members of every thumbnail; spread them into the query schema of the route. */
 export const thumbnailQuery = {
@@ -21,8 +23,8 @@ const UNTIL_COVER = 'private, max-age=60'
 const PLACEHOLDER_ETAG = `placeholder-${etagOf(PLACEHOLDER_COVER)}`
 
 interface Asked {
-  services: Pick<Services, 'database' | 'settings'>
-  caller: Caller | null
+  services: Services
+  caller: Caller
 }
 interface CoverOptions {
   /** False: a missing cover is refused. */
@@ -31,12 +33,12 @@ interface CoverOptions {
 
 /** The small cover of a book as a stream route answers it, JPEG. @throws not_found for a hidden or unknown book, and where no placeholder is wanted */
 export async function bookThumbnail({ services, caller }: Asked, bookId: string, options: CoverOptions = {}): Promise<StreamReply> {
-  return replyOf(await findBookThumbnail(services, caller ?? refuse('unauthorized'), bookId), options)
+  return replyOf(await findBookThumbnail(services, caller, bookId), options)
 }
 
 /** The small cover of a series, as {@link bookThumbnail}. */
 export async function seriesThumbnail({ services, caller }: Asked, seriesId: string, options: CoverOptions = {}): Promise<StreamReply> {
-  return replyOf(await findSeriesThumbnail(services, caller ?? refuse('unauthorized'), seriesId), options)
+  return replyOf(await findSeriesThumbnail(services, caller, seriesId), options)
 }
 
 function replyOf(cover: ShownCover, { placeholder = true }: CoverOptions): StreamReply {

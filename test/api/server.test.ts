@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import Type from 'typebox'
 import { STATUS_OF_KIND } from '#api/http/errors.ts'
-import { endpoint, stream } from '#api/http/route.ts'
 import { openServer } from '#api/server.ts'
 import { ERRORS } from '#core/foundation/errors.ts'
+import { endpoint, stream } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 /** How many requests wait in {@link routes}. */

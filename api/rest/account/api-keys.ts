@@ -1,12 +1,12 @@
 import Type from 'typebox'
-import type { Route } from '#api/http/endpoint.ts'
-import { madeAt } from '#api/http/endpoint.ts'
+import { endpointOf, madeAt, type Route } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'accounts'>
+const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ apiKeyId: Uuid })
 
@@ -21,7 +21,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     reply: Paginated(ApiKey),
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
-      const { total, keys } = await call.services.accounts.listApiKeys(signedInCaller(call), { offset, limit })
+      const { total, keys } = await call.services.accounts.listApiKeys(call.caller, { offset, limit })
       return paginate({ call, page, pageSize, total, data: keys })
     },
   }),
@@ -34,7 +34,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     status: 201,
     body: NewApiKey,
     reply: NewApiKeyAnswer,
-    run: async (call, { body }) => madeAt(call, '/api/v1/api-keys', await call.services.accounts.createApiKey(body, signedInCaller(call))),
+    run: async (call, { body }) => madeAt(call, '/api/v1/api-keys', await call.services.accounts.createApiKey(body, call.caller)),
   }),
   endpoint({
     method: 'GET',
@@ -44,7 +44,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     allow: { who: 'api-keys-read' },
     params,
     reply: ApiKey,
-    run: (call, { params }) => call.services.accounts.getApiKey(params.apiKeyId, signedInCaller(call)),
+    run: (call, { params }) => call.services.accounts.getApiKey(params.apiKeyId, call.caller),
   }),
   endpoint({
     method: 'PATCH',
@@ -55,7 +55,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     params,
     body: ApiKeyEdit,
     reply: ApiKey,
-    run: (call, { params, body }) => call.services.accounts.editApiKey(params.apiKeyId, body, signedInCaller(call)),
+    run: (call, { params, body }) => call.services.accounts.editApiKey(params.apiKeyId, body, call.caller),
   }),
   endpoint({
     method: 'DELETE',
@@ -66,7 +66,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     status: 204,
     params,
     run: async (call, { params }) => {
-      await call.services.accounts.removeApiKey(params.apiKeyId, signedInCaller(call))
+      await call.services.accounts.removeApiKey(params.apiKeyId, call.caller)
       return undefined
     },
   }),

@@ -1,18 +1,19 @@
 import Type from 'typebox'
 import { authCookie, DEVICE_COOKIE, deviceCookie } from '#api/http/authentication.ts'
-import type { Call, Route } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Call, endpointOf, type Route } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { SignedIn } from '#core/account/sign-in.ts'
 import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
 import { Noun, Secret } from '#core/foundation/schema.ts'
 
+type Services = Needs<'accounts' | 'settings'>
+const endpoint = endpointOf<Services>()
+
 const Message = Noun('Message')({ message: Type.String() })
 
 /** Hands the signed-in client its cookie beside the tokens, and answers what was given. */
-export function withCookie<T extends SignedIn>(call: Call<Services>, signedIn: T): T {
+export function withCookie<T extends SignedIn>(call: Pick<Call<Needs<'settings'>>, 'services' | 'setHeader'>, signedIn: T): T {
   const { cookieSecure } = call.services.settings
   call.setHeader('Set-Cookie', authCookie(signedIn.accessToken, { maxAgeSeconds: signedIn.expiresIn, secure: cookieSecure }))
   return signedIn
@@ -54,7 +55,7 @@ export const authRoutes: Route<Services>[] = [
     allow: { who: 'user' },
     reply: Message,
     run: async (call) => {
-      await call.services.accounts.logout(signedInCaller(call))
+      await call.services.accounts.logout(call.caller)
       call.setHeader('Set-Cookie', authCookie('', { maxAgeSeconds: 0, secure: call.services.settings.cookieSecure }))
       return { message: 'Signed out.' }
     },
@@ -67,7 +68,7 @@ export const authRoutes: Route<Services>[] = [
     allow: { who: 'user', cookie: true },
     reply: UserInfo,
     run: async (call) => {
-      const caller = signedInCaller(call)
+      const caller = call.caller
       const user = await call.services.accounts.getUser(caller.userId)
       return { ...userInfo(user), permissions: [...caller.permissions] }
     },
@@ -79,6 +80,6 @@ export const authRoutes: Route<Services>[] = [
     tag: 'user',
     allow: { who: 'user' },
     reply: UserDetail,
-    run: (call) => call.services.accounts.getUser(signedInCaller(call).userId),
+    run: (call) => call.services.accounts.getUser(call.caller.userId),
   }),
 ]

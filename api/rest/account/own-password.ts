@@ -1,10 +1,13 @@
 import Type from 'typebox'
 import { DEVICE_COOKIE } from '#api/http/authentication.ts'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { EditedUser, Password, UserEdit } from '#core/account/user.ts'
 import { Secret } from '#core/foundation/schema.ts'
+
+type Services = Needs<'accounts'>
+const endpoint = endpointOf<Services>()
 
 export const ownPasswordRoutes = [
   endpoint({
@@ -25,7 +28,7 @@ export const ownPasswordRoutes = [
     reply: EditedUser,
     run: (call, { body }) => {
       const { address } = call
-      return call.services.accounts.changePassword(signedInCaller(call), body, { address, device: call.cookie(DEVICE_COOKIE) })
+      return call.services.accounts.changePassword(call.caller, body, { address, device: call.cookie(DEVICE_COOKIE) })
     },
   }),
 ]

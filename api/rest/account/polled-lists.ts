@@ -1,6 +1,10 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<never>
+const endpoint = endpointOf<Services>()
 
 /**
  * Clients of this API ask these again and again, whatever the server can do: whether releases of a library are tracked, and where one may sign in

@@ -1,11 +1,14 @@
 import Type from 'typebox'
 import { escapePointer } from '#api/http/body.ts'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { PREFERENCE_BYTES_MAX, PREFERENCES_MAX, Preference, PreferenceKey } from '#core/account/preference.ts'
 import { deletePreference, getPreference, listPreferences, savePreferences } from '#core/account/preference-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'preferences'
 // Of all permissions these are the ones for what is a user's own rather than the library's: how somebody reads is kept like what they have read.
@@ -24,7 +27,7 @@ export const preferenceRoutes = [
     tag,
     allow: read,
     reply: Type.Object({ preferences }),
-    run: async (call) => ({ preferences: await listPreferences(call.services.database, signedInCaller(call).userId) }),
+    run: async (call) => ({ preferences: await listPreferences(call.services.database, call.caller.userId) }),
   }),
   endpoint({
     method: 'PUT',
@@ -36,7 +39,7 @@ export const preferenceRoutes = [
     reply: Type.Object({ preferences, updated: Type.Integer({ minimum: 0 }) }),
     run: async (call, { body }) => {
       const at = (key: string) => `/preferences/${escapePointer(key)}`
-      const saved = await savePreferences(call.services.database, signedInCaller(call).userId, body.preferences, at)
+      const saved = await savePreferences(call.services.database, call.caller.userId, body.preferences, at)
       return { preferences: saved, updated: saved.length }
     },
   }),
@@ -48,7 +51,7 @@ export const preferenceRoutes = [
     allow: read,
     params: Key,
     reply: Preference,
-    run: (call, { params }) => getPreference(call.services.database, signedInCaller(call).userId, params.key),
+    run: (call, { params }) => getPreference(call.services.database, call.caller.userId, params.key),
   }),
   endpoint({
     method: 'PUT',
@@ -61,12 +64,7 @@ export const preferenceRoutes = [
     bodyBytesMax: BODY_BYTES_MAX,
     reply: Preference,
     run: async (call, { params, body }) => {
-      const [saved] = await savePreferences(
-        call.services.database,
-        signedInCaller(call).userId,
-        { [params.key]: body.value },
-        () => '/value',
-      )
+      const [saved] = await savePreferences(call.services.database, call.caller.userId, { [params.key]: body.value }, () => '/value')
       return saved ?? refuse('not_found')
     },
   }),
@@ -79,7 +77,7 @@ export const preferenceRoutes = [
     params: Key,
     reply: Type.Object({ deleted: Type.Boolean(), message: Type.String() }),
     run: async (call, { params }) => {
-      const deleted = await deletePreference(call.services.database, signedInCaller(call).userId, params.key)
+      const deleted = await deletePreference(call.services.database, call.caller.userId, params.key)
       return { deleted, message: deleted ? `"${params.key}" is forgotten.` : `Nothing was kept under "${params.key}".` }
     },
   }),

@@ -1,8 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { withCookie } from '#api/rest/account/auth.ts'
 import { FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
+
+type Services = Needs<'accounts' | 'settings'>
+const endpoint = endpointOf<Services>()
 
 export const registrationRoutes = [
   endpoint({

@@ -1,8 +1,7 @@
 import Type from 'typebox'
-import { madeAt } from '#api/http/endpoint.ts'
+import { endpointOf, madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import {
   NewGrant,
   NewSharingTag,
@@ -29,6 +28,9 @@ import {
 import { SharingGrant } from '#core/account/user.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
+type Services = Needs<'database'>
+const endpoint = endpointOf<Services>()
+
 const TagId = Type.Object({ tagId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
 const UserId = Type.Object({ userId: Uuid })
@@ -46,7 +48,7 @@ export const sharingTagRoutes = [
     reply: Paginated(SharingTag),
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
-      const { items, total } = await listSharingTags(call.services.database, signedInCaller(call), { offset, limit })
+      const { items, total } = await listSharingTags(call.services.database, call.caller, { offset, limit })
       return paginate({ call, page, pageSize, total, data: items })
     },
   }),
@@ -60,7 +62,7 @@ export const sharingTagRoutes = [
     body: NewSharingTag,
     reply: SharingTag,
     run: async (call, { body }) =>
-      madeAt(call, '/api/v1/admin/sharing-tags', await addSharingTag(call.services.database, signedInCaller(call), body)),
+      madeAt(call, '/api/v1/admin/sharing-tags', await addSharingTag(call.services.database, call.caller, body)),
   }),
   endpoint({
     method: 'GET',
@@ -70,7 +72,7 @@ export const sharingTagRoutes = [
     allow,
     params: TagId,
     reply: SharingTag,
-    run: (call, { params }) => getSharingTag(call.services.database, signedInCaller(call), params.tagId),
+    run: (call, { params }) => getSharingTag(call.services.database, call.caller, params.tagId),
   }),
   endpoint({
     method: 'PATCH',
@@ -81,7 +83,7 @@ export const sharingTagRoutes = [
     params: TagId,
     body: SharingTagEdit,
     reply: SharingTag,
-    run: (call, { params, body }) => editSharingTag(call.services.database, signedInCaller(call), params.tagId, body),
+    run: (call, { params, body }) => editSharingTag(call.services.database, call.caller, params.tagId, body),
   }),
   endpoint({
     method: 'DELETE',
@@ -109,7 +111,7 @@ export const sharingTagRoutes = [
     allow,
     params: SeriesId,
     reply: Type.Array(SharingTagSummary),
-    run: (call, { params }) => listSeriesTags(call.services.database, signedInCaller(call), params.seriesId),
+    run: (call, { params }) => listSeriesTags(call.services.database, call.caller, params.seriesId),
   }),
   endpoint({
     method: 'PUT',
@@ -120,7 +122,7 @@ export const sharingTagRoutes = [
     params: SeriesId,
     body: SeriesSharingTags,
     reply: Type.Array(SharingTagSummary),
-    run: (call, { params, body }) => setSeriesTags(call.services.database, signedInCaller(call), { ...params, tagIds: body.sharingTagIds }),
+    run: (call, { params, body }) => setSeriesTags(call.services.database, call.caller, { ...params, tagIds: body.sharingTagIds }),
   }),
   endpoint({
     method: 'POST',
@@ -131,7 +133,7 @@ export const sharingTagRoutes = [
     params: SeriesId,
     body: Type.Object({ sharingTagId: Uuid }),
     reply: Type.Array(SharingTagSummary),
-    run: (call, { params, body }) => addSeriesTag(call.services.database, signedInCaller(call), { ...params, tagId: body.sharingTagId }),
+    run: (call, { params, body }) => addSeriesTag(call.services.database, call.caller, { ...params, tagId: body.sharingTagId }),
   }),
   endpoint({
     method: 'DELETE',
@@ -142,7 +144,7 @@ export const sharingTagRoutes = [
     status: 204,
     params: Type.Object({ seriesId: Uuid, tagId: Uuid }),
     run: async (call, { params }) => {
-      await removeSeriesTag(call.services.database, signedInCaller(call), params)
+      await removeSeriesTag(call.services.database, call.caller, params)
       return undefined
     },
   }),
@@ -154,7 +156,7 @@ export const sharingTagRoutes = [
     allow: { who: 'user' },
     reply: SharingGrants,
     run: async (call) => {
-      const { userId } = signedInCaller(call)
+      const { userId } = call.caller
       return { userId, grants: await listGrants(call.services.database, userId) }
     },
   }),
@@ -177,7 +179,7 @@ export const sharingTagRoutes = [
     params: UserId,
     body: NewGrant,
     reply: SharingGrant,
-    run: (call, { params, body }) => setGrant(call.services.database, signedInCaller(call), params.userId, body),
+    run: (call, { params, body }) => setGrant(call.services.database, call.caller, params.userId, body),
   }),
   endpoint({
     method: 'DELETE',
@@ -188,7 +190,7 @@ export const sharingTagRoutes = [
     status: 204,
     params: Type.Object({ userId: Uuid, tagId: Uuid }),
     run: async (call, { params }) => {
-      await removeGrant(call.services.database, signedInCaller(call), params.userId, params.tagId)
+      await removeGrant(call.services.database, call.caller, params.userId, params.tagId)
       return undefined
     },
   }),

@@ -1,13 +1,13 @@
 import Type from 'typebox'
-import type { Route } from '#api/http/endpoint.ts'
-import { madeAt } from '#api/http/endpoint.ts'
+import { endpointOf, madeAt, type Route } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { ROLES } from '#core/account/permission.ts'
 import { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'accounts'>
+const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ userId: Uuid })
 
@@ -40,7 +40,7 @@ export const userRoutes: Route<Services>[] = [
     status: 201,
     body: NewUser,
     reply: User,
-    run: async (call, { body }) => madeAt(call, '/api/v1/users', await call.services.accounts.createUser(body, signedInCaller(call))),
+    run: async (call, { body }) => madeAt(call, '/api/v1/users', await call.services.accounts.createUser(body, call.caller)),
   }),
   endpoint({
     method: 'GET',
@@ -61,7 +61,7 @@ export const userRoutes: Route<Services>[] = [
     params,
     body: UserEdit,
     reply: EditedUser,
-    run: (call, { params, body }) => call.services.accounts.editUser(params.userId, body, signedInCaller(call)),
+    run: (call, { params, body }) => call.services.accounts.editUser(params.userId, body, call.caller),
   }),
   endpoint({
     method: 'DELETE',
@@ -72,7 +72,7 @@ export const userRoutes: Route<Services>[] = [
     status: 204,
     params,
     run: async (call, { params }) => {
-      await call.services.accounts.removeUser(params.userId, signedInCaller(call))
+      await call.services.accounts.removeUser(params.userId, call.caller)
       return undefined
     },
   }),

@@ -1,7 +1,11 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { UNTRIMMED } from '#core/foundation/schema.ts'
 import { BrowsedFolder, browseFolder, FileSystemEntry, listRootFolders } from '#core/ingest/browse-folders.ts'
+
+type Services = Needs<'database' | 'settings'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'filesystem'
 const allow = { who: 'system-admin' } as const

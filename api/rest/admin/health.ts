@@ -1,8 +1,10 @@
 import Type from 'typebox'
-import type { Route } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf, type Route } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
+
+type Services = Needs<'dataFolderProblem' | 'databaseState' | 'diskState' | 'poolHealthy'>
+const endpoint = endpointOf<Services>()
 
 const Ok = Type.Literal('ok')
 const Health = Type.Object({ status: Ok, database: Ok, disk: Ok, pool: Ok, dataFolder: Ok }, { title: 'Health' })

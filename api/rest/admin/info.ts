@@ -1,8 +1,10 @@
 import Type from 'typebox'
-import type { Route } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf, type Route } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
+
+type Services = Needs<never>
+const endpoint = endpointOf<Services>()
 
 export const infoRoutes: Route<Services>[] = [
   endpoint({

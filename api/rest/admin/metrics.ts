@@ -1,12 +1,15 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { readInventory } from '#core/catalog/inventory-query.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { findFirstHour } from '#core/tasks/task-metric-query.ts'
 import { deleteTaskHours } from '#core/tasks/task-metric-store.ts'
 import { METRICS_KEPT_DAYS } from '#core/tasks/task-metrics.ts'
 import { readTaskHistory, readTaskReport } from '#core/tasks/task-report.ts'
+
+type Services = Needs<'database' | 'taskMetrics'>
+const endpoint = endpointOf<Services>()
 
 const DAYS_DEFAULT = 7
 const Count = Type.Integer({ minimum: 0 })
@@ -107,7 +110,7 @@ export const metricsRoutes = [
     tag,
     allow: { who: 'libraries-read' },
     reply: Inventory,
-    run: async (call) => await readInventory(call.services.database, signedInCaller(call)),
+    run: async (call) => await readInventory(call.services.database, call.caller),
   }),
   endpoint({
     method: 'GET',
@@ -118,7 +121,7 @@ export const metricsRoutes = [
     reply: TaskMetrics,
     run: async (call) => {
       await call.services.taskMetrics.write()
-      const report = await readTaskReport(call.services.database, signedInCaller(call))
+      const report = await readTaskReport(call.services.database, call.caller)
       return { ...report, retention: String(METRICS_KEPT_DAYS), updatedAt: new Date().toISOString() }
     },
   }),
@@ -139,7 +142,7 @@ export const metricsRoutes = [
     run: async (call, { query }) => {
       const { days = DAYS_DEFAULT, granularity = 'hour', taskType } = query
       await call.services.taskMetrics.write()
-      return { ...(await readTaskHistory(call.services.database, signedInCaller(call), { days, granularity, taskType })), granularity }
+      return { ...(await readTaskHistory(call.services.database, call.caller, { days, granularity, taskType })), granularity }
     },
   }),
   endpoint({

@@ -1,6 +1,10 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Nullable, Timestamp } from '#core/foundation/schema.ts'
+
+type Services = Needs<'stalls'>
+const endpoint = endpointOf<Services>()
 
 /** What the server knows of itself, in numbers. */
 export const serverMetricsRoutes = [

@@ -1,12 +1,15 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listUnknownTags, REGISTRATION_TAGS } from '#core/account/registration-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, UNTRIMMED } from '#core/foundation/schema.ts'
 import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
 import { type Change, changeSettings, listSettingChanges, listSettings, readSetting } from '#core/settings/chosen-setting-store.ts'
+
+type Services = Needs<'database' | 'templates'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'settings'
 const allow = { who: 'system-admin' } as const
@@ -20,7 +23,7 @@ const UPDATES_MAX = 100
 const HISTORY_MAX = 500
 const SWITCH = /^(true|false)$/
 
-type Call = { caller: Caller | null; services: Services; address: string }
+type Call = { caller: Caller; services: Services; address: string }
 
 /** Checks every value before any is kept. @throws not_found, invalid_value with the path of the value */
 export async function changeChosen(
@@ -62,7 +65,7 @@ async function change(
   { caller, services, address }: Call,
   ...given: Parameters<typeof changeChosen> extends [unknown, ...infer Rest] ? Rest : never
 ) {
-  const { userId } = caller ?? refuse('unauthorized')
+  const { userId } = caller
   return await changeChosen({ database: services.database, templates: services.templates, userId, address }, ...given)
 }
 

@@ -1,9 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { changeChosen, SettingValue } from '#api/rest/admin/settings.ts'
 import { CHOSEN_SETTINGS, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
 import { listSettings } from '#core/settings/chosen-setting-store.ts'
+
+type Services = Needs<'database' | 'templates'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'setup'
 const allow = { who: 'system-admin' } as const
@@ -38,7 +41,7 @@ export const setupSettingRoutes = [
     reply: Type.Object({ message: Type.String(), settingsConfigured: Type.Integer({ minimum: 0 }) }),
     run: async (call, { body }) => {
       const { services, address } = call
-      const { userId } = signedInCaller(call)
+      const { userId } = call.caller
       if (body.skipConfiguration) return { message: 'The settings stay as they are.', settingsConfigured: 0 }
       const changes = Object.entries(body.settings).map(([key, value]) => ({ key, value: String(value), path: `/settings/${key}` }))
       const { length } = await changeChosen(

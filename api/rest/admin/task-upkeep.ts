@@ -1,10 +1,13 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
 import { forgetEndedTasks, removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'
 import { STARTABLE, startTask } from '#core/maintenance/start-task.ts'
+
+type Services = Needs<'database' | 'log' | 'scans' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 /** Far above those that tasks have by themselves. */
 const PRIORITY_MAX = 10_000
@@ -52,7 +55,7 @@ export const taskAdminRoutes = [
     }),
     reply: Type.Object({ taskId: Uuid }),
     run: async (call, { body: { taskType, ...when } }) => {
-      const { taskId } = await startTask(call.services, signedInCaller(call), { task: taskType, ...when })
+      const { taskId } = await startTask(call.services, call.caller, { task: taskType, ...when })
       return { taskId }
     },
   }),
@@ -68,7 +71,7 @@ export const taskAdminRoutes = [
       ),
     }),
     reply: Deleted,
-    run: async (call, { query }) => ({ deleted: await forgetEndedTasks(call.services, signedInCaller(call), query.days ?? 0) }),
+    run: async (call, { query }) => ({ deleted: await forgetEndedTasks(call.services, call.caller, query.days ?? 0) }),
   }),
   endpoint({
     method: 'DELETE',
@@ -79,7 +82,7 @@ export const taskAdminRoutes = [
     reply: Deleted,
     run: async ({ services, caller }) => {
       const deleted = await removeAllTasks(services)
-      services.log.warn({ deleted, by: caller?.userId }, 'All tasks were cancelled')
+      services.log.warn({ deleted, by: caller.userId }, 'All tasks were cancelled')
       return { deleted }
     },
   }),
@@ -91,6 +94,6 @@ export const taskAdminRoutes = [
     allow: { who: 'tasks-write' },
     params: Type.Object({ taskId: Uuid }),
     reply: Type.Object({ message: Type.String() }),
-    run: async (call, { params }) => ({ message: await unlockTask(call.services, signedInCaller(call), params.taskId) }),
+    run: async (call, { params }) => ({ message: await unlockTask(call.services, call.caller, params.taskId) }),
   }),
 ]

@@ -1,11 +1,12 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Call, endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { cancelTask, retryTask } from '#core/maintenance/change-task.ts'
 import { countTasks, getTask, listTasks, TASK_STATUSES, TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
+
+type Services = Needs<'database' | 'scans' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 /** Finished analyses come by the thousand; nobody reads more at once. */
 const LIMIT_MAX = 1_000
@@ -34,7 +35,7 @@ export const taskRoutes = [
     }),
     reply: Type.Array(TaskRecord),
     run: async (call, { query }) =>
-      await listTasks(call.services.database, { ...query, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, signedInCaller(call)),
+      await listTasks(call.services.database, { ...query, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, call.caller),
   }),
   endpoint({
     method: 'GET',
@@ -53,7 +54,7 @@ export const taskRoutes = [
     allow: { who: 'tasks-read' },
     params,
     reply: TaskRecord,
-    run: async (call, { params }) => await getTask(call.services.database, params.taskId, signedInCaller(call)),
+    run: async (call, { params }) => await getTask(call.services.database, params.taskId, call.caller),
   }),
   endpoint({
     method: 'POST',
@@ -85,5 +86,5 @@ export const taskRoutes = [
 
 /** @throws not_found for a task that does not exist or that the caller does not see */
 async function refuseHidden(call: Call<Services>, taskId: string): Promise<void> {
-  await getTask(call.services.database, taskId, signedInCaller(call))
+  await getTask(call.services.database, taskId, call.caller)
 }

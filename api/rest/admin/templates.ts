@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { BookContext, type Context, SeriesContext } from '#core/conditions/context.ts'
 import { askedKeys, type ContextKind, isField, listFields, nearestField, nearestIdentifier } from '#core/conditions/fields.ts'
@@ -12,6 +12,9 @@ import { listIdNames, listUsedKeys } from '#core/metadata/id-name-query.ts'
 import { COMIC_INFO_KEY, pluginKey } from '#core/metadata/source-key.ts'
 import { getBookContext, getSeriesContext } from '#core/templates/context-query.ts'
 import { type Outline, TEMPLATE_LENGTH_MAX } from '#plugins/templates/templates.ts'
+
+type Services = Needs<'database' | 'rules' | 'templates'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'templates'
 const allow = { who: 'books-read' } as const
@@ -34,15 +37,14 @@ const subject = {
   context: Type.Optional(FreeObject({ description: 'A context of your own making, in place of a book or a series.' })),
 }
 
-type Call = { caller: Caller | null; services: Services }
+type Call = { caller: Caller; services: Services }
 type Subject = { bookId?: string; seriesId?: string; context?: Record<string, unknown> }
 
 async function contextOf({ caller, services: { database } }: Call, { bookId, seriesId, context }: Subject): Promise<Context> {
-  const who = caller ?? refuse('unauthorized')
   if ([bookId, seriesId, context].filter((given) => given !== undefined).length !== 1)
     refuse('invalid_request', 'Say what to try it on: exactly one of bookId, seriesId and context.')
-  if (bookId !== undefined) return await getBookContext(database, who, bookId)
-  if (seriesId !== undefined) return await getSeriesContext(database, who, seriesId)
+  if (bookId !== undefined) return await getBookContext(database, caller, bookId)
+  if (seriesId !== undefined) return await getSeriesContext(database, caller, seriesId)
   return context as unknown as Context
 }
 
@@ -58,7 +60,7 @@ export const templateRoutes = [
     allow,
     params: Type.Object({ bookId: Uuid }),
     reply: BookContext,
-    run: (call, { params }) => getBookContext(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId),
+    run: (call, { params }) => getBookContext(call.services.database, call.caller, params.bookId),
   }),
   endpoint({
     method: 'GET',
@@ -68,7 +70,7 @@ export const templateRoutes = [
     allow: { who: 'series-read' },
     params: Type.Object({ seriesId: Uuid }),
     reply: SeriesContext,
-    run: (call, { params }) => getSeriesContext(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId),
+    run: (call, { params }) => getSeriesContext(call.services.database, call.caller, params.seriesId),
   }),
   endpoint({
     method: 'POST',
@@ -184,7 +186,7 @@ async function readKeys({ caller, services: { database } }: Call, { paths }: Out
   const fixed = [...[...(await listIdNames(database))].map(pluginKey), COMIC_INFO_KEY]
   const known = new Set(fixed)
   const others = [...asked].filter((key) => !known.has(key)).slice(0, KEYS_MAX)
-  for (const key of await listUsedKeys(database, caller ?? refuse('unauthorized'), others)) known.add(key)
+  for (const key of await listUsedKeys(database, caller, others)) known.add(key)
   return {
     fixed,
     isUnknown: (path) => {

@@ -1,11 +1,14 @@
 import { relative } from 'node:path'
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { describeBytes } from '#core/foundation/byte-text.ts'
 import { Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { countOrphans, removeOrphans, requestOrphanCleanup } from '#core/metadata/orphans.ts'
 import { requestPageCacheCleanup, UNUSED_DAYS_MAX } from '#core/reading/page-cache-upkeep.ts'
+
+type Services = Needs<'database' | 'log' | 'pageReader' | 'settings' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 const Count = Type.Integer({ minimum: 0 })
 const allow = { who: 'system-admin' } as const
@@ -74,7 +77,7 @@ export const upkeepRoutes = [
     run: async (call) => {
       const done = await removeOrphans(orphansOf(call.services), { signal: call.signal, progress: () => {} })
       const { thumbnails, covers, bytes, failures, errors } = done
-      call.services.log.info({ thumbnails, covers, bytes, failures, by: call.caller?.userId }, 'Orphaned files were removed')
+      call.services.log.info({ thumbnails, covers, bytes, failures, by: call.caller.userId }, 'Orphaned files were removed')
       return { thumbnailsDeleted: thumbnails, coversDeleted: covers, bytesFreed: bytes, failures, errors }
     },
   }),
@@ -128,7 +131,7 @@ export const upkeepRoutes = [
     reply: Type.Object({ filesDeleted: Count, bytesReclaimed: Count, bytesReclaimedHuman: Type.String() }),
     run: async ({ services, caller }) => {
       const { files, bytes } = await services.pageReader.cache.drop(0)
-      services.log.info({ files, bytes, by: caller?.userId }, 'The page cache was emptied')
+      services.log.info({ files, bytes, by: caller.userId }, 'The page cache was emptied')
       return { filesDeleted: files, bytesReclaimed: bytes, bytesReclaimedHuman: describeBytes(bytes) }
     },
   }),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import {
   BULK_BOOKS_MAX,
@@ -12,6 +12,9 @@ import {
   retryBooks,
 } from '#core/ingest/request-analysis.ts'
 import { BOOK_ERROR_TYPES } from '#core/metadata/analysis.ts'
+
+type Services = Needs<'database' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
@@ -34,7 +37,7 @@ export const analysisRoutes = [
     body: Type.Object({ bookIds: Type.Array(Uuid, { maxItems: BULK_BOOKS_MAX }), force }),
     reply: Enqueued,
     run: (call, { body }) =>
-      requestAnalysesOfBooks(call.services, signedInCaller(call), { bookIds: body.bookIds, choice: body.force ? 'all' : 'unanalyzed' }),
+      requestAnalysesOfBooks(call.services, call.caller, { bookIds: body.bookIds, choice: body.force ? 'all' : 'unanalyzed' }),
   }),
   endpoint({
     method: 'POST',
@@ -46,7 +49,7 @@ export const analysisRoutes = [
     body: Type.Object({ seriesIds: Type.Array(Uuid, { maxItems: BULK_SERIES_MAX }), force }),
     reply: Enqueued,
     run: (call, { body }) =>
-      requestAnalysesOfSeries(call.services, signedInCaller(call), {
+      requestAnalysesOfSeries(call.services, call.caller, {
         seriesIds: body.seriesIds,
         choice: body.force ? 'all' : 'unanalyzed',
       }),
@@ -61,7 +64,7 @@ export const analysisRoutes = [
     bodyOptional: true,
     body: Type.Object({ errorType: Type.Optional(Nullable(ErrorType)), libraryId: Type.Optional(Nullable(Uuid)) }),
     reply: Enqueued,
-    run: (call, { body }) => retryBooks(call.services, signedInCaller(call), body),
+    run: (call, { body }) => retryBooks(call.services, call.caller, body),
   }),
   endpoint({
     method: 'POST',
@@ -74,7 +77,7 @@ export const analysisRoutes = [
     bodyOptional: true,
     body: Type.Object({ errorTypes: Type.Optional(Nullable(Type.Array(ErrorType, { maxItems: BOOK_ERROR_TYPES.length }))) }),
     reply: Enqueued,
-    run: (call, { params, body }) => retryBook(call.services, signedInCaller(call), { ...params, ...body }),
+    run: (call, { params, body }) => retryBook(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
     method: 'POST',
@@ -85,7 +88,7 @@ export const analysisRoutes = [
     status: 202,
     params: BookId,
     reply: TaskStarted,
-    run: (call, { params }) => requestBookAnalysis(call.services, signedInCaller(call), { ...params, choice: 'all' }),
+    run: (call, { params }) => requestBookAnalysis(call.services, call.caller, { ...params, choice: 'all' }),
   }),
   endpoint({
     method: 'POST',
@@ -96,7 +99,7 @@ export const analysisRoutes = [
     status: 202,
     params: BookId,
     reply: TaskStarted,
-    run: (call, { params }) => requestBookAnalysis(call.services, signedInCaller(call), { ...params, choice: 'unanalyzed' }),
+    run: (call, { params }) => requestBookAnalysis(call.services, call.caller, { ...params, choice: 'unanalyzed' }),
   }),
   endpoint({
     method: 'POST',
@@ -107,8 +110,7 @@ export const analysisRoutes = [
     status: 202,
     params: SeriesId,
     reply: Enqueued,
-    run: (call, { params }) =>
-      requestAnalysesOfSeries(call.services, signedInCaller(call), { seriesIds: [params.seriesId], choice: 'all' }),
+    run: (call, { params }) => requestAnalysesOfSeries(call.services, call.caller, { seriesIds: [params.seriesId], choice: 'all' }),
   }),
   endpoint({
     method: 'POST',
@@ -119,7 +121,6 @@ export const analysisRoutes = [
     status: 202,
     params: SeriesId,
     reply: Enqueued,
-    run: (call, { params }) =>
-      requestAnalysesOfSeries(call.services, signedInCaller(call), { seriesIds: [params.seriesId], choice: 'unanalyzed' }),
+    run: (call, { params }) => requestAnalysesOfSeries(call.services, call.caller, { seriesIds: [params.seriesId], choice: 'unanalyzed' }),
   }),
 ]

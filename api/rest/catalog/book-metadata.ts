@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { getBook } from '#core/catalog/book-query.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { LENIENT, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
@@ -15,6 +15,9 @@ import {
   shownLocks,
 } from '#core/metadata/book-metadata-record.ts'
 import { listUnknownTitles, lockBooks, patchBooks, replaceBook } from '#core/metadata/edit-book-metadata.ts'
+
+type Services = Needs<'database' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 /** A page of a large list; each book is a row locked until all are written. */
 const BULK_BOOKS_MAX = 500
@@ -47,7 +50,7 @@ export const bookMetadataRoutes = [
     reply: BulkOutcome,
     run: async (call, { body }) => {
       const { bookIds, ...patch } = body
-      const items = await patchBooks(call.services.database, call.caller ?? refuse('unauthorized'), { bookIds, patch })
+      const items = await patchBooks(call.services.database, call.caller, { bookIds, patch })
       const updatedCount = items.filter(({ outcomes }) => outcomes.some(({ result }) => result === 'set' || result === 'cleared')).length
       return { message: `Changed ${updatedCount} of ${items.length} books.`, updatedCount, items }
     },
@@ -62,7 +65,7 @@ export const bookMetadataRoutes = [
     reply: BulkOutcome,
     run: async (call, { body }) => {
       const { bookIds, ...locks } = body
-      const items = await lockBooks(call.services.database, call.caller ?? refuse('unauthorized'), { bookIds, locks })
+      const items = await lockBooks(call.services.database, call.caller, { bookIds, locks })
       return { message: `Changed the locks of ${items.length} books.`, updatedCount: items.length, items }
     },
   }),
@@ -77,7 +80,7 @@ export const bookMetadataRoutes = [
     reply: Type.Object({ id: Uuid, title: Type.String(), number: Nullable(Type.Number()), updatedAt: Timestamp }),
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       await patchBooks(database, caller, { bookIds: [params.bookId], patch: body })
       if (body.title === null) {
         // Files that were read when their title was not kept are read again, for it to stand soon.
@@ -100,7 +103,7 @@ export const bookMetadataRoutes = [
     query: Type.Object({ sources: Type.Optional(Type.Boolean({ description: 'Also who gave each field its value.' })) }),
     reply: BookMetadata,
     run: async (call, { params, query }) => {
-      const held = await getBookRecord(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      const held = await getBookRecord(call.services.database, call.caller, params.bookId)
       return bookMetadataOf(params.bookId, held, query.sources === true)
     },
   }),
@@ -116,7 +119,7 @@ export const bookMetadataRoutes = [
     reply: BookMetadata,
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       await patchBooks(database, caller, { bookIds: [params.bookId], patch: body })
       return bookMetadataOf(params.bookId, await getBookRecord(database, caller, params.bookId), false)
     },
@@ -133,7 +136,7 @@ export const bookMetadataRoutes = [
     reply: BookMetadata,
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       await replaceBook(database, caller, { bookId: params.bookId, metadata: body })
       return bookMetadataOf(params.bookId, await getBookRecord(database, caller, params.bookId), false)
     },
@@ -146,8 +149,7 @@ export const bookMetadataRoutes = [
     allow: { who: 'books-read' },
     params: BookId,
     reply: BookLocks,
-    run: async (call, { params }) =>
-      shownLocks(await getBookRecord(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)),
+    run: async (call, { params }) => shownLocks(await getBookRecord(call.services.database, call.caller, params.bookId)),
   }),
   endpoint({
     method: 'PUT',
@@ -160,7 +162,7 @@ export const bookMetadataRoutes = [
     reply: BookLocks,
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       await lockBooks(database, caller, { bookIds: [params.bookId], locks: body })
       return shownLocks(await getBookRecord(database, caller, params.bookId))
     },

@@ -1,8 +1,6 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Call, endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { NamedShape } from '#api/views/book-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
@@ -12,13 +10,16 @@ import { NAMES_MAX, nameKey, readNames } from '#core/metadata/name.ts'
 import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
+type Services = Needs<'database'>
+const endpoint = endpointOf<Services>()
+
 const BookId = Type.Object({ bookId: Uuid })
 /** As it is typed, with blanks that nobody counts; a name of its own has fewer characters. */
 const GivenName = Type.String({ maxLength: 1_000 })
 
 async function namesOf(call: Call<Services>, taxonomy: Taxonomy, bookId: string): Promise<Named[]> {
   const { database } = call.services
-  const caller = signedInCaller(call)
+  const caller = call.caller
   const id = await checkBook(database, caller, bookId)
   return (await listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [id] })).get(id) ?? []
 }
@@ -56,7 +57,7 @@ function listRoutes(taxonomy: Taxonomy) {
       reply: List,
       run: async (call, { params, body }) => {
         const names = readNames((body as Record<string, string[]>)[plural] ?? [], `/${plural}`)
-        await setBookNames(call.services.database, signedInCaller(call), { ...params, taxonomy, names })
+        await setBookNames(call.services.database, call.caller, { ...params, taxonomy, names })
         return { [plural]: await namesOf(call, taxonomy, params.bookId) }
       },
     }),
@@ -80,7 +81,7 @@ function entryRoutes(taxonomy: Taxonomy) {
       run: async (call, { params, body }) => {
         const [name = ''] = readNames([body.name], '/name')
         const change = { bookIds: [params.bookId], taxonomy, add: [name], remove: [] }
-        if ((await changeBookNames(call.services.database, signedInCaller(call), change)) > 0) call.created()
+        if ((await changeBookNames(call.services.database, call.caller, change)) > 0) call.created()
         const all = await namesOf(call, taxonomy, params.bookId)
         return all.find((named) => nameKey(named.name) === nameKey(name)) ?? refuse('conflict')
       },
@@ -98,7 +99,7 @@ function entryRoutes(taxonomy: Taxonomy) {
         const named = (await namesOf(call, taxonomy, bookId)).find((each) => each.id === id.toLowerCase())
         if (!named) refuse('not_found', `The book has no ${taxonomy} ${id}.`)
         const change = { bookIds: [bookId], taxonomy, add: [], remove: [named.name] }
-        await changeBookNames(call.services.database, signedInCaller(call), change)
+        await changeBookNames(call.services.database, call.caller, change)
         return undefined
       },
     }),

@@ -1,7 +1,7 @@
 import Type from 'typebox'
+import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { AdjacentBooks, BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
@@ -10,17 +10,19 @@ import { type BookFilter, checkLibrary, findAdjacentBooks, getBook, listBooks, r
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { type FullBook as FullBookValue, fullBooks } from '#core/catalog/full-book-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
+
+type Services = Needs<'database' | 'settings'>
+const endpoint = endpointOf<Services>()
 
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
 const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
 
 /** Everything a list of books was asked, wherever it stood in the request. */
 interface ListRequest {
-  call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
+  call: { caller: Caller; services: Services; path: string; rawQuery: string }
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
   filter: BookFilter
 }
@@ -29,7 +31,7 @@ async function answerBooks({ call, query, filter }: ListRequest) {
   const { services } = call
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit }
-  const { items, total } = await listBooks(services.database, call.caller ?? refuse('unauthorized'), list)
+  const { items, total } = await listBooks(services.database, call.caller, list)
   return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
 }
 
@@ -62,7 +64,7 @@ export const bookRoutes = [
     ),
     reply: Paginated(ShownBook),
     run: async (call, { query, body }) => {
-      const condition = body.condition ? compileFilter(body.condition, 'books', call.caller ?? refuse('unauthorized')) : undefined
+      const condition = body.condition ? compileFilter(body.condition, 'books', call.caller) : undefined
       const filter = { condition, search: readSearch(body.fullTextSearch), includeDeleted: body.includeDeleted }
       return await answerBooks({ call, query, filter })
     },
@@ -99,7 +101,7 @@ export const bookRoutes = [
     reply: BooksWithErrors,
     run: async (call, { query }) => {
       const { pageSize } = readPage({ pageSize: query.pageSize })
-      const found = await listBooksWithErrors(call.services.database, call.caller ?? refuse('unauthorized'), {
+      const found = await listBooksWithErrors(call.services.database, call.caller, {
         filter: { libraryId: query.libraryId, seriesId: query.seriesId, errorType: query.errorType },
         page: query.page ?? 0,
         pageSize,
@@ -119,7 +121,7 @@ export const bookRoutes = [
     reply: Type.Union([BookDetail, FullBook]),
     run: async (call, { params, query }) => {
       const { services } = call
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       const book = await getBook(services.database, caller, params.bookId)
       if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
       const held = await getBookRecord(services.database, caller, params.bookId)
@@ -135,7 +137,7 @@ export const bookRoutes = [
     params: Type.Object({ bookId: Uuid }),
     reply: AdjacentBooks,
     run: async (call, { params }) => {
-      const { prev, next } = await findAdjacentBooks(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      const { prev, next } = await findAdjacentBooks(call.services.database, call.caller, params.bookId)
       return { prev: prev && shownBook(call.services, prev), next: next && shownBook(call.services, next) }
     },
   }),

@@ -1,9 +1,7 @@
 import Type from 'typebox'
-import { type Call, madeAt } from '#api/http/endpoint.ts'
+import { type Call, endpointOf, madeAt, streamOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint, stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getSeries, readSeriesSort } from '#core/catalog/series-query.ts'
@@ -12,6 +10,10 @@ import { Uuid } from '#core/foundation/schema.ts'
 import { Collection, NewCollection, SeriesIds, type Shelf, ShelfEdit } from '#core/shelves/shelf.ts'
 import { findShelf, listCollectionSeries, listShelves } from '#core/shelves/shelf-query.ts'
 import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelves/shelf-store.ts'
+
+type Services = Needs<'database' | 'settings'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 const params = Type.Object({ collectionId: Uuid })
 const kind = 'collection'
@@ -22,7 +24,7 @@ const write = { who: 'series-write' } as const
 const shown = ({ count, ...shelf }: Shelf) => ({ ...shelf, seriesCount: count })
 
 async function getShelf(call: Call<Services>, id: string): Promise<Shelf> {
-  const found = await findShelf(call.services.database, signedInCaller(call), kind, id)
+  const found = await findShelf(call.services.database, call.caller, kind, id)
   return found ?? refuse('not_found', `There is no collection ${id}, or you may not see it.`)
 }
 
@@ -37,7 +39,7 @@ export const collectionRoutes = [
     reply: Paginated(Collection),
     run: async (call, { query }) => {
       const { page, pageSize, ...window } = readPage(query)
-      const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, window)
+      const { items, total } = await listShelves(call.services.database, call.caller, kind, window)
       return paginate({ call, page, pageSize, total, data: items.map(shown) })
     },
   }),
@@ -51,7 +53,7 @@ export const collectionRoutes = [
     body: NewCollection,
     reply: Collection,
     run: async (call, { body: { seriesIds = [], ...shelf } }) => {
-      const added = await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: seriesIds })
+      const added = await addShelf(call.services.database, call.caller, kind, { ...shelf, memberIds: seriesIds })
       return madeAt(call, '/api/v1/collections', shown(added))
     },
   }),
@@ -75,7 +77,7 @@ export const collectionRoutes = [
     body: ShelfEdit,
     reply: Collection,
     run: async (call, { params, body }) =>
-      shown(await editShelf(call.services.database, signedInCaller(call), kind, { id: params.collectionId, edit: body })),
+      shown(await editShelf(call.services.database, call.caller, kind, { id: params.collectionId, edit: body })),
   }),
   endpoint({
     method: 'DELETE',
@@ -86,7 +88,7 @@ export const collectionRoutes = [
     status: 204,
     params,
     run: async (call, { params }) => {
-      await removeShelf(call.services.database, signedInCaller(call), kind, params.collectionId)
+      await removeShelf(call.services.database, call.caller, kind, params.collectionId)
       return undefined
     },
   }),
@@ -102,7 +104,7 @@ export const collectionRoutes = [
     run: async (call, { params, query }) => {
       const { page, pageSize, ...window } = readPage(query)
       const list = { ...window, sort: readSeriesSort(query.sort), shelf: await getShelf(call, params.collectionId) }
-      const { items, total } = await listCollectionSeries(call.services.database, signedInCaller(call), list)
+      const { items, total } = await listCollectionSeries(call.services.database, call.caller, list)
       return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
     },
   }),
@@ -117,7 +119,7 @@ export const collectionRoutes = [
     reply: Collection,
     run: async (call, { params, body }) => {
       const change = { id: params.collectionId, how: 'replace', memberIds: body.seriesIds } as const
-      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+      return shown(await editMembers(call.services.database, call.caller, kind, change))
     },
   }),
   endpoint({
@@ -131,7 +133,7 @@ export const collectionRoutes = [
     reply: Collection,
     run: async (call, { params, body }) => {
       const change = { id: params.collectionId, how: 'append', memberIds: body.seriesIds } as const
-      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+      return shown(await editMembers(call.services.database, call.caller, kind, change))
     },
   }),
   endpoint({
@@ -144,7 +146,7 @@ export const collectionRoutes = [
     params: Type.Object({ collectionId: Uuid, seriesId: Uuid }),
     run: async (call, { params }) => {
       const change = { id: params.collectionId, how: 'remove', memberIds: [params.seriesId] } as const
-      await editMembers(call.services.database, signedInCaller(call), kind, change)
+      await editMembers(call.services.database, call.caller, kind, change)
       return undefined
     },
   }),
@@ -157,7 +159,7 @@ export const collectionRoutes = [
     query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
     run: async (call, { params, query }) => {
-      const caller = signedInCaller(call)
+      const caller = call.caller
       const list = { offset: 0, limit: 1, sort: null, shelf: await getShelf(call, params.collectionId) }
       const { items } = await listCollectionSeries(call.services.database, caller, list)
       return await seriesThumbnail(call, items[0]?.id ?? refuse('not_found', 'Nothing stands on this collection.'), query)
@@ -174,7 +176,7 @@ export const collectionRoutes = [
     reply: Paginated(Collection),
     run: async (call, { params, query }) => {
       const { page, pageSize, ...window } = readPage(query)
-      const caller = signedInCaller(call)
+      const caller = call.caller
       await getSeries(call.services.database, caller, params.seriesId)
       const { items, total } = await listShelves(call.services.database, caller, kind, { ...window, memberId: params.seriesId })
       return paginate({ call, page, pageSize, total, data: items.map(shown) })

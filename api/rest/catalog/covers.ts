@@ -1,8 +1,6 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
-import { endpoint, stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import {
   bookCoverOf,
   chooseCover,
@@ -16,6 +14,10 @@ import {
 } from '#core/catalog/choose-cover.ts'
 import { Noun, Uuid } from '#core/foundation/schema.ts'
 import { BookCover, COVER_BYTES_MAX, type CoverOwner, SeriesCover } from '#core/metadata/cover.ts'
+
+type Services = Needs<'database' | 'drawCover' | 'settings'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 const BookCoverId = Type.Object({ bookId: Uuid, coverId: Uuid })
@@ -34,7 +36,7 @@ const series = (id: string): CoverOwner => ({ kind: 'series', id: id.toLowerCase
 const cacheControl = 'private, max-age=600'
 
 async function seriesCovers(call: Call<Services>, seriesId: string) {
-  const rows = await listCovers(call.services, signedInCaller(call), series(seriesId))
+  const rows = await listCovers(call.services, call.caller, series(seriesId))
   return { covers: rows.map((row) => seriesCoverOf(seriesId, row)) }
 }
 
@@ -50,7 +52,7 @@ export const coverRoutes = [
     bodyBytesMax,
     reply: BookCover,
     run: async (call, { params: { bookId }, upload: { bytes } }) =>
-      bookCoverOf(bookId, await uploadCover(call.services, signedInCaller(call), { owner: book(bookId), bytes })),
+      bookCoverOf(bookId, await uploadCover(call.services, call.caller, { owner: book(bookId), bytes })),
   }),
   endpoint({
     method: 'GET',
@@ -61,7 +63,7 @@ export const coverRoutes = [
     params: BookId,
     reply: Type.Object({ covers: Type.Array(BookCover) }),
     run: async (call, { params: { bookId } }) => {
-      const rows = await listCovers(call.services, signedInCaller(call), book(bookId))
+      const rows = await listCovers(call.services, call.caller, book(bookId))
       return { covers: rows.map((row) => bookCoverOf(bookId, row)) }
     },
   }),
@@ -74,7 +76,7 @@ export const coverRoutes = [
     status: 204,
     params: BookId,
     run: async (call, { params }) => {
-      await dropChoice(call.services, signedInCaller(call), book(params.bookId))
+      await dropChoice(call.services, call.caller, book(params.bookId))
       return undefined
     },
   }),
@@ -87,7 +89,7 @@ export const coverRoutes = [
     status: 204,
     params: BookCoverId,
     run: async (call, { params: { bookId, coverId } }) => {
-      await deleteCover(call.services, signedInCaller(call), { owner: book(bookId), coverId })
+      await deleteCover(call.services, call.caller, { owner: book(bookId), coverId })
       return undefined
     },
   }),
@@ -99,7 +101,7 @@ export const coverRoutes = [
     params: BookCoverId,
     mediaTypes: ['image/jpeg'],
     run: async (call, { params: { bookId, coverId } }) => {
-      const file = await getCoverFile(call.services, signedInCaller(call), { owner: book(bookId), coverId })
+      const file = await getCoverFile(call.services, call.caller, { owner: book(bookId), coverId })
       return { kind: 'file', ...file, mediaType: 'image/jpeg', cacheControl }
     },
   }),
@@ -112,7 +114,7 @@ export const coverRoutes = [
     params: BookCoverId,
     reply: BookCover,
     run: async (call, { params: { bookId, coverId } }) =>
-      bookCoverOf(bookId, await chooseCover(call.services, signedInCaller(call), { owner: book(bookId), coverId })),
+      bookCoverOf(bookId, await chooseCover(call.services, call.caller, { owner: book(bookId), coverId })),
   }),
   endpoint({
     method: 'POST',
@@ -125,7 +127,7 @@ export const coverRoutes = [
     bodyBytesMax,
     reply: SeriesCover,
     run: async (call, { params: { seriesId }, upload: { bytes } }) =>
-      seriesCoverOf(seriesId, await uploadCover(call.services, signedInCaller(call), { owner: series(seriesId), bytes })),
+      seriesCoverOf(seriesId, await uploadCover(call.services, call.caller, { owner: series(seriesId), bytes })),
   }),
   endpoint({
     method: 'PATCH',
@@ -142,7 +144,7 @@ export const coverRoutes = [
     }),
     reply: SeriesCovers,
     run: async (call, { params, body }) => {
-      await chooseSource(call.services, signedInCaller(call), { ...params, ...body })
+      await chooseSource(call.services, call.caller, { ...params, ...body })
       return await seriesCovers(call, params.seriesId)
     },
   }),
@@ -165,7 +167,7 @@ export const coverRoutes = [
     status: 204,
     params: SeriesId,
     run: async (call, { params }) => {
-      await dropChoice(call.services, signedInCaller(call), series(params.seriesId))
+      await dropChoice(call.services, call.caller, series(params.seriesId))
       return undefined
     },
   }),
@@ -178,7 +180,7 @@ export const coverRoutes = [
     status: 204,
     params: SeriesCoverId,
     run: async (call, { params: { seriesId, coverId } }) => {
-      await deleteCover(call.services, signedInCaller(call), { owner: series(seriesId), coverId })
+      await deleteCover(call.services, call.caller, { owner: series(seriesId), coverId })
       return undefined
     },
   }),
@@ -190,7 +192,7 @@ export const coverRoutes = [
     params: SeriesCoverId,
     mediaTypes: ['image/jpeg'],
     run: async (call, { params: { seriesId, coverId } }) => {
-      const file = await getCoverFile(call.services, signedInCaller(call), { owner: series(seriesId), coverId })
+      const file = await getCoverFile(call.services, call.caller, { owner: series(seriesId), coverId })
       return { kind: 'file', ...file, mediaType: 'image/jpeg', cacheControl }
     },
   }),
@@ -203,6 +205,6 @@ export const coverRoutes = [
     params: SeriesCoverId,
     reply: SeriesCover,
     run: async (call, { params: { seriesId, coverId } }) =>
-      seriesCoverOf(seriesId, await chooseCover(call.services, signedInCaller(call), { owner: series(seriesId), coverId })),
+      seriesCoverOf(seriesId, await chooseCover(call.services, call.caller, { owner: series(seriesId), coverId })),
   }),
 ]

@@ -1,9 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { listDuplicates } from '#core/catalog/duplicate-query.ts'
 import { dismissDuplicates, scanDuplicates } from '#core/catalog/duplicates.ts'
 import { Timestamp, Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 /** A few hundred kilobytes; further groups are listed when these are dismissed or deleted. */
 const GROUPS_MAX = 1_000
@@ -36,7 +39,7 @@ export const duplicateRoutes = [
     reply: Type.Object({ duplicates: Type.Array(DuplicateGroup), totalDuplicateBooks: Count, totalGroups: Count }),
     run: async (call, { query }) => {
       const window = { offset: query.offset ?? 0, limit: query.limit ?? GROUPS_MAX }
-      const { groups, totalBooks, totalGroups } = await listDuplicates(call.services.database, signedInCaller(call), window)
+      const { groups, totalBooks, totalGroups } = await listDuplicates(call.services.database, call.caller, window)
       return { duplicates: groups, totalDuplicateBooks: totalBooks, totalGroups }
     },
   }),
@@ -59,7 +62,7 @@ export const duplicateRoutes = [
     status: 204,
     params: Type.Object({ duplicateId: Uuid }),
     run: async (call, { params }) => {
-      await dismissDuplicates(call.services.database, signedInCaller(call), params.duplicateId)
+      await dismissDuplicates(call.services.database, call.caller, params.duplicateId)
       return undefined
     },
   }),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { endpoint, stream } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf, streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,
@@ -15,6 +15,10 @@ import {
 import { EXPORT_MEDIA_TYPES } from '#core/exports/export-format.ts'
 import { EXPORT_LIMITS } from '#core/exports/series-exports.ts'
 import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'exports'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 const tag = 'exports'
 const ExportId = Type.Object({ exportId: Uuid })
@@ -81,7 +85,7 @@ export const exportRoutes = [
     tag,
     allow: { who: 'user' },
     reply: Type.Object({ exports: Type.Array(Export) }),
-    run: async (call) => ({ exports: await call.services.exports.list(signedInCaller(call)) }),
+    run: async (call) => ({ exports: await call.services.exports.list(call.caller) }),
   }),
   endpoint({
     method: 'POST',
@@ -101,7 +105,7 @@ export const exportRoutes = [
       { title: 'CreateSeriesExportRequest' },
     ),
     reply: Export,
-    run: async (call, { body }) => await call.services.exports.create(signedInCaller(call), body),
+    run: async (call, { body }) => await call.services.exports.create(call.caller, body),
   }),
   endpoint({
     method: 'GET',
@@ -127,7 +131,7 @@ export const exportRoutes = [
     allow: { who: 'user' },
     params: ExportId,
     reply: Export,
-    run: async (call, { params }) => await call.services.exports.get(signedInCaller(call), params.exportId),
+    run: async (call, { params }) => await call.services.exports.get(call.caller, params.exportId),
   }),
   endpoint({
     method: 'DELETE',
@@ -138,7 +142,7 @@ export const exportRoutes = [
     status: 204,
     params: ExportId,
     run: async (call, { params }) => {
-      await call.services.exports.remove(signedInCaller(call), params.exportId)
+      await call.services.exports.remove(call.caller, params.exportId)
       return undefined
     },
   }),
@@ -151,7 +155,7 @@ export const exportRoutes = [
     params: ExportId,
     mediaTypes: Object.values(EXPORT_MEDIA_TYPES),
     run: async (call, { params }) => {
-      const { fileName, ...file } = await call.services.exports.findFile(signedInCaller(call), params.exportId)
+      const { fileName, ...file } = await call.services.exports.findFile(call.caller, params.exportId)
       // What was told to one reader is for nobody else, and is gone when it is deleted.
       return { kind: 'file', ...file, cacheControl: 'private, no-store', attachmentName: fileName }
     },

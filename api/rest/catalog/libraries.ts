@@ -1,15 +1,16 @@
 import Type from 'typebox'
-import { madeAt } from '#api/http/endpoint.ts'
+import { endpointOf, madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { createLibrary, editLibrary, removeLibrary } from '#core/ingest/edit-library.ts'
 import { purgeDeletedOf, requestAnalysis } from '#core/ingest/library-work.ts'
 import { ScanStatus } from '#core/ingest/scans.ts'
+
+type Services = Needs<'database' | 'rules' | 'scans' | 'settings' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ libraryId: Uuid })
 const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
@@ -26,7 +27,7 @@ export const libraryRoutes = [
     reply: Paginated(Library),
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
-      const { items, total } = await listLibraries(call.services.database, call.caller ?? refuse('unauthorized'), { offset, limit })
+      const { items, total } = await listLibraries(call.services.database, call.caller, { offset, limit })
       return paginate({ call, page, pageSize, total, data: items })
     },
   }),
@@ -42,7 +43,7 @@ export const libraryRoutes = [
     run: async (call, { body }) => {
       const { services, caller } = call
       const libraryId = await createLibrary(services, body)
-      return madeAt(call, '/api/v1/libraries', await getLibrary(services.database, caller ?? refuse('unauthorized'), libraryId))
+      return madeAt(call, '/api/v1/libraries', await getLibrary(services.database, caller, libraryId))
     },
   }),
   endpoint({
@@ -53,8 +54,7 @@ export const libraryRoutes = [
     allow: { who: 'libraries-read' },
     params,
     reply: Library,
-    run: async ({ services, caller }, { params }) =>
-      await getLibrary(services.database, caller ?? refuse('unauthorized'), params.libraryId),
+    run: async ({ services, caller }, { params }) => await getLibrary(services.database, caller, params.libraryId),
   }),
   endpoint({
     method: 'PATCH',
@@ -67,7 +67,7 @@ export const libraryRoutes = [
     reply: Library,
     run: async ({ services, caller }, { params, body }) => {
       await editLibrary(services, params.libraryId, body)
-      return await getLibrary(services.database, caller ?? refuse('unauthorized'), params.libraryId)
+      return await getLibrary(services.database, caller, params.libraryId)
     },
   }),
   endpoint({
@@ -102,7 +102,7 @@ export const libraryRoutes = [
     }),
     reply: ScanStatus,
     run: async (call, { params, query }) =>
-      await call.services.scans.start(params.libraryId, query.mode, signedInCaller(call), { confirm: query.confirm }),
+      await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm: query.confirm }),
   }),
   endpoint({
     method: 'GET',
@@ -112,7 +112,7 @@ export const libraryRoutes = [
     allow: { who: 'libraries-read' },
     params,
     reply: ScanStatus,
-    run: async (call, { params }) => await call.services.scans.getStatus(params.libraryId, signedInCaller(call)),
+    run: async (call, { params }) => await call.services.scans.getStatus(params.libraryId, call.caller),
   }),
   endpoint({
     method: 'POST',
@@ -167,6 +167,6 @@ export const libraryRoutes = [
     tag: 'scans',
     allow: { who: 'libraries-read' },
     reply: Type.Array(ScanStatus),
-    run: async (call) => await call.services.scans.listActive(signedInCaller(call)),
+    run: async (call) => await call.services.scans.listActive(call.caller),
   }),
 ]

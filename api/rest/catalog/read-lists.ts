@@ -1,9 +1,7 @@
 import Type from 'typebox'
-import { type Call, madeAt } from '#api/http/endpoint.ts'
+import { type Call, endpointOf, madeAt, streamOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint, stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
 import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getBook, readBookSort } from '#core/catalog/book-query.ts'
@@ -14,6 +12,10 @@ import { BookIds, NewReadList, ReadList, ReadListImport, type Shelf, ShelfEdit }
 import { findShelf, listReadListBooks, listShelves } from '#core/shelves/shelf-query.ts'
 import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelves/shelf-store.ts'
 
+type Services = Needs<'database' | 'readReadingList' | 'settings'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
+
 const params = Type.Object({ readListId: Uuid })
 const kind = 'read_list'
 const tag = 'read-lists'
@@ -23,7 +25,7 @@ const write = { who: 'books-write' } as const
 const shown = ({ count, ...shelf }: Shelf) => ({ ...shelf, bookCount: count })
 
 async function getShelf(call: Call<Services>, id: string): Promise<Shelf> {
-  const found = await findShelf(call.services.database, signedInCaller(call), kind, id)
+  const found = await findShelf(call.services.database, call.caller, kind, id)
   return found ?? refuse('not_found', `There is no read list ${id}, or you may not see it.`)
 }
 
@@ -38,7 +40,7 @@ export const readListRoutes = [
     reply: Paginated(ReadList),
     run: async (call, { query }) => {
       const { page, pageSize, ...window } = readPage(query)
-      const { items, total } = await listShelves(call.services.database, signedInCaller(call), kind, window)
+      const { items, total } = await listShelves(call.services.database, call.caller, kind, window)
       return paginate({ call, page, pageSize, total, data: items.map(shown) })
     },
   }),
@@ -52,7 +54,7 @@ export const readListRoutes = [
     body: NewReadList,
     reply: ReadList,
     run: async (call, { body: { bookIds = [], ...shelf } }) => {
-      const added = await addShelf(call.services.database, signedInCaller(call), kind, { ...shelf, memberIds: bookIds })
+      const added = await addShelf(call.services.database, call.caller, kind, { ...shelf, memberIds: bookIds })
       return madeAt(call, '/api/v1/read-lists', shown(added))
     },
   }),
@@ -67,7 +69,7 @@ export const readListRoutes = [
     bodyBytesMax: READING_LIST_BYTES_MAX + 65_536,
     reply: ReadListImport,
     run: async (call, { upload }) => {
-      const { shelf, ...outcome } = await importReadingList(call.services, signedInCaller(call), upload)
+      const { shelf, ...outcome } = await importReadingList(call.services, call.caller, upload)
       return { readList: madeAt(call, '/api/v1/read-lists', shown(shelf)), ...outcome }
     },
   }),
@@ -91,7 +93,7 @@ export const readListRoutes = [
     body: ShelfEdit,
     reply: ReadList,
     run: async (call, { params, body }) =>
-      shown(await editShelf(call.services.database, signedInCaller(call), kind, { id: params.readListId, edit: body })),
+      shown(await editShelf(call.services.database, call.caller, kind, { id: params.readListId, edit: body })),
   }),
   endpoint({
     method: 'DELETE',
@@ -102,7 +104,7 @@ export const readListRoutes = [
     status: 204,
     params,
     run: async (call, { params }) => {
-      await removeShelf(call.services.database, signedInCaller(call), kind, params.readListId)
+      await removeShelf(call.services.database, call.caller, kind, params.readListId)
       return undefined
     },
   }),
@@ -118,7 +120,7 @@ export const readListRoutes = [
     run: async (call, { params, query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
       const list = { offset, limit, sort: readBookSort(query.sort), shelf: await getShelf(call, params.readListId) }
-      const { items, total } = await listReadListBooks(call.services.database, signedInCaller(call), list)
+      const { items, total } = await listReadListBooks(call.services.database, call.caller, list)
       return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
     },
   }),
@@ -133,7 +135,7 @@ export const readListRoutes = [
     reply: ReadList,
     run: async (call, { params, body }) => {
       const change = { id: params.readListId, how: 'replace', memberIds: body.bookIds } as const
-      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+      return shown(await editMembers(call.services.database, call.caller, kind, change))
     },
   }),
   endpoint({
@@ -147,7 +149,7 @@ export const readListRoutes = [
     reply: ReadList,
     run: async (call, { params, body }) => {
       const change = { id: params.readListId, how: 'append', memberIds: body.bookIds } as const
-      return shown(await editMembers(call.services.database, signedInCaller(call), kind, change))
+      return shown(await editMembers(call.services.database, call.caller, kind, change))
     },
   }),
   endpoint({
@@ -160,7 +162,7 @@ export const readListRoutes = [
     params: Type.Object({ readListId: Uuid, bookId: Uuid }),
     run: async (call, { params }) => {
       const change = { id: params.readListId, how: 'remove', memberIds: [params.bookId] } as const
-      await editMembers(call.services.database, signedInCaller(call), kind, change)
+      await editMembers(call.services.database, call.caller, kind, change)
       return undefined
     },
   }),
@@ -173,7 +175,7 @@ export const readListRoutes = [
     query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
     run: async (call, { params, query }) => {
-      const caller = signedInCaller(call)
+      const caller = call.caller
       const list = { offset: 0, limit: 1, sort: null, shelf: await getShelf(call, params.readListId) }
       const { items } = await listReadListBooks(call.services.database, caller, list)
       return await bookThumbnail(call, items[0]?.id ?? refuse('not_found', 'Nothing stands on this read list.'), query)
@@ -190,7 +192,7 @@ export const readListRoutes = [
     reply: Paginated(ReadList),
     run: async (call, { params, query }) => {
       const { page, pageSize, ...window } = readPage(query)
-      const caller = signedInCaller(call)
+      const caller = call.caller
       await getBook(call.services.database, caller, params.bookId)
       const { items, total } = await listShelves(call.services.database, caller, kind, { ...window, memberId: params.bookId })
       return paginate({ call, page, pageSize, total, data: items.map(shown) })

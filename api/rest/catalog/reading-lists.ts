@@ -1,14 +1,16 @@
 import Type from 'typebox'
+import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookFilter, type BookSort, checkLibrary, listBooks, listOnDeck, readBookSort } from '#core/catalog/book-query.ts'
 import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'database' | 'settings'>
+const endpoint = endpointOf<Services>()
 
 /** A shelf on a start page; the full list has pages. */
 const LIMIT_MAX = 100
@@ -21,7 +23,7 @@ const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
 const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
 
 interface ListRequest {
-  call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
+  call: { caller: Caller; services: Services; path: string; rawQuery: string }
   query: {
     page?: number
     pageSize?: number
@@ -60,7 +62,7 @@ async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRe
     offset,
     limit,
   }
-  const { items, total } = await listBooks(services.database, request.call.caller ?? refuse('unauthorized'), list)
+  const { items, total } = await listBooks(services.database, request.call.caller, list)
   return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
 }
 
@@ -68,13 +70,13 @@ async function answerOnDeck(request: ListRequest) {
   const { services } = request.call
   const { page, pageSize, offset, limit } = readPage(request.query)
   const list = { filter: await placeOf(request), sort: readBookSort(request.query.sort), offset, limit }
-  const { items, total } = await listOnDeck(services.database, request.call.caller ?? refuse('unauthorized'), list)
+  const { items, total } = await listOnDeck(services.database, request.call.caller, list)
   return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
 }
 
 async function answerRecentlyRead(request: ListRequest) {
   const { services } = request.call
-  const { items } = await listBooks(services.database, request.call.caller ?? refuse('unauthorized'), {
+  const { items } = await listBooks(services.database, request.call.caller, {
     filter: { ...(await placeOf(request)), reading: 'begun' },
     sort: readBookSort(request.query.sort) ?? { field: 'read', direction: 'desc' },
     offset: 0,
@@ -92,7 +94,7 @@ const SERIES_SHELVES = {
 async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: ListRequest) {
   const { filter, field } = SERIES_SHELVES[shelf]
   const { libraryId } = await placeOf(request)
-  const { items } = await listSeries(request.call.services.database, request.call.caller ?? refuse('unauthorized'), {
+  const { items } = await listSeries(request.call.services.database, request.call.caller, {
     filter: { ...filter, libraryId },
     sort: readSeriesSort(request.query.sort) ?? { field, direction: 'desc' },
     offset: 0,
@@ -201,7 +203,7 @@ export const readingListRoutes = [
     reply: Paginated(ShownSeries),
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
-      const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), {
+      const { items, total } = await listSeries(call.services.database, call.caller, {
         filter: { wanted: true },
         sort: readSeriesSort(query.sort),
         offset,

@@ -1,9 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/catalog/library.ts'
 import { FreeJson, Nullable, OneOf } from '#core/foundation/schema.ts'
 import { previewScan } from '#core/ingest/preview-scan.ts'
+
+type Services = Needs<'database' | 'settings'>
+const endpoint = endpointOf<Services>()
 
 export const scanPreviewRoutes = [
   endpoint({
@@ -40,7 +43,7 @@ export const scanPreviewRoutes = [
     run: async (call, { body }) => {
       const { series, totalFiles, isTruncated } = await previewScan(
         call.services,
-        { userId: signedInCaller(call).userId, folder: body.path },
+        { userId: call.caller.userId, folder: body.path },
         call.signal,
       )
       return { detectedSeries: series, totalFiles, truncated: isTruncated }

@@ -1,7 +1,11 @@
 import Type from 'typebox'
-import { stream } from '#api/http/route.ts'
+import { streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+
+type Services = Needs<'seriesDownloads'>
+const stream = streamOf<Services>()
 
 export const seriesDownloadRoutes = [
   stream({

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import type { TSchema } from 'typebox'
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -34,6 +34,9 @@ import {
 } from '#core/metadata/series-metadata-record.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
 
+type Services = Needs<'database' | 'settings'>
+const endpoint = endpointOf<Services>()
+
 /** Services have short names, with `plugin:` or `api:` in front; identifiers and addresses are lines. */
 const Source = Type.String({ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
 /** Identifiers and ratings are kept under keys, which contexts have too. */
@@ -59,11 +62,11 @@ const Rating = Noun('SeriesRating')({
   updatedAt: Timestamp,
 })
 
-type Call = { caller: Caller | null; services: Services }
+type Call = { caller: Caller; services: Services }
 
 /** The id of the owner as the database writes it. @throws not_found for what the caller may not see */
 async function checkOwner(call: Call, owner: 'series' | 'books', id: string): Promise<string> {
-  const caller = call.caller ?? refuse('unauthorized')
+  const caller = call.caller
   if (owner === 'series') return await checkSeries(call.services.database, caller, id)
   await getBookRecord(call.services.database, caller, id)
   return id.toLowerCase()
@@ -293,7 +296,7 @@ export const seriesFactRoutes = [
     allow: { who: 'series-read' },
     reply: Type.Object({ ratings: Type.Array(Rating) }),
     run: async (call) => {
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       const { database } = call.services
       const ratings = await listUserRatings(database, caller.userId)
       const visible = await listVisibleSeriesIds(
@@ -314,7 +317,7 @@ export const seriesFactRoutes = [
     reply: Nullable(Rating),
     run: async (call, { params }) => {
       const id = await checkOwner(call, 'series', params.seriesId)
-      const [rating] = await listUserRatings(call.services.database, call.caller?.userId ?? refuse('unauthorized'), id)
+      const [rating] = await listUserRatings(call.services.database, call.caller.userId, id)
       return (rating ?? null) as never
     },
   }),
@@ -333,7 +336,7 @@ export const seriesFactRoutes = [
     reply: Rating,
     run: async (call, { params, body }) => {
       const seriesId = await checkOwner(call, 'series', params.seriesId)
-      const userId = call.caller?.userId ?? refuse('unauthorized')
+      const userId = call.caller.userId
       const { database } = call.services
       if ((await listUserRatings(database, userId, seriesId)).length === 0) call.created(call.path)
       return (await saveUserRating(database, { userId, seriesId, rating: body.rating, notes: body.notes ?? null })) as never
@@ -349,7 +352,7 @@ export const seriesFactRoutes = [
     status: 204,
     run: async (call, { params }) => {
       const id = await checkOwner(call, 'series', params.seriesId)
-      await deleteUserRating(call.services.database, call.caller?.userId ?? refuse('unauthorized'), id)
+      await deleteUserRating(call.services.database, call.caller.userId, id)
       return undefined
     },
   }),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -18,6 +18,9 @@ import {
   seriesMetadataOf,
   shownSeriesLocks,
 } from '#core/metadata/series-metadata-record.ts'
+
+type Services = Needs<'database' | 'rules' | 'settings'>
+const endpoint = endpointOf<Services>()
 
 /** Each series may stand for hundreds of books, whose search is renewed with it. */
 const BULK_SERIES_MAX = 100
@@ -39,16 +42,12 @@ const BulkOutcome = Noun('BulkMetadataOutcome')({
 const { title, titleSort } = SeriesMetadataPatch.properties
 
 /** Who gives up a title gets that of the folder by the rules of today, unless the books name the series. */
-async function prepareTitles(
-  { services, caller }: { services: Services; caller: Caller | null },
-  seriesIds: readonly string[],
-  patch: object,
-) {
-  if ('title' in patch && patch.title === null) await refreshFolderTitles(services, caller ?? refuse('unauthorized'), seriesIds)
+async function prepareTitles({ services, caller }: { services: Services; caller: Caller }, seriesIds: readonly string[], patch: object) {
+  if ('title' in patch && patch.title === null) await refreshFolderTitles(services, caller, seriesIds)
 }
 
-async function full({ services, caller }: { services: Services; caller: Caller | null }, seriesId: string, sources: boolean) {
-  const asker = caller ?? refuse('unauthorized')
+async function full({ services, caller }: { services: Services; caller: Caller }, seriesId: string, sources: boolean) {
+  const asker = caller
   const id = await checkSeries(services.database, asker, seriesId)
   const found = (await fullSeriesMetadata(services.database, asker, [id])).get(id) ?? refuse('not_found')
   const held = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
@@ -68,7 +67,7 @@ export const seriesMetadataRoutes = [
     run: async (call, { body }) => {
       const { seriesIds, ...patch } = body
       await prepareTitles(call, seriesIds, patch)
-      const items = await patchSeries(call.services.database, call.caller ?? refuse('unauthorized'), { seriesIds, patch })
+      const items = await patchSeries(call.services.database, call.caller, { seriesIds, patch })
       const updatedCount = items.filter(({ outcomes }) => outcomes.some(({ result }) => result === 'set' || result === 'cleared')).length
       return { message: `Changed ${updatedCount} of ${items.length} series.`, updatedCount, items }
     },
@@ -83,7 +82,7 @@ export const seriesMetadataRoutes = [
     reply: BulkOutcome,
     run: async (call, { body }) => {
       const { seriesIds, ...locks } = body
-      const items = await lockSeries(call.services.database, call.caller ?? refuse('unauthorized'), { seriesIds, locks })
+      const items = await lockSeries(call.services.database, call.caller, { seriesIds, locks })
       return { message: `Changed the locks of ${items.length} series.`, updatedCount: items.length, items }
     },
   }),
@@ -96,7 +95,7 @@ export const seriesMetadataRoutes = [
     body: Type.Object({ seriesIds }, { additionalProperties: false }),
     reply: Type.Object({ count: Type.Integer({ minimum: 0 }), message: Type.String() }),
     run: async (call, { body }) => {
-      const { length } = await resetSeries(call.services.database, call.caller ?? refuse('unauthorized'), body)
+      const { length } = await resetSeries(call.services.database, call.caller, body)
       return { count: length, message: `Reset ${length} series.` }
     },
   }),
@@ -114,7 +113,7 @@ export const seriesMetadataRoutes = [
     reply: Type.Object({ id: Uuid, title: Type.String(), updatedAt: Timestamp }),
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       await prepareTitles(call, [params.seriesId], body)
       const [{ id } = refuse('not_found')] = await patchSeries(database, caller, {
         seriesIds: [params.seriesId],
@@ -151,7 +150,7 @@ export const seriesMetadataRoutes = [
       reply: SeriesMetadata,
       run: async (call, { params, body }) => {
         const { database } = call.services
-        const caller = call.caller ?? refuse('unauthorized')
+        const caller = call.caller
         const { seriesId } = params
         await prepareTitles(call, [seriesId], body)
         if (method === 'PATCH') await patchSeries(database, caller, { seriesIds: [seriesId], patch: body })
@@ -170,7 +169,7 @@ export const seriesMetadataRoutes = [
     reply: FullSeriesMetadata,
     status: 200,
     run: async (call, { params }) => {
-      await resetSeries(call.services.database, call.caller ?? refuse('unauthorized'), { seriesIds: [params.seriesId] })
+      await resetSeries(call.services.database, call.caller, { seriesIds: [params.seriesId] })
       return await full(call, params.seriesId, false)
     },
   }),
@@ -182,8 +181,7 @@ export const seriesMetadataRoutes = [
     allow: { who: 'series-read' },
     params: SeriesId,
     reply: SeriesLocks,
-    run: async (call, { params }) =>
-      shownSeriesLocks(await getSeriesRecord(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)),
+    run: async (call, { params }) => shownSeriesLocks(await getSeriesRecord(call.services.database, call.caller, params.seriesId)),
   }),
   endpoint({
     method: 'PUT',
@@ -196,7 +194,7 @@ export const seriesMetadataRoutes = [
     reply: SeriesLocks,
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       await lockSeries(database, caller, { seriesIds: [params.seriesId], locks: body })
       return shownSeriesLocks(await getSeriesRecord(database, caller, params.seriesId))
     },

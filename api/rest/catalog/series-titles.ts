@@ -1,9 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/ingest/reprocess-titles.ts'
 import { BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
+
+type Services = Needs<'database' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'series'
 const ReprocessRequest = Type.Object({
@@ -37,7 +40,7 @@ export const seriesTitleRoutes = [
     body: Type.Object({ seriesIds: SeriesIds }),
     reply: Type.Object({ message: Type.String(), taskId: Uuid }),
     run: async (call, { body }) => {
-      const { message, taskIds } = await reprocessTitles(call.services, signedInCaller(call), body)
+      const { message, taskIds } = await reprocessTitles(call.services, call.caller, body)
       // So few series are one task.
       return { message, taskId: taskIds[0] as string }
     },
@@ -51,7 +54,7 @@ export const seriesTitleRoutes = [
     bodyOptional: true,
     body: Type.Object({ libraryId: Type.Optional(Nullable(Uuid)), seriesIds: Type.Optional(Nullable(SeriesIds)) }),
     reply: Enqueued,
-    run: async (call, { body }) => await reprocessTitles(call.services, signedInCaller(call), body),
+    run: async (call, { body }) => await reprocessTitles(call.services, call.caller, body),
   }),
   endpoint({
     method: 'POST',
@@ -63,6 +66,6 @@ export const seriesTitleRoutes = [
     bodyOptional: true,
     body: ReprocessRequest,
     reply: Enqueued,
-    run: async (call, { params, body }) => await reprocessTitle(call.services, signedInCaller(call), { ...params, ...body }),
+    run: async (call, { params, body }) => await reprocessTitle(call.services, call.caller, { ...params, ...body }),
   }),
 ]

@@ -1,10 +1,13 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { purgeDeletedOfSeries } from '#core/ingest/purge-deleted.ts'
 import { renumberManySeries, renumberSeries } from '#core/ingest/renumber.ts'
 import { BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
+
+type Services = Needs<'database' | 'settings' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 const SeriesId = Type.Object({ seriesId: Uuid })
 const tag = 'series'
@@ -20,7 +23,7 @@ export const seriesUpkeepRoutes = [
     reply: Type.Integer({ minimum: 0 }),
     run: async (call, { params }) => {
       const { database, settings } = call.services
-      return await purgeDeletedOfSeries({ database, dataFolder: settings.dataFolder }, signedInCaller(call), params.seriesId)
+      return await purgeDeletedOfSeries({ database, dataFolder: settings.dataFolder }, call.caller, params.seriesId)
     },
   }),
   endpoint({
@@ -32,7 +35,7 @@ export const seriesUpkeepRoutes = [
     status: 202,
     params: SeriesId,
     reply: Type.Object({ taskId: Uuid }),
-    run: (call, { params }) => renumberSeries(call.services, signedInCaller(call), params.seriesId),
+    run: (call, { params }) => renumberSeries(call.services, call.caller, params.seriesId),
   }),
   endpoint({
     method: 'POST',
@@ -43,6 +46,6 @@ export const seriesUpkeepRoutes = [
     status: 202,
     body: Type.Object({ seriesIds: Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX }) }),
     reply: Type.Object({ message: Type.String(), taskId: Uuid }),
-    run: (call, { body }) => renumberManySeries(call.services, signedInCaller(call), body.seriesIds),
+    run: (call, { body }) => renumberManySeries(call.services, call.caller, body.seriesIds),
   }),
 ]

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint, stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
@@ -14,9 +14,12 @@ import { fullSeries } from '#core/catalog/full-series-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/catalog/series-query.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/name.ts'
+
+type Services = Needs<'database' | 'settings'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 /** Nobody combines more by hand. */
 const NAMES_MAX = 20
@@ -27,7 +30,7 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 const seriesQuery = { ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }
 
 interface ListRequest {
-  call: { caller: Caller | null; services: Services; path: string; rawQuery: string }
+  call: { caller: Caller; services: Services; path: string; rawQuery: string }
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
   filter: SeriesFilter
 }
@@ -35,7 +38,7 @@ interface ListRequest {
 async function answerSeries({ call, query, filter }: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
-  const { items, total } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), list)
+  const { items, total } = await listSeries(call.services.database, call.caller, list)
   return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
 }
 
@@ -95,7 +98,7 @@ export const seriesRoutes = [
     bodyOptional: true,
     body: SeriesListRequest,
     reply: Paginated(ShownSeries),
-    run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller ?? refuse('unauthorized')) }),
+    run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller) }),
   }),
   endpoint({
     method: 'POST',
@@ -107,7 +110,7 @@ export const seriesRoutes = [
     body: SeriesListRequest,
     reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer({ minimum: 0 }) })),
     run: (call, { body }) => {
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       return listAlphabeticalGroups(call.services.database, caller, readFilter(body, caller))
     },
   }),
@@ -131,7 +134,7 @@ export const seriesRoutes = [
       const search = readSearch(body.query)
       // Nothing looked for is nothing found, not everything.
       if (search === null) return []
-      const { items } = await listSeries(call.services.database, call.caller ?? refuse('unauthorized'), {
+      const { items } = await listSeries(call.services.database, call.caller, {
         filter: { search, libraryId: body.libraryId ?? undefined },
         sort: readSeriesSort(query.sort),
         offset: 0,
@@ -164,9 +167,9 @@ export const seriesRoutes = [
     query: Type.Object({ full: FULL_SERIES }),
     reply: ShownSeries,
     run: async (call, { params, query }) => {
-      const series = await getSeries(call.services.database, call.caller ?? refuse('unauthorized'), params.seriesId)
+      const series = await getSeries(call.services.database, call.caller, params.seriesId)
       if (!query.full) return series
-      const [full] = await fullSeries(call.services.database, call.caller ?? refuse('unauthorized'), [series])
+      const [full] = await fullSeries(call.services.database, call.caller, [series])
       return withSourceNames(call.services, full ?? series) as Series
     },
   }),
@@ -187,7 +190,7 @@ export const seriesRoutes = [
     run: async (call, { params, query }) => {
       const { includeDeleted = false, limit } = query
       const series = { seriesId: params.seriesId, includeDeleted, limit, sort: readBookSort(query.sort) }
-      const books = await listSeriesBooks(call.services.database, call.caller ?? refuse('unauthorized'), series)
+      const books = await listSeriesBooks(call.services.database, call.caller, series)
       return shownBooks(call, books, query)
     },
   }),

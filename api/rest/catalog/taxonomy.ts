@@ -1,7 +1,7 @@
 import Type from 'typebox'
+import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { NamedShape } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -13,6 +13,9 @@ import { checkSeries } from '#core/metadata/series-metadata-query.ts'
 import { listNames, listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 import { deleteName, deleteUnused, type Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
+type Services = Needs<'database'>
+const endpoint = endpointOf<Services>()
+
 const SeriesId = Type.Object({ seriesId: Uuid })
 /** As it is typed, with blanks that nobody counts; a name of its own has fewer characters. */
 const GivenName = Type.String({ maxLength: 1_000 })
@@ -20,10 +23,10 @@ const names = Type.Array(GivenName, { maxItems: NAMES_MAX })
 const Changed = Noun('BulkOutcome')({ message: Type.String(), updatedCount: Type.Integer({ minimum: 0 }) })
 const BULK_MAX = { books: 500, series: 100 }
 
-type Call = { caller: Caller | null; services: Services }
+type Call = { caller: Caller; services: Services }
 
 async function namesOf(call: Call, taxonomy: Taxonomy, seriesId: string): Promise<Named[]> {
-  const caller = call.caller ?? refuse('unauthorized')
+  const caller = call.caller
   const id = await checkSeries(call.services.database, caller, seriesId)
   const found = await listNamesOf(call.services.database, caller, { taxonomy, bearer: 'series', bearerIds: [id] })
   return found.get(id) ?? []
@@ -46,7 +49,7 @@ function libraryRoutes(taxonomy: Taxonomy) {
       reply: Paginated(NamedShape),
       run: async (call, { query }) => {
         const { page, pageSize, offset, limit } = readPage(query)
-        const { items, total } = await listNames(call.services.database, call.caller ?? refuse('unauthorized'), { taxonomy, offset, limit })
+        const { items, total } = await listNames(call.services.database, call.caller, { taxonomy, offset, limit })
         return paginate({ call, page, pageSize, total, data: items })
       },
     }),
@@ -107,7 +110,7 @@ function seriesListRoutes(taxonomy: Taxonomy) {
       run: async (call, { params, body }) => {
         const given = readNames((body as Record<string, string[]>)[plural] ?? [], `/${plural}`)
         const change = { seriesId: params.seriesId, taxonomy, names: given }
-        await setSeriesNames(call.services.database, call.caller ?? refuse('unauthorized'), change)
+        await setSeriesNames(call.services.database, call.caller, change)
         return await shown(call, params.seriesId)
       },
     }),
@@ -131,7 +134,7 @@ function seriesEntryRoutes(taxonomy: Taxonomy) {
       run: async (call, { params, body }) => {
         const [name] = readNames([body.name], '/name')
         const change = { seriesIds: [params.seriesId], taxonomy, add: [name as string], remove: [] }
-        const changed = await changeSeriesNames(call.services.database, call.caller ?? refuse('unauthorized'), change)
+        const changed = await changeSeriesNames(call.services.database, call.caller, change)
         if (changed > 0) call.created()
         const all = await namesOf(call, taxonomy, params.seriesId)
         return all.find((named) => named.name.toLowerCase() === name?.toLowerCase()) ?? refuse('conflict')
@@ -150,7 +153,7 @@ function seriesEntryRoutes(taxonomy: Taxonomy) {
         const named = (await namesOf(call, taxonomy, seriesId as string)).find((each) => each.id === id?.toLowerCase())
         if (!named) refuse('not_found', `The series has no ${taxonomy} ${id}.`)
         const change = { seriesIds: [seriesId as string], taxonomy, add: [], remove: [named.name] }
-        await changeSeriesNames(call.services.database, call.caller ?? refuse('unauthorized'), change)
+        await changeSeriesNames(call.services.database, call.caller, change)
         return undefined
       },
     }),
@@ -179,7 +182,7 @@ function bulkRoute(taxonomy: Taxonomy, kind: 'books' | 'series') {
     run: async (call, { body }) => {
       const { add = [], remove = [], [ids]: given = [] } = body as Record<string, string[]>
       const change = { taxonomy, add: readNames(add, '/add'), remove: readNames(remove, '/remove') }
-      const caller = call.caller ?? refuse('unauthorized')
+      const caller = call.caller
       const { database } = call.services
       const updatedCount =
         kind === 'books'

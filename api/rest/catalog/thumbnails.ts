@@ -1,9 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
 import { requestThumbnail, requestThumbnails } from '#core/ingest/request-thumbnails.ts'
+
+type Services = Needs<'database' | 'tasks'>
+const endpoint = endpointOf<Services>()
 
 const LibraryId = Type.Object({ libraryId: Uuid })
 const force = Type.Optional(Type.Boolean({ description: 'Also those that are there; false unless said: only what is missing is drawn.' }))
@@ -27,7 +30,7 @@ export const thumbnailRoutes = [
     bodyOptional: true,
     body: Force,
     reply: TaskStarted,
-    run: (call, { params, body }) => requestThumbnail(call.services, signedInCaller(call), { ...params, ...body }),
+    run: (call, { params, body }) => requestThumbnail(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
     method: 'POST',
@@ -40,7 +43,7 @@ export const thumbnailRoutes = [
     bodyOptional: true,
     body: Force,
     reply: TaskStarted,
-    run: (call, { params, body }) => requestThumbnail(call.services, signedInCaller(call), { ...params, ...body }),
+    run: (call, { params, body }) => requestThumbnail(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
     method: 'POST',
@@ -63,7 +66,7 @@ export const thumbnailRoutes = [
     reply: TaskStarted,
     run: async (call, { body: { seriesId, ...body } }) => {
       const seriesIds = seriesId ? [seriesId, ...(body.seriesIds ?? [])] : body.seriesIds
-      const { taskId } = await requestThumbnails(call.services, signedInCaller(call), { of: 'books', ...body, seriesIds })
+      const { taskId } = await requestThumbnails(call.services, call.caller, { of: 'books', ...body, seriesIds })
       return { taskId }
     },
   }),
@@ -81,7 +84,7 @@ export const thumbnailRoutes = [
     ),
     reply: TaskStarted,
     run: async (call, { body }) => {
-      const { taskId } = await requestThumbnails(call.services, signedInCaller(call), { of: 'series', ...body })
+      const { taskId } = await requestThumbnails(call.services, call.caller, { of: 'series', ...body })
       return { taskId }
     },
   }),
@@ -98,7 +101,7 @@ export const thumbnailRoutes = [
       body: Force,
       reply: TaskStarted,
       run: async (call, { params, body }) => {
-        const { taskId } = await requestThumbnails(call.services, signedInCaller(call), { of, ...params, ...body })
+        const { taskId } = await requestThumbnails(call.services, call.caller, { of, ...params, ...body })
         return { taskId }
       },
     }),
@@ -112,7 +115,7 @@ export const thumbnailRoutes = [
     status: 202,
     body: Type.Object({ bookIds: BookIds, force }, { additionalProperties: false }),
     reply: BulkTask,
-    run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of: 'books', ...body }),
+    run: (call, { body }) => requestThumbnails(call.services, call.caller, { of: 'books', ...body }),
   }),
   ...(
     [
@@ -129,7 +132,7 @@ export const thumbnailRoutes = [
       status: 202,
       body: Type.Object({ seriesIds: SeriesIds, force }, { additionalProperties: false }),
       reply: BulkTask,
-      run: (call, { body }) => requestThumbnails(call.services, signedInCaller(call), { of, ...body }),
+      run: (call, { body }) => requestThumbnails(call.services, call.caller, { of, ...body }),
     }),
   ),
 ]

@@ -1,10 +1,14 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Granted } from '#api/views/plugin-view.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
+
+type Services = Needs<'plugins'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const
@@ -57,7 +61,7 @@ export const bundledPluginRoutes = [
     }),
     run: async (call, { params }) => {
       const { bytes } = await getBundledPlugin(params.name)
-      const { plugin, version, sha256, waitsFor } = await call.services.plugins.install(bytes, { userId: call.caller?.userId ?? null })
+      const { plugin, version, sha256, waitsFor } = await call.services.plugins.install(bytes, { userId: call.caller.userId })
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor }
     },

@@ -1,11 +1,12 @@
 import Type from 'typebox'
-import { type Call, madeAt } from '#api/http/endpoint.ts'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Call, endpointOf, madeAt } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { getLibrary } from '#core/catalog/library-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
+
+type Services = Needs<'database' | 'libraryJobs'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'libraries'
 const LibraryId = Type.Object({ libraryId: Uuid })
@@ -26,7 +27,7 @@ const timezone = Type.Optional(Nullable(Type.String({ maxLength: 60, description
 
 /** @throws not_found */
 const libraryOf = async (call: Call<Services>, libraryId: string): Promise<string> =>
-  (await getLibrary(call.services.database, signedInCaller(call), libraryId)).id
+  (await getLibrary(call.services.database, call.caller, libraryId)).id
 
 export const libraryJobRoutes = [
   endpoint({
@@ -47,7 +48,7 @@ export const libraryJobRoutes = [
     params: LibraryId,
     reply: Type.Object({ jobs: Type.Array(LibraryJob) }),
     run: async (call, { params }) => ({
-      jobs: await call.services.libraryJobs.list(await libraryOf(call, params.libraryId), signedInCaller(call)),
+      jobs: await call.services.libraryJobs.list(await libraryOf(call, params.libraryId), call.caller),
     }),
   }),
   endpoint({
@@ -74,7 +75,7 @@ export const libraryJobRoutes = [
     params: JobId,
     reply: LibraryJob,
     run: async (call, { params }) =>
-      await call.services.libraryJobs.get(await libraryOf(call, params.libraryId), params.jobId, signedInCaller(call)),
+      await call.services.libraryJobs.get(await libraryOf(call, params.libraryId), params.jobId, call.caller),
   }),
   endpoint({
     method: 'PATCH',
@@ -86,7 +87,7 @@ export const libraryJobRoutes = [
     body: Type.Object({ name, enabled, cronSchedule, timezone, config: Type.Optional(JobConfig) }),
     reply: LibraryJob,
     run: async (call, { params, body }) =>
-      await call.services.libraryJobs.edit(await libraryOf(call, params.libraryId), params.jobId, body, signedInCaller(call)),
+      await call.services.libraryJobs.edit(await libraryOf(call, params.libraryId), params.jobId, body, call.caller),
   }),
   endpoint({
     method: 'DELETE',
@@ -142,7 +143,7 @@ export const libraryJobRoutes = [
     }),
     run: async (call, { params, body }) =>
       await call.services.libraryJobs.dryRun(await libraryOf(call, params.libraryId), params.jobId, {
-        by: signedInCaller(call),
+        by: call.caller,
         sampleSize: body.sampleSize ?? SAMPLE,
         config: body.configOverride ?? undefined,
       }),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { failureMembers } from '#api/views/plugin-view.ts'
 import { searchResultView } from '#api/views/search-results.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -15,6 +15,9 @@ import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
+
+type Services = Needs<'database' | 'matchTasks' | 'matching' | 'plugins'>
+const endpoint = endpointOf<Services>()
 
 const Count = Type.Integer({ minimum: 0 })
 /** Of one call; each is a task of its own that asks a service several times. */
@@ -105,14 +108,12 @@ const appliedOf = (fields: readonly FieldPreview[]) => ({
 
 interface Asked {
   services: Services
-  caller: Caller | null
+  caller: Caller
 }
-const signedIn = ({ caller }: Asked): Caller => caller ?? refuse('unauthorized')
-
 /** @throws not_found for what is unknown or hidden, in the same words */
 async function checkTargets(call: Asked, kind: Target['kind'], ids: readonly string[]): Promise<string[]> {
   const list = kind === 'series' ? listVisibleSeriesIds : listVisibleBookIds
-  const visible = await list(call.services.database, signedIn(call), ids)
+  const visible = await list(call.services.database, call.caller, ids)
   const own = [...new Set(ids.map((id) => id.toLowerCase()))]
   const hidden = own.find((id) => !visible.has(id))
   if (hidden !== undefined) refuse('not_found', `There is no ${kind} ${hidden}, or you may not see it.`)
@@ -254,7 +255,7 @@ const applyRoutes = (kind: Target['kind']) => {
       reply: ApplyReply,
       run: async (call, { params, body }) => {
         const { pluginId, externalId, fields = null, dryRun = false } = body
-        const from = { pluginId, externalId, fields, dryRun, userId: signedIn(call).userId }
+        const from = { pluginId, externalId, fields, dryRun, userId: call.caller.userId }
         const applied = await call.services.matching.apply(await checkTarget(call, kind, idOf(params)), from)
         return appliedView(applied, dryRun)
       },
@@ -275,7 +276,7 @@ const applyRoutes = (kind: Target['kind']) => {
       reply: AutoMatchReply,
       run: async (call, { params, body }) => {
         const { id: pluginId } = await call.services.plugins.get(body.pluginId)
-        const how = { pluginId, query: body.query ?? null, userId: signedIn(call).userId }
+        const how = { pluginId, query: body.query ?? null, userId: call.caller.userId }
         const matched = await call.services.matching.autoMatch(await checkTarget(call, kind, idOf(params)), how)
         const { success, message, applicationId, externalUrl, confidence, skipped, failure } = matched
         return {
@@ -379,7 +380,7 @@ export const matchingRoutes = [
     body: Type.Object({ pluginId: Provider }, { description: PROVIDERS }),
     reply: Enqueued,
     run: async (call, { params, body }) => {
-      const { id, name } = await getLibrary(call.services.database, signedIn(call), params.libraryId)
+      const { id, name } = await getLibrary(call.services.database, call.caller, params.libraryId)
       const pluginIds = await providers(call, 'series', body.pluginId, id)
       return enqueued([await call.services.matchTasks.enqueueLibrary(id, { pluginIds })], `The series of ${name}`)
     },

@@ -1,11 +1,15 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { failureMembers, PluginCapabilities, scopesOf, shownCapabilities } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { hasFailed } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
+
+type Services = Needs<'plugins'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
 const PluginId = Type.Object({ pluginId: Uuid })

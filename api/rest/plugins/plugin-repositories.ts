@@ -1,9 +1,13 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/repositories/available.ts'
 import { fingerprintOf, type IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
 import type { Repository } from '#plugins/repositories/repositories.ts'
+
+type Services = Needs<'repositories'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const
@@ -230,7 +234,7 @@ export const pluginRepositoryRoutes = [
       message: Type.String(),
     }),
     run: async (call, { params, body }) => {
-      const wanted = { repositoryId: params.repositoryId, ...body, userId: call.caller?.userId ?? null }
+      const wanted = { repositoryId: params.repositoryId, ...body, userId: call.caller.userId }
       const { plugin, version, sha256, waitsFor } = await call.services.repositories.install(wanted)
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =

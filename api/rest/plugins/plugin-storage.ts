@@ -1,8 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { deleteStorage, findStorageStats, listStorageStats, type StorageStats } from '#plugins/host/plugin-storage-query.ts'
+
+type Services = Needs<'database' | 'log'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const
@@ -85,7 +89,7 @@ export const pluginStorageRoutes = [
     run: async ({ services, caller }, { params, query }) => {
       const owner = { pluginKey: params.name, userId: query.userId ?? null }
       const { rows, bytes } = (await deleteStorage(services.database, owner)) ?? unknown(params.name)
-      services.log.info({ plugin: params.name, userId: query.userId, rows, by: caller?.userId }, 'What a plugin kept was deleted')
+      services.log.info({ plugin: params.name, userId: query.userId, rows, by: caller.userId }, 'What a plugin kept was deleted')
       return { filesDeleted: rows, bytesFreed: bytes, failures: 0, errors: [] }
     },
   }),

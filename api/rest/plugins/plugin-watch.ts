@@ -1,8 +1,7 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
+import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
-import { endpoint, stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import type { Needs } from '#api/http/services.ts'
 import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/views/plugin-metrics-view.ts'
 import { ShownManifest, shownManifest } from '#api/views/plugin-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
@@ -14,6 +13,10 @@ import { countFailures, listFailures, listPluginFacts } from '#plugins/host/plug
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
+
+type Services = Needs<'database' | 'plugins'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const
@@ -89,7 +92,7 @@ function getCall(logs: PluginLogs, pluginId: string, callId: string): RecordedCa
  */
 async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
   const plugin = await services.plugins.get(pluginId)
-  if (caller === null || (await hasSharingGrants(services.database, caller.userId)))
+  if (await hasSharingGrants(services.database, caller.userId))
     refuse(
       'forbidden',
       'What plugins were asked and what they wrote may name series that are kept from you; ask somebody who may see all of them.',

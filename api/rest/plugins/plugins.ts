@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, showPlugin, showPlugins } from '#api/views/plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -13,6 +13,9 @@ import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
+
+type Services = Needs<'database' | 'plugins' | 'rules' | 'templates'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
 /** More than any plugin asks for, and longer than any key of a service. */
@@ -135,7 +138,7 @@ export const pluginRoutes = [
     }),
     run: async (call, { upload, query }) => {
       const { services, caller } = call
-      const options = { userId: caller?.userId ?? null, trustNewKey: query.trustNewKey === true }
+      const options = { userId: caller.userId, trustNewKey: query.trustNewKey === true }
       const { plugin, version, sha256, waitsFor } = await services.plugins.install(upload.bytes, options)
       const { name } = plugin.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)

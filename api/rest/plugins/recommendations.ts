@@ -1,9 +1,12 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 import type { ShownItem } from '#core/recommendations/item-view.ts'
+
+type Services = Needs<'recommendations' | 'settings'>
+const endpoint = endpointOf<Services>()
 
 const tag = 'recommendations'
 const allow = { who: 'user' } as const
@@ -93,7 +96,7 @@ export const recommendationRoutes = [
     ),
     run: async (call, { query }) => {
       const { services } = call
-      const list = await services.recommendations.get(signedInCaller(call), query.pluginId ?? null)
+      const list = await services.recommendations.get(call.caller, query.pluginId ?? null)
       const { provider, items, generatedAt, task, lastError } = list
       return {
         recommendations: items.map((item) => shown(item, services.settings.compatibility.legacyNames)),
@@ -116,7 +119,7 @@ export const recommendationRoutes = [
     query: WhichPlugin,
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { query }) => {
-      const { taskId, provider } = await call.services.recommendations.refresh(signedInCaller(call), query.pluginId ?? null)
+      const { taskId, provider } = await call.services.recommendations.refresh(call.caller, query.pluginId ?? null)
       return { taskId, message: `${provider.name} looks for recommendations.` }
     },
   }),
@@ -137,7 +140,7 @@ export const recommendationRoutes = [
     reply: Type.Object({ dismissed: Type.Boolean() }),
     run: async (call, { params, query, body }) => {
       const dismissal = { externalId: params.externalId, reason: body.reason ?? null }
-      await call.services.recommendations.dismiss(signedInCaller(call), query.pluginId ?? null, dismissal)
+      await call.services.recommendations.dismiss(call.caller, query.pluginId ?? null, dismissal)
       return { dismissed: true }
     },
   }),

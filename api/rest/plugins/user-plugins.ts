@@ -1,8 +1,6 @@
 import Type from 'typebox'
-import type { Call } from '#api/http/endpoint.ts'
-import { endpoint, stream } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
-import { signedInCaller } from '#api/http/signed-in.ts'
+import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
 import { shownCapabilities } from '#api/views/plugin-view.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
@@ -14,6 +12,10 @@ import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import { SignInError, signInCookieName } from '#plugins/credentials/sign-in.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/host/user-plugins.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
+
+type Services = Needs<'database' | 'plugins' | 'settings' | 'userPlugins'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 const tag = 'plugins'
 const allow = { who: 'user' } as const
@@ -169,7 +171,7 @@ export const userPluginRoutes = [
     allow,
     reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
     run: async (call) => {
-      const { enabled, available } = await call.services.userPlugins.list(signedInCaller(call).userId)
+      const { enabled, available } = await call.services.userPlugins.list(call.caller.userId)
       return { enabled: enabled.map((one) => shown(call, one)), available: available.map(offered) }
     },
   }),
@@ -209,7 +211,7 @@ export const userPluginRoutes = [
     allow,
     params: PluginId,
     reply: UserPlugin,
-    run: async (call, { params }) => shown(call, await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)),
+    run: async (call, { params }) => shown(call, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
   }),
   endpoint({
     method: 'DELETE',
@@ -220,7 +222,7 @@ export const userPluginRoutes = [
     status: 204,
     params: PluginId,
     run: async (call, { params }) => {
-      await call.services.userPlugins.disconnect(signedInCaller(call).userId, params.pluginId)
+      await call.services.userPlugins.disconnect(call.caller.userId, params.pluginId)
       return undefined
     },
   }),
@@ -233,7 +235,7 @@ export const userPluginRoutes = [
       allow,
       params: PluginId,
       reply: UserPlugin,
-      run: async (call, { params }) => shown(call, await call.services.userPlugins[verb](signedInCaller(call).userId, params.pluginId)),
+      run: async (call, { params }) => shown(call, await call.services.userPlugins[verb](call.caller.userId, params.pluginId)),
     }),
   ),
   endpoint({
@@ -246,7 +248,7 @@ export const userPluginRoutes = [
     body: Type.Object({ config: FreeObject() }),
     reply: UserPlugin,
     run: async (call, { params, body }) =>
-      shown(call, await call.services.userPlugins.configure(signedInCaller(call).userId, params.pluginId, body.config)),
+      shown(call, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
   }),
   endpoint({
     method: 'POST',
@@ -264,7 +266,7 @@ export const userPluginRoutes = [
     ]),
     reply: UserPlugin,
     run: async (call, { params, body: { credentialsHost, ...given } }) =>
-      shown(call, await call.services.userPlugins.setCredentials(signedInCaller(call).userId, params.pluginId, given, credentialsHost)),
+      shown(call, await call.services.userPlugins.setCredentials(call.caller.userId, params.pluginId, given, credentialsHost)),
   }),
   endpoint({
     method: 'POST',
@@ -275,7 +277,7 @@ export const userPluginRoutes = [
     params: PluginId,
     reply: Type.Object({ redirectUrl: Type.String() }),
     run: async (call, { params }) => {
-      const { userId } = signedInCaller(call)
+      const { userId } = call.caller
       const origin = call.origin ?? refuse('invalid_request', 'The request does not say where this server is: it has no Host header.')
       const { redirectUrl, cookieName, browserKey, seconds } = await call.services.userPlugins.beginSignIn(
         userId,
@@ -296,7 +298,7 @@ export const userPluginRoutes = [
     params: PluginId,
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { params }) => {
-      const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
+      const { plugin } = await call.services.userPlugins.get(call.caller.userId, params.pluginId)
       return refuse('conflict', `${plugin.manifest.name} does not carry reading progress elsewhere; this server has no plugins that do.`)
     },
   }),
@@ -310,7 +312,7 @@ export const userPluginRoutes = [
     query: Type.Object({ live: Type.Optional(Type.Boolean({ description: 'Also asks the service.' })) }),
     reply: SyncStatus,
     run: async (call, { params }) => {
-      const { plugin } = await call.services.userPlugins.get(signedInCaller(call).userId, params.pluginId)
+      const { plugin } = await call.services.userPlugins.get(call.caller.userId, params.pluginId)
       return refuse('not_found', `${plugin.manifest.name} does not carry reading progress elsewhere, so there is no status of it.`)
     },
   }),
@@ -333,7 +335,7 @@ export const userPluginRoutes = [
       result: Type.Unknown(),
     }),
     run: async (call, { params, query }) => {
-      const { userId } = signedInCaller(call)
+      const { userId } = call.caller
       const { plugin } = await call.services.userPlugins.get(userId, params.pluginId)
       const isAsked = query.type === undefined || query.type === 'refresh_recommendations'
       const taskId = isAsked ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null

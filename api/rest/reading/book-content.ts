@@ -1,13 +1,17 @@
 import Type from 'typebox'
-import { endpoint, stream } from '#api/http/route.ts'
+import { endpointOf, streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BookPage } from '#core/catalog/book.ts'
 import { BOOK_MEDIA_TYPES } from '#core/catalog/book-file.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/reading/page-variant.ts'
+
+type Services = Needs<'database' | 'pageReader' | 'settings'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 
@@ -28,7 +32,7 @@ export const bookContentRoutes = [
     allow: { who: 'pages-read' },
     params: BookId,
     reply: Type.Array(BookPage),
-    run: (call, { params }) => call.services.pageReader.listPages({ caller: call.caller ?? refuse('unauthorized'), ...params }),
+    run: (call, { params }) => call.services.pageReader.listPages({ caller: call.caller, ...params }),
   }),
   stream({
     path: '/api/v1/books/:bookId/pages/:pageNumber',
@@ -62,6 +66,6 @@ export const bookContentRoutes = [
     allow: { who: 'books-read', cookie: true },
     params: BookId,
     mediaTypes: BOOK_MEDIA_TYPES,
-    run: (call, { params }) => bookFile(call.services, call.caller ?? refuse('unauthorized'), params.bookId),
+    run: (call, { params }) => bookFile(call.services, call.caller, params.bookId),
   }),
 ]

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
-import type { Services } from '#api/http/services.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { ReadProgress } from '#core/catalog/book.ts'
 import { progressOf } from '#core/catalog/progress.ts'
@@ -12,6 +12,9 @@ import { getReading, listBookIds, listProgress } from '#core/reading/progress-qu
 import { completeBooks, forgetProgress, saveWantToRead } from '#core/reading/progress-store.ts'
 import { Progression } from '#core/reading/progression.ts'
 import { PROGRESSION_TYPE } from '#core/reading/web-publication.ts'
+
+type Services = Needs<'database' | 'publications'>
+const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
@@ -26,20 +29,20 @@ const PAGE_MAX = 2_147_483_647
 const mark = { who: 'progress-write', also: ['progress-read'] } as const
 
 interface MarkAsk {
-  call: { caller: Caller | null; services: Services }
+  call: { caller: Caller; services: Services }
   of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
 }
 
 async function markRead({ call, of }: MarkAsk) {
   const { database } = call.services
-  const caller = call.caller ?? refuse('unauthorized')
+  const caller = call.caller
   const count = await completeBooks(database, caller.userId, await listBookIds(database, caller, of))
   return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as read.` }
 }
 
 async function markUnread({ call, of }: MarkAsk) {
   const { database } = call.services
-  const caller = call.caller ?? refuse('unauthorized')
+  const caller = call.caller
   const count = await forgetProgress(database, caller.userId, await listBookIds(database, caller, of))
   return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as unread.` }
 }
@@ -53,7 +56,7 @@ export const progressRoutes = [
     allow: { who: 'progress-read' },
     reply: Type.Object({ progress: Type.Array(ReadProgress), total: Type.Integer({ minimum: 0 }) }),
     run: async (call) => {
-      const { items, total } = await listProgress(call.services.database, call.caller ?? refuse('unauthorized'))
+      const { items, total } = await listProgress(call.services.database, call.caller)
       return { progress: items.map(progressOf), total }
     },
   }),
@@ -66,7 +69,7 @@ export const progressRoutes = [
     params: BookId,
     reply: Nullable(ReadProgress),
     run: async (call, { params }) => {
-      const { progress } = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      const { progress } = await getReading(call.services.database, call.caller, params.bookId)
       return progress && progressOf(progress)
     },
   }),
@@ -86,8 +89,7 @@ export const progressRoutes = [
       { additionalProperties: false },
     ),
     reply: ReadProgress,
-    run: async (call, { params, body }) =>
-      progressOf(await recordPage(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, body)),
+    run: async (call, { params, body }) => progressOf(await recordPage(call.services, { caller: call.caller, ...params }, body)),
   }),
   endpoint({
     method: 'DELETE',
@@ -112,8 +114,7 @@ export const progressRoutes = [
     reply: Progression,
     mediaTypes: [PROGRESSION_TYPE],
     mayBeEmpty: true,
-    run: async (call, { params }) =>
-      (await getProgression(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params })) ?? undefined,
+    run: async (call, { params }) => (await getProgression(call.services, { caller: call.caller, ...params })) ?? undefined,
   }),
   endpoint({
     method: 'PUT',
@@ -125,7 +126,7 @@ export const progressRoutes = [
     body: Progression,
     status: 204,
     run: async (call, { params, body }) => {
-      await recordProgression(call.services, { caller: call.caller ?? refuse('unauthorized'), ...params }, body)
+      await recordProgression(call.services, { caller: call.caller, ...params }, body)
       return undefined
     },
   }),
@@ -139,7 +140,7 @@ export const progressRoutes = [
     reply: ReadProgress,
     run: async (call, { params }) => {
       await markRead({ call, of: { bookIds: [params.bookId] } })
-      const { progress } = await getReading(call.services.database, call.caller ?? refuse('unauthorized'), params.bookId)
+      const { progress } = await getReading(call.services.database, call.caller, params.bookId)
       return progressOf(progress ?? refuse('conflict', 'The book was marked as unread at the same moment.'))
     },
   }),
@@ -201,7 +202,7 @@ export const progressRoutes = [
       params: SeriesId,
       status: 204,
       run: async (call, { params }) => {
-        const caller = call.caller ?? refuse('unauthorized')
+        const caller = call.caller
         const { id: seriesId } = await getSeries(call.services.database, caller, params.seriesId)
         await saveWantToRead(call.services.database, { userId: caller.userId, seriesId, wanted: method === 'PUT' })
         return undefined

@@ -1,11 +1,15 @@
 import Type from 'typebox'
-import { endpoint, stream } from '#api/http/route.ts'
+import { endpointOf, streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
 import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
 import { positionsReply } from '#api/views/positions.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { getManifest } from '#core/reading/manifest.ts'
 import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, relativeAddresses, WEBPUB_TYPE, WebPublication } from '#core/reading/web-publication.ts'
+
+type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications'>
+const endpoint = endpointOf<Services>()
+const stream = streamOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 
@@ -21,11 +25,7 @@ export const readingRoutes = [
     mediaTypes: [WEBPUB_TYPE, DIVINA_TYPE],
     run: async (call, { params }) => {
       const addresses = relativeAddresses(`${call.origin ?? ''}${call.path}`)
-      const { mediaType, manifest } = await getManifest(
-        call.services,
-        { caller: call.caller ?? refuse('unauthorized'), ...params },
-        addresses,
-      )
+      const { mediaType, manifest } = await getManifest(call.services, { caller: call.caller, ...params }, addresses)
       call.sendAs(mediaType)
       return manifest
     },

@@ -5,8 +5,8 @@ import addFormats from 'ajv-formats'
 import t from 'tap'
 import Type from 'typebox'
 import { describeRoutes, type OpenApi } from '#api/docs/openapi.ts'
-import { endpoint } from '#api/http/route.ts'
 import { routes } from '#api/routes.ts'
+import { endpoint } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const described: OpenApi = JSON.parse(JSON.stringify(describeRoutes(routes)))

@@ -2,7 +2,7 @@ import net, { type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
-import { endpoint } from '#api/http/route.ts'
+import { endpoint } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const routes = [

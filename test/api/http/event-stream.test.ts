@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { drained } from '#api/http/drained.ts'
 import { type EventsReply, eventsOf, formatEvent, type ServerEvent, sendEvents } from '#api/http/event-stream.ts'
-import { stream } from '#api/http/route.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { stream } from '#test/support/route.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(240_000)

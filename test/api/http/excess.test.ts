@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import Type from 'typebox'
 import { compileInput } from '#api/http/input.ts'
-import { endpoint } from '#api/http/route.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { jsonRequest } from '#test/support/json-request.ts'
+import { endpoint } from '#test/support/route.ts'
 
 const Body = Type.Object({
   ids: Type.Optional(Type.Array(Uuid, { maxItems: 5_000, uniqueItems: true })),

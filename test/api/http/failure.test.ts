@@ -4,9 +4,9 @@ import t from 'tap'
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
 import { eventsOf } from '#api/http/event-stream.ts'
-import { endpoint, stream } from '#api/http/route.ts'
 import type { Services } from '#api/http/services.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import { endpoint, stream } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 /** An answer that is not there by then never comes. */

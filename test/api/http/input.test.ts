@@ -3,9 +3,9 @@ import net from 'node:net'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
-import { endpoint, stream } from '#api/http/route.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { endpoint, stream } from '#test/support/route.ts'
 import { type Answer, openTestServer } from '#test/support/server.ts'
 
 interface Failure {

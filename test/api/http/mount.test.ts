@@ -2,9 +2,9 @@ import { test } from 'tap'
 import Type from 'typebox'
 import { describeRoutes } from '#api/docs/openapi.ts'
 import { type Mount, mountsOf } from '#api/http/mount.ts'
-import { endpoint } from '#api/http/route.ts'
 import type { Services } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { endpoint } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const Said = Type.Object({ said: Type.String(), at: Type.String() }, { title: 'Said' })

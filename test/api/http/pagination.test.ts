@@ -3,7 +3,7 @@ import t from 'tap'
 import Type from 'typebox'
 import { Check } from 'typebox/value'
 import { linkHeader, PAGE_SIZE_MAX, type Page, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import { endpoint } from '#api/http/route.ts'
+import { endpoint } from '#test/support/route.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 

@@ -9,9 +9,9 @@ import t from 'tap'
 import Type from 'typebox'
 import { takesGzip } from '#api/http/answer.ts'
 import { readRange } from '#api/http/conditional.ts'
-import { endpoint, stream } from '#api/http/route.ts'
 import { attachment } from '#api/http/send.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { endpoint, stream } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const folder = t.testdir()

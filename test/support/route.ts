@@ -1,8 +1,8 @@
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 
-/** A JSON route of this server; see `Endpoint`. */
+/** Makes JSON routes for tests, which may call every service. */
 export const endpoint = endpointOf<Services>()
 
-/** A route of this server that answers with bytes; see `Stream`. */
+/** Makes routes for tests that answer with bytes. */
 export const stream = streamOf<Services>()

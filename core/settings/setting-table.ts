@@ -230,7 +230,8 @@ export const SETTINGS = [
     env: 'CARREL_PURGE_AFTER_HOURS',
     kind: { type: 'integer', min: 0, max: 8760 },
     fallback: 24,
-    about: 'For libraries that remove deleted books automatically: how long after a first scan found the books missing a second scan must confirm it.',
+    about:
+      'For libraries that remove deleted books automatically: how long after a first scan found the books missing a second scan must confirm it.',
   },
   {
     key: 'watchdogSeconds',

@@ -89,11 +89,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
       '',
       `${listMax(RESULT_SCHEMAS['metadata.book.search'].properties.results)}, and ${listMax(RESULT_SCHEMAS['recommendations.get'].properties.recommendations)}`,
     ],
-    [
-      'Alternate titles of a result or a series',
-      '',
-      `${listMax(RESULT_SCHEMAS['metadata.series.get'].properties.alternateTitles)}`,
-    ],
+    ['Alternate titles of a result or a series', '', `${listMax(RESULT_SCHEMAS['metadata.series.get'].properties.alternateTitles)}`],
     [
       'Identifiers at other services (`externalIds`)',
       '',

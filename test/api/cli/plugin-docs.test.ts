@@ -108,11 +108,7 @@ t.test('every command of the page for administrators does what the page says', a
     })
   await ask('Dune')
   await ask('nonsense')
-  await type('Plugin health', { ID }, [
-    { health: { healthStatus: 'healthy' } },
-    { success: true },
-    { summary: { totalRequests: Number } },
-  ])
+  await type('Plugin health', { ID }, [{ health: { healthStatus: 'healthy' } }, { success: true }, { summary: { totalRequests: Number } }])
   const [last] = services.plugins.logs.calls(ID)
   await type('Failures, logs and calls', { ID, CALL: last?.callId ?? '' }, [
     { total: 1, failures: [{ errorCode: 'thrown', errorMessage: /nonsense/ }] },

@@ -27,7 +27,7 @@ export const SERIES_FIELDS = [
   },
   {
     name: 'ageRating',
-    about: 'Minimum age of readers, such as 13, 16 or 18.',
+    about: 'Minimum age, such as 13, 16 or 18.',
     column: 'age_rating',
     exported: 'age_rating',
     proposed: 'ageRating',

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { buildKit } from './build.mjs'
 
 /**
- * Makes docs/plugin-api.md from the declarations that the kit gives away, so that nothing stands there that is not so. A test compares.
+ * Writes docs/plugin-api.md from the declarations of the built kit, so that the page is always correct. A test compares them.
  *
  *     node plugin-sdk/api-page.mjs
  */
@@ -15,26 +15,27 @@ const PAGE = fileURLToPath(new URL('../docs/plugin-api.md', import.meta.url))
 
 /** Modules in the order of the page, with the files that they are declared in. */
 const MODULES = /** @type {const} */ ([
-  ['`@carrel/plugin-sdk`', 'What a plugin is made of.', ['index', 'types', 'errors', 'external-ids']],
+  ['`@carrel/plugin-sdk`', 'Types and functions of plugins.', ['index', 'types', 'errors', 'external-ids']],
   [
     '`@carrel/plugin-sdk/text`',
-    'Comparing titles and reading ISBNs, dates and languages the same way in every plugin.',
+    'Comparing titles, and parsing ISBNs, dates and languages, the same way in every plugin.',
     ['text', 'normalize-text'],
   ],
-  ['`@carrel/plugin-sdk/html`', 'Reading web pages. The parser is in the module, and runs in the sandbox.', ['html']],
-  ['`@carrel/plugin-sdk/xml`', 'Reading XML, feeds among it. The parser is in the module, and runs in the sandbox.', ['xml']],
+  ['`@carrel/plugin-sdk/html`', 'Parsing web pages. The module includes the parser, which runs in the sandbox.', ['html']],
+  ['`@carrel/plugin-sdk/xml`', 'Parsing XML, such as feeds. The module includes the parser, which runs in the sandbox.', ['xml']],
   [
     '`@carrel/plugin-sdk/testing`',
-    'What the tests of a plugin import, and the files that services are played from.',
+    'The module for tests of plugins, and the format of fixture files.',
     ['testing', 'call-trace', 'assertions', 'fixtures'],
   ],
-  ['The sandbox', 'What there is beside JavaScript itself: a part of what the web has under the same names.', ['globals']],
+  ['The sandbox', 'Globals besides JavaScript itself: a subset of the web APIs with the same names.', ['globals']],
 ])
 
-const HEAD = `# Plugins: the interface
+const HEAD = `# Plugin API
 
-Every declaration of \`@carrel/plugin-sdk\`, made from the kit by \`node plugin-sdk/api-page.mjs\`. How they go together is told in the [README of the kit](../plugin-sdk/README.md), what has
-a limit in [plugin-limits.md](plugin-limits.md).
+For authors of plugins: every declaration of \`@carrel/plugin-sdk\`. The [README of the kit](../plugin-sdk/README.md) explains how to use them; the limits are in [plugin-limits.md](plugin-limits.md).
+
+\`node plugin-sdk/api-page.mjs\` writes this page from the kit.
 `
 
 /**
@@ -107,7 +108,7 @@ function sectionOf({ name, about, code }) {
 const tagText = (tag, first) =>
   tag === 'param' || tag === 'typeParam'
     ? `\`${first}\`: `
-    : `${tag === 'throws' ? 'Throws' : tag === 'returns' ? 'Answers' : tag} ${first ?? ''} `
+    : `${tag === 'throws' ? 'Throws' : tag === 'returns' ? 'Returns' : tag} ${first ?? ''} `
 
 export async function describeApi() {
   const out = await mkdtemp(path.join(tmpdir(), 'carrel-api-'))

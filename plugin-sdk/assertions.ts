@@ -10,7 +10,7 @@ const shown = (value: unknown): string => {
   return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX - 1)}…` : text
 }
 
-/** @throws Error where two values are not the same as JSON, member by member in any order; it names the first place where they differ. */
+/** @throws Error if two values differ as JSON, with members in any order; it names the first difference. */
 export function assertEqual(actual: unknown, expected: unknown): void {
   const difference = findDifference(actual, expected, '')
   if (difference !== null) throw new Error(`${difference}\n  was    ${shown(actual)}\n  should be ${shown(expected)}`)
@@ -30,9 +30,9 @@ function findDifference(actual: unknown, expected: unknown, place: string): stri
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /**
- * Waits for a call that must fail in this way.
- * @returns what it rejected with, for its message and what it did until then
- * @throws Error where it succeeds or fails in another way
+ * Waits for a call that must fail with this code.
+ * @returns the error, with its message and the trace of the call
+ * @throws Error if it succeeds or fails with another code
  */
 export async function assertFails(call: Promise<unknown>, code: string): Promise<CallFailure> {
   let answer: unknown
@@ -47,7 +47,7 @@ export async function assertFails(call: Promise<unknown>, code: string): Promise
   throw new Error(`The call should have failed with ${code}, and answered ${shown(answer)}.`)
 }
 
-/** @throws Error where a call has used more than it may. Leave room: on a machine that is busy a call seems to compute for longer. */
+/** @throws Error if a call has exceeded the budget. Allow some margin: on a busy machine a call uses more CPU time. */
 export function assertWithin(trace: CallTrace, budget: { cpuMs?: number; wallMs?: number; requests?: number }): void {
   for (const [name, used] of [
     ['cpuMs', trace.cpuMs],

@@ -1,24 +1,24 @@
 import type { Json } from './types.ts'
 
-/** What a call did, besides its answer. */
+/** What a call did, apart from its answer. */
 export interface CallTrace {
-  /** What it computed, in milliseconds; a machine that is busy makes it look like more. */
+  /** CPU time in milliseconds; on a busy machine it is higher. */
   cpuMs: number
   wallMs: number
-  /** In the order in which they were answered; the status is null where there was no answer. */
+  /** In the order of their responses; the status is null if there was no response. */
   requests: { method: string; url: string; status: number | null }[]
   log: { level: 'debug' | 'info' | 'warn' | 'error'; message: string; data: Json }[]
   progress: { fraction: number; text: string | null }[]
 }
 
 /**
- * What a call rejects with. The code is that of a `PluginError`, or what the sandbox says: `thrown` (any other error), `cpu`, `timeout`, `memory`,
- * `crash`, `invalid_result`, `not_implemented`, `load`; `unmatched` when a request matched no fixture, whatever the plugin made of that; or `unhandled`
- * when the call went well but a promise was rejected while nothing waited for it.
+ * The error with which a call rejects. The code is that of a `PluginError`, or from the sandbox: `thrown` (any other error), `cpu`, `timeout`, `memory`,
+ * `crash`, `invalid_result`, `not_implemented`, `load`; `unmatched` if a request matched no fixture, even if the plugin caught the error; or `unhandled`
+ * if the call succeeded but a promise rejection was not handled.
  */
 export interface CallFailure extends Error {
   readonly code: string
   readonly trace: CallTrace
-  /** Where in your sources it arose, such as `src/main.ts:12:9`; null where nobody knows. */
+  /** Position in your sources where it was thrown, such as `src/main.ts:12:9`; null if unknown. */
   readonly source: string | null
 }

@@ -1,9 +1,9 @@
 /**
- * What an error of a plugin, or of something that it asked the server for, may be told by.
+ * Codes of errors of a plugin and of its requests to the server.
  *
- * Yours to throw: `rate_limited`, `not_found`, `auth`, `upstream`, `config`. From the server: the first four, and `permission` (not granted),
- * `limit` (too many or too much), `invalid_argument` (asked for in a wrong way), `timeout`, `too_large` (an answer of a service), `closed` (the
- * call has ended), `server` (a fault of the server).
+ * A plugin throws `rate_limited`, `not_found`, `auth`, `upstream`, `config`. The server uses the first four, and `permission` (not granted),
+ * `limit` (exceeded), `invalid_argument`, `timeout`, `too_large` (a response of a service), `closed` (the call has ended), `server` (an internal
+ * error).
  */
 export type ErrorCode =
   | 'rate_limited'
@@ -19,11 +19,11 @@ export type ErrorCode =
   | 'closed'
   | 'server'
 
-/** Whether something that was caught is an error of this code. What the server rejects with are plain errors: `instanceof` does not know them. */
+/** Whether a caught error has this code. Errors from the server are plain errors, which `instanceof` does not recognize. */
 export const hasCode = (error: unknown, code: ErrorCode): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === code
 
-/** Errors that the server understands: it tells the user what they mean, and only faults of the plugin count against its health. */
+/** Errors that the server recognizes: it explains them to the user, and does not count them as failures of the plugin. */
 export class PluginError extends Error {
   readonly code: ErrorCode
   constructor(code: ErrorCode, message: string) {
@@ -33,7 +33,7 @@ export class PluginError extends Error {
   }
 }
 
-/** Your service wants you to wait. */
+/** The service asks to wait. */
 export class RateLimitError extends PluginError {
   readonly retryAfterSeconds: number
   constructor(message = 'The service asks to wait.', retryAfterSeconds = 60) {
@@ -43,7 +43,7 @@ export class RateLimitError extends PluginError {
   }
 }
 
-/** There is no such thing at your service. */
+/** The service has no such entry. */
 export class NotFoundError extends PluginError {
   constructor(message = 'There is nothing by this identifier.') {
     super('not_found', message)
@@ -51,7 +51,7 @@ export class NotFoundError extends PluginError {
   }
 }
 
-/** The credentials are missing or refused. */
+/** The credentials are missing or rejected. */
 export class AuthError extends PluginError {
   constructor(message = 'The credentials were refused.') {
     super('auth', message)
@@ -59,7 +59,7 @@ export class AuthError extends PluginError {
   }
 }
 
-/** Your service failed. */
+/** The service failed. */
 export class UpstreamError extends PluginError {
   constructor(message = 'The service failed.') {
     super('upstream', message)
@@ -67,7 +67,7 @@ export class UpstreamError extends PluginError {
   }
 }
 
-/** The configuration cannot work: say what is wrong with it. */
+/** The configuration is invalid: say what is wrong with it. */
 export class ConfigError extends PluginError {
   constructor(message: string) {
     super('config', message)

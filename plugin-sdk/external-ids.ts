@@ -1,8 +1,8 @@
 /**
- * The identifier that the library has at a service, undefined where it has none.
- * @param ids `externalIds` as the server gives them: keyed by `plugin:` and the name where a plugin for the service is installed, else by the name as it
- * was entered, with `api:` in front where a client of another server has entered it
- * @param names of the service; the first under which there is an identifier counts
+ * The identifier recorded for a service, or undefined.
+ * @param ids `externalIds` from the server: with the key `plugin:` and the name if a plugin for the service is installed, otherwise with the name as it
+ * was entered, with the prefix `api:` if a client of another server entered it
+ * @param names of the service; the first with an identifier is used
  */
 export function externalIdOf(ids: Readonly<Record<string, string>> | undefined, ...names: string[]): string | undefined {
   const keys = names.flatMap((name) => [`plugin:${name}`, name, `api:${name}`])

@@ -1,8 +1,8 @@
 import type { Json } from './types.ts'
 
 /**
- * Answers of services, kept in files, so that tests run without them and are the same every time. `carrel-plugin test --record` writes such files,
- * and people do. Nothing in them is secret: credentials are put into requests by the server, after what is recorded.
+ * Responses of services in files, so that tests run without the services and give the same result every time. Write the files by hand, or record them
+ * with `carrel-plugin test --record`. They contain no secrets: credentials are added to requests after the recording.
  */
 export interface Fixtures {
   formatVersion: 1
@@ -11,37 +11,37 @@ export interface Fixtures {
 
 export interface Exchange {
   request: FixtureRequest
-  /** What the service answers. */
+  /** The response of the service. */
   response?: FixtureResponse
-  /** In place of a response: what `fetch` rejects with. */
+  /** Instead of a response: the error with which `fetch` rejects. */
   failure?: { code: 'timeout' | 'upstream' | 'rate_limited' | 'too_large' | 'permission'; message: string }
-  /** How often it is used before the next one that fits has its turn; unless given, always. */
+  /** How often it is used before the next match; unlimited by default. */
   times?: number
-  /** A test that never asks for it fails. */
+  /** A test fails if it never sends this request. */
   required?: boolean
 }
 
 export interface FixtureRequest {
-  /** GET unless given. */
+  /** GET by default. */
   method?: string
-  /** Compared without its fragment, and with the members of its query in any order. */
+  /** Compared without its fragment, with query parameters in any order. */
   url: string
-  /** Each must be there; others may be too. Names in any spelling. */
+  /** Each must be present; others are allowed. Names are case-insensitive. */
   headers?: Record<string, string>
-  /** Compared where it is given, letter by letter. */
+  /** If set, must be identical. */
   body?: string
-  /** In place of `body`: compared as JSON, its members in any order. */
+  /** Instead of `body`: compared as JSON, with members in any order. */
   json?: Json
 }
 
 export interface FixtureResponse {
-  /** 200 unless given. */
+  /** 200 by default. */
   status?: number
-  /** Where redirects have led to; the address of the request unless given. */
+  /** The address after redirects; the address of the request by default. */
   url?: string
   headers?: Record<string, string>
   body?: string
-  /** In place of `body`. */
+  /** Instead of `body`. */
   json?: Json
 }
 
@@ -52,9 +52,9 @@ const BODY_LENGTH_MAX = 5 * 1024 * 1024
 const FAILURES = ['timeout', 'upstream', 'rate_limited', 'too_large', 'permission']
 
 /**
- * Reads what a file of fixtures holds, parsed from JSON.
+ * Validates the content of a fixture file, parsed from JSON.
  * @param name of the file, for the message
- * @throws Error that says which exchange is wrong, and how
+ * @throws Error that names the invalid exchange and the reason
  */
 export function readFixtures(value: unknown, name = 'fixtures'): Fixtures {
   const wrong = (place: string, message: string): never => {
@@ -103,15 +103,15 @@ export interface ReplayRequest {
   body?: string | null
 }
 
-/** A service that is played from a file. */
+/** A service that is replayed from a file. */
 export interface Replay {
-  /** The exchange that fits, which counts as used; null when none does or all that do are used up. */
+  /** The matching exchange, which counts as used; null if none matches or all matches are used up. */
   next(request: ReplayRequest): Exchange | null
-  /** Those with `required` that nobody has asked for yet. */
+  /** Exchanges with `required` that have not been requested yet. */
   unused(): Exchange[]
 }
 
-/** Plays fixtures: the first that fits and is not used up answers. */
+/** Replays fixtures: the first match that is not used up provides the response. */
 export function openReplay({ exchanges }: Fixtures): Replay {
   const used = exchanges.map(() => 0)
   return {

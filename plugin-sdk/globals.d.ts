@@ -3,15 +3,15 @@
  * a reference to it into `index.d.ts`, so plugins compile against it with `"lib": ["es2024"]` and `"types": []`.
  */
 
-/** While a call runs: at most 16 wait at a time, each a minute at most, and they end with the last call. */
+/** Runs only during calls: at most 16 pending timers, each up to a minute; they end with the last call. */
 declare function setTimeout<Given extends unknown[]>(run: (...given: Given) => void, ms?: number, ...given: Given): number
 declare function clearTimeout(timer: number | undefined | null): void
 
 declare function queueMicrotask(run: () => void): void
 
-/** Text of base64. @throws DOMException for what is none */
+/** Decodes base64. @throws DOMException for invalid base64 */
 declare function atob(base64: string): string
-/** Base64 of a text whose characters are all below U+0100; for others there is `TextEncoder`. */
+/** Encodes a text with characters below U+0100 as base64; for others use `TextEncoder`. */
 declare function btoa(text: string): string
 
 /** A deep copy of plain values, arrays, maps, sets, dates, regular expressions, errors and buffers. */
@@ -55,10 +55,10 @@ interface URL {
 }
 declare var URL: {
   prototype: URL
-  /** @throws TypeError for what is no address */
+  /** @throws TypeError for an invalid address */
   new (url: string | URL, base?: string | URL): URL
   canParse(url: string | URL, base?: string | URL): boolean
-  /** Null for what is no address. */
+  /** Null for an invalid address. */
   parse(url: string | URL, base?: string | URL): URL | null
 }
 
@@ -108,14 +108,14 @@ declare var AbortController: { prototype: AbortController; new (): AbortControll
 // ── Fetching: there is no global `fetch`, but `ctx.fetch`, which libraries take in its place. Bodies are texts. ──
 
 type HeadersInit = Headers | Record<string, string> | Iterable<readonly [name: string, value: string]>
-/** Bytes are those of a text in UTF-8. */
+/** Bytes must be UTF-8 text. */
 type BodyInit = string | URLSearchParams | FormData | ArrayBuffer | ArrayBufferView | ReadableStream
 type RequestInfo = string | Request
 
 interface Headers extends Iterable<[name: string, value: string]> {
   append(name: string, value: string): void
   delete(name: string): void
-  /** In any spelling of its name. */
+  /** The name is case-insensitive. */
   get(name: string): string | null
   /** Always empty. */
   getSetCookie(): string[]
@@ -128,7 +128,7 @@ interface Headers extends Iterable<[name: string, value: string]> {
 }
 declare var Headers: { prototype: Headers; new (given?: HeadersInit): Headers }
 
-/** Fields that are texts. */
+/** Text fields only. */
 interface FormData extends Iterable<[name: string, value: string]> {
   append(name: string, value: string): void
   delete(name: string): void
@@ -143,7 +143,7 @@ interface FormData extends Iterable<[name: string, value: string]> {
 }
 declare var FormData: { prototype: FormData; new (): FormData }
 
-/** A body in pieces: in one, for it is here already. Plugins cannot make any. */
+/** A body as a stream, with all data in one chunk. Plugins cannot create streams. */
 interface ReadableStream<Piece = Uint8Array<ArrayBuffer>> extends AsyncIterable<Piece> {
   readonly locked: boolean
   getReader(): {
@@ -169,7 +169,7 @@ interface RequestInit {
   method?: string
   headers?: HeadersInit
   body?: BodyInit | null
-  /** Rejects with its reason when it is aborted. */
+  /** When it is aborted, the request rejects with its reason. */
   signal?: AbortSignal | null
   redirect?: 'follow'
 }

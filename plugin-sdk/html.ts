@@ -17,7 +17,7 @@ const DEPTH_MAX = 500
 /** Selectors are compiled: one that is longer was made by a mistake. */
 const SELECTOR_LENGTH_MAX = 1_000
 
-/** The page is none that can be read: too long, too deep, or with too many elements. */
+/** The page cannot be parsed: it is too long, nested too deeply, or has too many elements. */
 export class HtmlError extends Error {
   constructor(message: string) {
     super(message)
@@ -25,17 +25,17 @@ export class HtmlError extends Error {
   }
 }
 
-/** Something with elements in it. */
+/** A node with child elements. */
 export interface HtmlParent {
-  /** Elements within that a CSS selector fits, in the order of the page. @throws for what is no selector */
+  /** Descendants that match a CSS selector, in document order. @throws for an invalid selector */
   select(selector: string): HtmlElement[]
   /** The first of them, or null. */
   first(selector: string): HtmlElement | null
-  /** Elements directly within. */
+  /** Child elements. */
   readonly children: HtmlElement[]
   /**
-   * What a person would read: white space folded, a line for each paragraph, item, row and the like, none that are empty; without scripts, styles
-   * and templates.
+   * The visible text: white space collapsed, a line for each paragraph, list item, row and similar element, without empty lines, scripts, styles and
+   * templates.
    */
   readonly text: string
 }
@@ -44,16 +44,16 @@ export interface HtmlElement extends HtmlParent {
   /** In lower case. */
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
-  /** Its value, '' for one without; null when there is none of that name. */
+  /** The value of an attribute, '' for one without a value; null if it does not exist. */
   attribute(name: string): string | null
   matches(selector: string): boolean
-  /** The element around it; null at the top. */
+  /** The parent element; null at the top. */
   readonly parent: HtmlElement | null
 }
 
 /**
- * Reads a page as forgiving as browsers do, nearly: elements that nobody closed end with what is around them, but nothing is moved or added.
- * @throws HtmlError for one that is too long, too deep or has too many elements
+ * Parses a page nearly as tolerantly as browsers do: unclosed elements end with their parent, but no elements are moved or added.
+ * @throws HtmlError for a page that is too long, nested too deeply or has too many elements
  */
 export function parseHtml(text: string): HtmlParent {
   if (text.length > HTML_LENGTH_MAX) throw new HtmlError(`The page has ${text.length} characters; ${HTML_LENGTH_MAX} are allowed.`)

@@ -14,9 +14,9 @@ export { externalIdOf } from './external-ids.ts'
 export type * from './types.ts'
 
 /**
- * Says what your plugin answers to: the default export of its bundle.
- * @typeParam Config what the administrator can set, as your manifest describes it: `carrel-plugin types` writes it
- * @typeParam UserConfig what a reader can set
+ * Defines the functions of your plugin: the default export of its bundle.
+ * @typeParam Config settings of the administrator, as your manifest describes them: `carrel-plugin types` writes this type
+ * @typeParam UserConfig settings of a user
  */
 export const definePlugin = <Config extends object = AnyConfig, UserConfig extends object = AnyConfig>(
   plugin: Plugin<Config, UserConfig>,

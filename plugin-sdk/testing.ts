@@ -34,10 +34,10 @@ export {
  * as a server does it. Under anything else `test` and `openPlugin` throw and say how to run them.
  */
 
-/** Where the tool leaves its host: a registered symbol, so that two copies of this module (one bundled, one not) meet. */
+/** Where the tool puts its host: a registered symbol, so that two copies of this module (one bundled, one not) share it. */
 export const TESTING_HOST: unique symbol = Symbol.for('@carrel/plugin-sdk/testing')
 
-/** What every function is given and answers. */
+/** Inputs and answers of all functions. */
 export interface Methods {
   'metadata.series.search': { input: SearchQuery; answer: SearchAnswer }
   'metadata.series.get': { input: { externalId: string }; answer: SeriesMetadata }
@@ -52,25 +52,25 @@ export interface Methods {
 export type Method = keyof Methods
 
 export interface OpenOptions {
-  /** As an administrator would set it. */
+  /** Settings of the administrator. */
   config?: AnyConfig
-  /** As a reader would set it. */
+  /** Settings of the user. */
   userConfig?: AnyConfig
   /**
-   * What requests are answered with: the name of a file, such as `dune` for `fixtures/dune.json` beside the manifest, or its content. Without it
-   * every request is one that matches nothing.
+   * Responses to requests: the name of a file, such as `dune` for `fixtures/dune.json` beside the manifest, or its content. Without it
+   * no request has a match.
    */
   fixtures?: string | Fixtures
-  /** What the storage holds at first. Every plugin that is opened has a storage of its own. */
+  /** Initial content of the storage. Every opened plugin has a separate storage. */
   storage?: Record<string, Json>
-  /** The library of the reader, whole; the plugin sees as much as its manifest asks for. */
+  /** The complete library of the user; the plugin sees the scopes of its manifest. */
   library?: LibraryEntry[]
-  /** What `ctx.auth.status()` says; unless given `none`, or `missing` where the manifest has `auth`. */
+  /** The value of `ctx.auth.status()`; by default `none`, or `missing` if the manifest has `auth`. */
   auth?: AuthStatus
 }
 
 export interface CallReport<Answer> extends CallTrace {
-  /** As a server reads it: unknown members dropped, texts cut, numbers brought into bounds. */
+  /** As the server reads it: without unknown members, with texts truncated and numbers clamped. */
   answer: Answer
 }
 
@@ -78,19 +78,19 @@ export interface TestedPlugin {
   readonly manifest: Readonly<Record<string, Json>>
   /** Calls a function as the server does. @throws CallFailure */
   call<Name extends Method>(method: Name, input: Methods[Name]['input']): Promise<CallReport<Methods[Name]['answer']>>
-  /** What the storage holds now. */
+  /** Current content of the storage. */
   storage(): Promise<Record<string, Json>>
-  /** Ends its sandbox: the next call starts it anew, with `setup`, on the same storage. */
+  /** Ends its sandbox: the next call starts a new one, with `setup` and the same storage. */
   restart(): Promise<void>
   /** Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * What `carrel-plugin test` provides. A newer version only adds: members that are here keep their meaning.
+ * The interface that `carrel-plugin test` provides. A newer version only adds members; the existing ones keep their meaning.
  *
- * `test` may be called while a test file loads; the tool runs the tests of a file one after the other, closes after each what it has opened, fails
- * a test whose function rejects or whose fixtures with `required` were not asked for, and ends with a status that is not 0 when one has failed.
+ * `test` may be called while a test file loads. The tool runs the tests of a file one after another and closes after each the plugins it has opened.
+ * A test fails if its function rejects or a fixture with `required` was not requested. If a test fails, the exit status is not 0.
  */
 export interface TestingHost {
   readonly version: 1
@@ -107,8 +107,8 @@ function hostOf(): TestingHost {
   return host
 }
 
-/** Says what must hold. Tests of a file run one after the other. */
+/** Defines a test. Tests of a file run one after another. */
 export const test = (name: string, run: () => Promise<void> | void): void => hostOf().test(name, run)
 
-/** Opens the plugin that is being tested, in a sandbox and with a storage of its own. It is closed when the test ends. */
+/** Opens the plugin under test, with a separate sandbox and storage. It is closed when the test ends. */
 export const openPlugin = (options: OpenOptions = {}): Promise<TestedPlugin> => hostOf().open(options)

@@ -1,4 +1,4 @@
-/** Comparing titles, reading ISBNs, dates and languages the same way in every plugin. */
+/** Comparing titles, and parsing ISBNs, dates and languages, the same way in every plugin. */
 
 import { normalizeText } from './normalize-text.ts'
 
@@ -15,7 +15,7 @@ const SPELLED: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe'
 /** Longer than any title; what is longer is compared by its beginning. */
 const TITLE_LENGTH_MAX = 2_000
 
-/** A title without what people spell differently: case, accents, width, English articles in front, signs and double spaces. */
+/** A title without the details that people write differently: case, accents, width, leading English articles, punctuation and double spaces. */
 export function normalizeTitle(title: string): string {
   const decomposed = normalizeText(title, TITLE_LENGTH_MAX, 'NFKD').replace(LOOSE_MARKS, '').toLowerCase()
   // Lower case has marks of its own, in İ for one.
@@ -34,7 +34,7 @@ export function normalizeTitle(title: string): string {
   return words === '' ? folded.replace(/\s+/g, ' ').trim() : words
 }
 
-/** How alike two titles are, from 0 to 1: the better of their letters in order and their words in any order. */
+/** Similarity of two titles, from 0 to 1: the higher of that of their letters in order and that of their words in any order. */
 export function titleSimilarity(a: string, b: string): number {
   const [x, y] = [normalizeTitle(a), normalizeTitle(b)]
   if (x === '' || y === '') return 0
@@ -70,8 +70,8 @@ function wordSimilarity(a: string, b: string): number {
 }
 
 /**
- * ISBN-10 or ISBN-13 without hyphens, spaces and what stands in front of it, such as `ISBN 978-0-441-17271-9` or `urn:isbn:0441172717`; null when
- * it is none or its check digit is wrong.
+ * ISBN-10 or ISBN-13 without hyphens, spaces and prefix, from texts such as `ISBN 978-0-441-17271-9` or `urn:isbn:0441172717`; null if it is
+ * not an ISBN or its check digit is wrong.
  */
 export function readIsbn(text: string): string | null {
   const digits = text
@@ -84,7 +84,7 @@ export function readIsbn(text: string): string | null {
   return null
 }
 
-/** The ISBN-13 of an ISBN in any spelling, so that two can be compared; null when it is none. */
+/** The ISBN-13 of an ISBN in any notation, so that you can compare two; null if it is not an ISBN. */
 export function readIsbn13(text: string): string | null {
   const isbn = readIsbn(text)
   if (isbn === null || isbn.length === 13) return isbn
@@ -114,7 +114,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const MONTH = '(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\\.?'
 const YEAR = '(\\d{4})'
 const DAY = '(\\d{1,2})(?:st|nd|rd|th)?'
-/** What catalogues write. Only what can be read in one way: 01/08/1965 is the first of August or the eighth of January, and so only a year. */
+/** What catalogs write. Only what can be read in one way: 01/08/1965 is the first of August or the eighth of January, and so only a year. */
 const DATES: readonly [pattern: RegExp, read: (groups: string[]) => (string | undefined)[]][] = [
   [/^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:t.*)?$/, ([year, month, day]) => [year, month, day]],
   [/^(\d{4})(\d{2})(\d{2})$/, ([year, month, day]) => [year, month, day]],
@@ -127,8 +127,8 @@ const DATES: readonly [pattern: RegExp, read: (groups: string[]) => (string | un
 const DATE_LENGTH_MAX = 60
 
 /**
- * A date as catalogues write it: `1965`, `August 1965`, `August 1, 1965`, `1 Aug. 1965`, `1965-08-01`, `c1965`, `[1965?]`. Of what can be read in more
- * than one way there is only the year; null when there is not even one.
+ * A date as catalogs write it: `1965`, `August 1965`, `August 1, 1965`, `1 Aug. 1965`, `1965-08-01`, `c1965`, `[1965?]`. For ambiguous dates only the
+ * year; null if there is no year either.
  */
 export function readDate(text: string): ReadDate | null {
   if (text.length > DATE_LENGTH_MAX) return null
@@ -166,8 +166,8 @@ function dateOf(year: number, monthText: string | undefined, dayText: string | u
 }
 
 /**
- * A language as BCP 47 has it, from what catalogues write: `en`, `eng`, `ger`, `pt_BR`. Null for names and for what is none, and for codes that say that it is not
- * known (`und`), more than one (`mul`) or none at all (`zxx`).
+ * A language as BCP 47, from codes that catalogs write: `en`, `eng`, `ger`, `pt_BR`. Null for names and invalid codes, and for the codes of an unknown
+ * language (`und`), several languages (`mul`) or no language (`zxx`).
  */
 export function readLanguage(code: string): string | null {
   try {

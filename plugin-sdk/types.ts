@@ -1,36 +1,36 @@
-/** What a plugin answers to and what it is given. All of it crosses the border of a sandbox as JSON. */
+/** The functions of a plugin, with their inputs and answers. All of them enter and leave the sandbox as JSON. */
 
-/** A value that JSON can hold. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
-/** What the manifest's `config` or `userConfig` describes, unless the plugin says more exactly: `definePlugin<Config, UserConfig>({ … })`. */
+/** The configuration that the manifest's `config` or `userConfig` describes. `definePlugin<Config, UserConfig>({ … })` sets more exact types. */
 export type AnyConfig = Record<string, Json>
 
 // ── Metadata ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface SearchQuery {
-  /** What somebody typed, or the title. */
+  /** The text that a user entered, or the title. */
   query: string
-  /** ISBN-10 or ISBN-13 without hyphens, where one is known. */
+  /** ISBN-10 or ISBN-13 without hyphens, if recorded. */
   isbn?: string
   author?: string
   year?: number
-  /** How many results are wanted at most. */
+  /** Maximum number of results. */
   limit: number
-  /** From the last answer, for the next page. */
+  /** The `nextCursor` of the last answer, for the next page. */
   cursor?: string
 }
 
 export interface SearchResult {
-  /** Identifier at your service; `get` is called with it. */
+  /** Identifier at your service; the server passes it to `get`. */
   externalId: string
   title: string
   alternateTitles?: string[]
   year?: number | null
   coverUrl?: string | null
-  /** How well it fits, from 0 to 1. */
+  /** How well it matches, from 0 to 1. */
   relevance?: number
-  /** What helps a person to choose. */
+  /** Details that help a person to choose. */
   preview?: { status?: string | null; genres?: string[]; rating?: number | null; description?: string | null; bookCount?: number | null }
 }
 
@@ -45,7 +45,7 @@ export interface MatchInput {
   year?: number | null
   authors?: string[]
   isbn?: string | null
-  /** By their keys: `plugin:` and the `idSource` of a plugin, or another name; `externalIdOf` reads them. */
+  /** By key: `plugin:` and the `idSource` of a plugin, or another name; read them with `externalIdOf`. */
   externalIds?: Record<string, string>
 }
 
@@ -91,7 +91,7 @@ interface Described {
   /** From 0 to 100. */
   rating?: { score: number; voteCount?: number | null } | null
   externalLinks?: { label: string; url: string }[]
-  /** Identifiers at other services, by their names (`myanimelist`), which are those that plugins have as `idSource`. */
+  /** Identifiers at other services, by the name of the service (`myanimelist`), which plugins have as `idSource`. */
   externalIds?: Record<string, string>
 }
 
@@ -111,7 +111,7 @@ export interface BookMetadata extends Described {
   /** Number in its series; may be fractional. */
   number?: number | null
   volume?: number | null
-  /** ISBNs, with commas. */
+  /** ISBNs, separated by commas. */
   isbns?: string | null
   /** BCP 47. */
   language?: string | null
@@ -139,9 +139,9 @@ export interface Recommendation {
   tags?: { name: string; category?: string | null; rank?: number | null }[]
   /** How strongly it is recommended, from 0 to 1. */
   score: number
-  /** Why, in a sentence for the reader. */
+  /** The reason, in a sentence for the user. */
   reason: string
-  /** Titles that led to it. */
+  /** Titles that it is based on. */
   basedOn?: string[]
   inLibrary?: boolean
   status?: 'ongoing' | 'ended' | 'hiatus' | 'abandoned' | 'unknown' | null
@@ -153,7 +153,7 @@ export interface Recommendation {
   popularity?: number | null
   totalVolumeCount?: number | null
   totalChapterCount?: number | null
-  /** Identifiers at other services, by their names (`myanimelist`): by them it is found in the library too. */
+  /** Identifiers at other services, by the name of the service (`myanimelist`); the server also uses them to find it in the library. */
   externalIds?: Record<string, string>
 }
 
@@ -163,35 +163,35 @@ export interface Recommendations {
 
 export interface RecommendationHandlers<Config = AnyConfig, UserConfig = AnyConfig> {
   get?(request: { limit: number; exclude: string[] }, ctx: Context<Config, UserConfig>): Promise<Recommendations> | Recommendations
-  /** Gathers afresh: it may compute for 5 seconds and take two minutes. */
+  /** Computes new recommendations; may use 5 seconds of CPU time and take two minutes. */
   refresh?(request: { limit: number }, ctx: Context<Config, UserConfig>): Promise<Recommendations> | Recommendations
-  /** What it answers is read by nobody. */
+  /** The server ignores the return value. */
   dismiss?(request: { externalId: string; reason?: string | null }, ctx: Context<Config, UserConfig>): Promise<unknown> | unknown
 }
 
 // ── What a handler is given beside its request ──────────────────────────────────────────────────────────────────────
 
-/** As on the web, of bodies that are texts; `redirect` can be nothing but `follow`. */
+/** As on the web, but bodies are texts, and `redirect` can only be `follow`. */
 export interface FetchInit extends RequestInit {
-  /** Milliseconds; never more than the server allows. */
+  /** Milliseconds, at most the server's limit. */
   timeoutMs?: number
 }
 
-/** As on the web. Its text may be read more than once. */
+/** As on the web. The body can be read more than once. */
 export interface FetchResponse extends Response {
-  /** Seconds that the service asks to wait, where that is longer than a call may take; null where it does not. */
+  /** Seconds that the service asks to wait, if longer than a call may take; otherwise null. */
   readonly retryAfterSeconds: number | null
   json<Value = Json>(): Promise<Value>
 }
 
-/** A series of the library. Beside its id there is what the manifest's `permissions.library` allows, and no more. */
+/** A series of the library. Besides its id it has only the members that the manifest's `permissions.library` allows. */
 export interface LibraryEntry {
   seriesId: string
   /** With `series.titles`. */
   title?: string
   /** With `series.titles`. */
   alternateTitles?: string[]
-  /** With `series.metadata`, as all that follow here. */
+  /** With `series.metadata`, like all members up to `communityRating`. */
   year?: number | null
   genres?: string[]
   tags?: string[]
@@ -201,46 +201,46 @@ export interface LibraryEntry {
   /** BCP 47. */
   language?: string | null
   status?: string | null
-  /** When it came into the library, ISO 8601. */
+  /** Time when it was added to the library, ISO 8601. */
   addedAt?: string
   bookCount?: number
-  /** From 0 to 100: the average of other services, and of the readers here where three or more have rated it. */
+  /** From 0 to 100: the average of other services, and of the users of this server if three or more have rated it. */
   communityRating?: number | null
   /** By their keys: `plugin:` and the `idSource` of a plugin, or another name; `externalIdOf` reads them. With `series.externalIds`. */
   externalIds?: Record<string, string>
-  /** Of the reader that this runs for; with `ratings`. */
+  /** The rating by the user of this call; with `ratings`. */
   rating?: number | null
-  /** Of the books that are there, finished by this reader; with `reading.progress`. */
+  /** Number of available books that the user has finished; with `reading.progress`. */
   booksRead?: number
-  /** Begun by this reader, finished or not, even if they are gone since; with `reading.progress`. */
+  /** Number of books that the user has begun, finished or not, including deleted books; with `reading.progress`. */
   booksStarted?: number
-  /** Of this reader, ISO 8601; with `reading.progress`. */
+  /** Time when the user last read it, ISO 8601; with `reading.progress`. */
   lastReadAt?: string | null
-  /** How many people of this server have begun it, 0 for fewer than three; with `reading.progress`. */
+  /** Number of users of this server who have begun it, 0 for fewer than three; with `reading.progress`. */
   readers?: number
 }
 
 export type AuthStatus = 'none' | 'missing' | 'connected' | 'expired'
 
-/** What a handler may do. Everything is counted and has a limit; what breaks one rejects with an error that says so. */
+/** What a handler can use. Everything has a limit; exceeding one rejects with an error that names it. */
 export interface Context<Config = AnyConfig, UserConfig = AnyConfig> {
-  /** Of this call, in the logs of the server too. */
+  /** Id of this call, also in the logs of the server. */
   readonly callId: string
   readonly plugin: { readonly id: string; readonly version: string }
-  /** As the administrator set it: members may be missing or wrong. Frozen. */
+  /** Settings of the administrator: members may be missing or wrong. Frozen. */
   readonly config: Readonly<Partial<Config>>
-  /** As the reader set it, where this runs for one: members may be missing or wrong. Frozen. */
+  /** Settings of the user, if the call runs for one: members may be missing or wrong. Frozen. */
   readonly userConfig: Readonly<Partial<UserConfig>>
-  /** Only to hosts of the manifest, with the methods that it names for them, over https. Any status is an answer; look at `ok`. */
+  /** Only to hosts of the manifest, with their methods, over https. Resolves for any status; check `ok`. */
   fetch(input: string | URL | Request, init?: FetchInit): Promise<FetchResponse>
   readonly http: {
     /**
-     * Fetches and reads JSON. Rejects with an error whose `code` is `not_found` for 404 and 410, `auth` for 401 and 403, `rate_limited` for 429, and
-     * `upstream` for any other failure and for what is no JSON.
+     * Fetches and parses JSON. Rejects with an error whose `code` is `not_found` for 404 and 410, `auth` for 401 and 403, `rate_limited` for 429, and
+     * `upstream` for any other failure and for invalid JSON.
      */
     json<Value = Json>(input: string | URL | Request, init?: FetchInit): Promise<Value>
   }
-  /** Kept between calls: for the plugin, or for the plugin and the reader where this runs for one. */
+  /** Persists between calls: for the plugin, or for the plugin and the user if the call runs for one. */
   readonly storage: {
     get<Value = Json>(key: string): Promise<Value | null>
     set(key: string, value: Json, options?: { ttlSeconds?: number }): Promise<void>
@@ -248,25 +248,25 @@ export interface Context<Config = AnyConfig, UserConfig = AnyConfig> {
     list(prefix?: string): Promise<string[]>
   }
   readonly log: Record<'debug' | 'info' | 'warn' | 'error', (message: string, data?: Json) => void>
-  /** How far this call is, from 0 to 1, with at most 200 characters of what it is at. */
+  /** Reports the progress of this call, from 0 to 1, with a text of at most 200 characters. */
   progress(fraction: number, text?: string): void
   readonly library: {
-    /** Series that the reader may see, 200 at a time, with what the permissions of the manifest allow. */
+    /** Series that the user may see, 200 at a time, with the members that the manifest's permissions allow. */
     entries(options?: { cursor?: string | null }): Promise<{ entries: LibraryEntry[]; nextCursor: string | null }>
   }
   readonly auth: {
     /**
-     * Whether the server has the credentials that the manifest's `auth` describes, and puts them into requests: `none` when it describes none,
-     * `missing` when nobody has given any, `expired` when they were refused or have run out. The credentials themselves never come here.
+     * Whether the server has the credentials that the manifest's `auth` describes and adds them to requests: `none` if it describes none,
+     * `missing` if nobody has entered any, `expired` if they were rejected or have expired. The plugin never sees the credentials themselves.
      */
     status(): Promise<AuthStatus>
   }
-  /** Aborted when the call is given up: what was asked of the server is then too. */
+  /** Aborted when the call is canceled, together with its requests to the server. */
   readonly signal: AbortSignal
-  /** At most a minute at a time; the time of the call goes on. */
+  /** At most a minute; counts toward the duration of the call. */
   sleep(ms: number): Promise<void>
   readonly crypto: {
-    /** Hexadecimal, of a text. */
+    /** Hash of a text, in hexadecimal. */
     digest(algorithm: 'sha1' | 'sha256' | 'md5', text: string): Promise<string>
     hmac(algorithm: 'sha1' | 'sha256', key: string, text: string): Promise<string>
     randomUUID(): Promise<string>
@@ -274,12 +274,12 @@ export interface Context<Config = AnyConfig, UserConfig = AnyConfig> {
 }
 
 export interface Plugin<Config = AnyConfig, UserConfig = AnyConfig> {
-  /** Once in every sandbox, before its first call. */
+  /** Called once in every sandbox, before its first call. */
   setup?(ctx: Context<Config, UserConfig>): Promise<void> | void
   /**
-   * Once before a version runs whose `dataVersion` is higher than that of what is in the storage: brings it up to date, on a copy that takes the place
-   * of the storage when this succeeds. When it fails the old version goes on.
-   * @param from the `dataVersion` of the version before, 1 where it named none
+   * Called once before a version runs whose `dataVersion` is higher than that of the stored data: updates a copy of the storage, which replaces the
+   * storage if this succeeds. If it fails, the old version keeps running.
+   * @param from the `dataVersion` of the previous version, 1 if it had none
    */
   migrate?(ctx: Context<Config, UserConfig>, from: number): Promise<void> | void
   metadata?: { series?: MetadataHandlers<SeriesMetadata, Config, UserConfig>; book?: MetadataHandlers<BookMetadata, Config, UserConfig> }

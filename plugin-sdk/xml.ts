@@ -14,7 +14,7 @@ const TAGS_MAX = 2 * ELEMENTS_MAX + 20_000
 /** Real documents nest below 30; deeper ones only break what walks them. */
 const DEPTH_MAX = 100
 
-/** The text is no XML that can be read; the message says why, and where. */
+/** The text cannot be parsed as XML; the message has the reason and the position. */
 export class XmlError extends Error {
   constructor(message: string) {
     // The parser quotes what it met, which may be all of it.
@@ -27,23 +27,23 @@ export interface XmlElement {
   /** As written, with its prefix: `dc:title`. */
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
-  /** Its value; null when there is none of that name. */
+  /** The value of an attribute; null if it does not exist. */
   attribute(name: string): string | null
-  /** Elements directly within, in their order. */
+  /** Child elements, in document order. */
   readonly children: readonly XmlElement[]
-  /** All text within, markup dropped, white space as written but for both ends. */
+  /** All text in it, without markup; white space is kept except at both ends. */
   readonly text: string
-  /** The first element directly within of this name, or of the last of several: `first('author', 'name')`. Null where one is missing. */
+  /** The first child element with this name; several names descend: `first('author', 'name')`. Null if one is missing. */
   first(...path: readonly [string, ...string[]]): XmlElement | null
-  /** Elements directly within of this name. */
+  /** Child elements with this name. */
   all(name: string): XmlElement[]
 }
 
 /**
- * Reads a document. Entities that a DOCTYPE declares are never expanded, they stay as they are written; those of XML and character references are
- * resolved. Elements and attributes called `__proto__`, `constructor` or `prototype` are refused.
+ * Parses a document. Entities that a DOCTYPE declares are never expanded and stay as they are written; predefined entities and character references
+ * are resolved. Elements and attributes called `__proto__`, `constructor` or `prototype` are refused.
  * @returns the root element
- * @throws XmlError for what is not well formed, too long, too deep, or has too many elements
+ * @throws XmlError for a document that is not well formed, too long, nested too deeply, or has too many elements
  */
 export function parseXml(text: string): XmlElement {
   if (text.length > XML_LENGTH_MAX) throw new XmlError(`It has ${text.length} characters; ${XML_LENGTH_MAX} are allowed.`)

@@ -16,8 +16,9 @@ function checkKey(key: string): void {
 const get: Command = {
   name: 'settings get',
   usage: '[key]',
-  summary: 'shows settings that are chosen while the server runs',
-  about: 'Shows the value of a setting that is chosen while the server runs, or all of them. Those of its start are flags and variables.',
+  summary: 'shows runtime settings',
+  about:
+    'Shows the value of a runtime setting, or of all. Runtime settings are changed while the server runs; the others are flags and variables.',
   flags: [],
   wordsMin: 0,
   wordsMax: 1,
@@ -53,18 +54,18 @@ async function chooseAuthor(accounts: Accounts, login: string | undefined): Prom
 const set: Command = {
   name: 'settings set',
   usage: '<key> <value>',
-  summary: 'changes a setting that is chosen while the server runs',
-  about: 'Changes a setting that is chosen while the server runs, which goes by it at once. Its history names the administrator.',
+  summary: 'changes a runtime setting',
+  about: 'Changes a runtime setting; a running server applies it at once. The history of the setting names the administrator.',
   flags: [
     {
       name: 'as',
       value: 'user',
       isSwitch: false,
       repeatable: false,
-      about: 'In whose name; needed where there are several administrators.',
+      about: 'Administrator for the history; required if there are several administrators.',
     },
-    { name: 'reason', value: 'text', isSwitch: false, repeatable: false, about: 'Why, for the history.' },
-    { name: 'default', isSwitch: true, repeatable: false, about: 'Gives the setting back what it was at first; then no value is given.' },
+    { name: 'reason', value: 'text', isSwitch: false, repeatable: false, about: 'Reason for the history.' },
+    { name: 'default', isSwitch: true, repeatable: false, about: 'Resets the setting to its default; give no value then.' },
   ],
   wordsMin: 1,
   wordsMax: 2,

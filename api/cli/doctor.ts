@@ -206,7 +206,7 @@ const LABEL = { ok: 'ok     ', note: 'note   ', trouble: 'TROUBLE', skipped: 'sk
 export const doctor: Command = {
   name: 'doctor',
   usage: '',
-  summary: 'checks versions, folders, rights and the database, and says what to do',
+  summary: 'checks versions, folders, permissions and the database, and says what to do',
   about:
     'Checks versions, folders, rights and the database, and says what to do about each trouble, and what could not be looked at. Changes nothing. Exits with 1 when there is a trouble.',
   flags: [],

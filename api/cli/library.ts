@@ -22,10 +22,10 @@ export function chooseLibrary(libraries: readonly ListedLibrary[], word: string,
 export const libraryAdd: Command = {
   name: 'library add',
   usage: '<folder>',
-  summary: 'makes a folder of books a library',
+  summary: 'adds a folder of books as a library',
   about:
-    'Makes a folder of books a library. A running server scans it at once; otherwise its books appear with the next scan, or the next start of the server.',
-  flags: [{ name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: that of the folder.' }],
+    'Adds a folder of books as a library. A running server scans it at once; otherwise its books appear after the next scan, or the next start of the server.',
+  flags: [{ name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: name of the folder.' }],
   wordsMin: 1,
   wordsMax: 1,
   async run({ settings, words, flag, cwd, out, log, stop }) {
@@ -56,7 +56,7 @@ export const libraryList: Command = {
   name: 'library list',
   usage: '',
   summary: 'lists the libraries',
-  about: 'Lists the libraries: name, folder, how many books, and how the last scan went.',
+  about: 'Lists the libraries: name, folder, number of books, and result of the last scan.',
   flags: [],
   wordsMin: 0,
   wordsMax: 0,
@@ -94,10 +94,10 @@ async function withLibrary(
 export const libraryRemove: Command = {
   name: 'library remove',
   usage: '<library>',
-  summary: 'takes a library away; its files stay',
+  summary: 'removes a library; its files stay',
   about:
-    'Takes the library of that name, id or folder away, with what is known of its books: metadata, progress, ratings. The files stay. It must be confirmed with --yes.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Confirms it.' }],
+    'Removes a library, given by name, id or folder, with the metadata, progress and ratings of its books. The files stay. Confirm with --yes.',
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Confirms the removal.' }],
   wordsMin: 1,
   wordsMax: 1,
   run: (input) =>
@@ -117,12 +117,12 @@ export const libraryRemove: Command = {
 export const libraryEdit: Command = {
   name: 'library edit',
   usage: '<library>',
-  summary: 'changes name, folder or state of a library',
-  about: 'Changes the library of that name, id or folder. Where the folder has moved, what is known of its books goes with it.',
+  summary: 'changes the name, folder or state of a library',
+  about: 'Changes a library, given by name, id or folder. If its folder has moved, the records of its books move with it.',
   flags: [
-    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Its new name.' },
-    { name: 'folder', value: 'path', isSwitch: false, repeatable: false, about: 'Where its folder is now.' },
-    { name: 'active', isSwitch: true, repeatable: false, about: 'Whether it is scanned and shown: --active, or --no-active.' },
+    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'New name.' },
+    { name: 'folder', value: 'path', isSwitch: false, repeatable: false, about: 'New path of its folder.' },
+    { name: 'active', isSwitch: true, repeatable: false, about: 'Whether it is scanned and visible: --active, or --no-active.' },
   ],
   wordsMin: 1,
   wordsMax: 1,

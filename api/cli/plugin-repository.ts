@@ -107,10 +107,10 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
 const addCommand = (way: EgressWay | undefined): Command => ({
   name: 'plugin repository add',
   usage: '<address>',
-  summary: 'adds a repository of plugins, once its key is confirmed',
+  summary: 'adds a plugin repository, after you confirm its key',
   about:
-    'Fetches the index of a repository and shows the fingerprint of the key that signs it. Compare that with what its publisher says elsewhere, and give the key with --key: from then on nothing is believed that it has not signed.',
-  flags: [{ name: 'key', value: 'text', isSwitch: false, repeatable: false, about: 'The key that was shown and compared.' }],
+    'Fetches the index of a repository and shows the fingerprint of the key that signs it. Compare the fingerprint with the one that the publisher states elsewhere, and confirm the key with --key: from then on the server accepts only what this key has signed.',
+  flags: [{ name: 'key', value: 'text', isSwitch: false, repeatable: false, about: 'The key that you have compared.' }],
   wordsMin: 1,
   wordsMax: 1,
   run: (input) => withRepositories(input, way, 'make', (opened) => addRepository(input, opened)),
@@ -130,8 +130,8 @@ async function listRepositories(input: CommandInput, { repositories }: Opened): 
 const listCommand = (way: EgressWay | undefined): Command => ({
   name: 'plugin repository list',
   usage: '',
-  summary: 'lists the repositories of plugins',
-  about: 'Lists the repositories: address, name, how many plugins, when the index came and until when it holds.',
+  summary: 'lists the plugin repositories',
+  about: 'Lists the repositories: address, name, number of plugins, when the index was fetched and when it expires.',
   flags: [],
   wordsMin: 0,
   wordsMax: 0,
@@ -150,7 +150,7 @@ const refreshCommand = (way: EgressWay | undefined): Command => ({
   name: 'plugin repository refresh',
   usage: '<address>',
   summary: 'fetches the index of a repository',
-  about: 'Fetches the index of a repository. Where that fails the last one stays until it expires.',
+  about: 'Fetches the index of a repository. If this fails, the last index stays valid until it expires.',
   flags: [],
   wordsMin: 1,
   wordsMax: 1,
@@ -167,8 +167,8 @@ async function removeRepository(input: CommandInput, { repositories }: Opened): 
 const removeCommand = (way: EgressWay | undefined): Command => ({
   name: 'plugin repository remove',
   usage: '<address>',
-  summary: 'takes a repository of plugins away',
-  about: 'Takes a repository away. What was installed from it stays, and so does what it has revoked.',
+  summary: 'removes a plugin repository',
+  about: 'Removes a repository. Plugins installed from it stay, and so do its revocations.',
   flags: [],
   wordsMin: 1,
   wordsMax: 1,
@@ -197,10 +197,10 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
 const installCommand = (way: EgressWay | undefined): Command => ({
   name: 'plugin repository install',
   usage: '<address> <plugin> [version]',
-  summary: 'installs a plugin of a repository, or a new version of one',
+  summary: 'installs or updates a plugin from a repository',
   about:
-    'Fetches a package of a repository, checks it, starts it once in its sandbox, and keeps it: the newest version that can be installed, unless another is given. It runs when somebody has agreed to what it asks for.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
+    'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest compatible version, unless you give another. It runs after consent to what it asks for.',
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }],
   wordsMin: 2,
   wordsMax: 3,
   run: (input) => withRepositories(input, way, 'change', (opened) => installPlugin(input, opened)),

@@ -44,7 +44,7 @@ const list: Command = {
 const switching = (verb: 'enable' | 'disable'): Command => ({
   name: `plugin ${verb}`,
   usage: '<name>',
-  summary: verb === 'enable' ? 'lets a plugin run' : 'stops a plugin; what it keeps stays',
+  summary: verb === 'enable' ? 'enables a plugin' : 'disables a plugin; its data stays',
   about:
     verb === 'enable'
       ? 'Lets a plugin run that was stopped. One in quarantine is reset first, over HTTP.'
@@ -72,8 +72,8 @@ function chooseVersion(versions: readonly VersionRow[], word: string): VersionRo
 const consent: Command = {
   name: 'plugin consent',
   usage: '<name> [version]',
-  summary: 'agrees to what a plugin asks for, and lets it run',
-  about: 'Agrees to what the version that waits asks for, which is shown, and lets it run. The newest one, unless another is given.',
+  summary: 'consents to what a plugin asks for, and runs it',
+  about: 'Shows what the waiting version asks for, consents to it, and runs it. Without a version: the newest one.',
   flags: [],
   wordsMin: 1,
   wordsMax: 2,
@@ -95,8 +95,8 @@ const consent: Command = {
 const rollback: Command = {
   name: 'plugin rollback',
   usage: '<name> [version]',
-  summary: 'runs the version of a plugin that ran before',
-  about: 'Runs the version of a plugin that ran before, or another one that is kept, with the data that it left.',
+  summary: 'runs the previous version of a plugin',
+  about: 'Runs the previous version of a plugin, or another stored one, with its own data.',
   flags: [],
   wordsMin: 1,
   wordsMax: 2,
@@ -114,8 +114,8 @@ const rollback: Command = {
 const uninstall: Command = {
   name: 'plugin uninstall',
   usage: '<name>',
-  summary: 'takes a plugin away, with what it keeps',
-  about: 'Takes a plugin away, with its versions, configuration, credentials and what it keeps. To stop it only, disable it.',
+  summary: 'uninstalls a plugin, with its data',
+  about: 'Uninstalls a plugin, with its versions, configuration, credentials and storage. To stop it only, disable it.',
   flags: [],
   wordsMin: 1,
   wordsMax: 1,

@@ -95,10 +95,10 @@ async function readGiven(word: string, cwd: string): Promise<Buffer> {
 export const pluginInstall: Command = {
   name: 'plugin install',
   usage: '<file or name>',
-  summary: 'installs a .plugin package, or one that comes with the server',
+  summary: 'installs a .plugin package or a bundled plugin',
   about:
-    'Checks a .plugin package (a file, or the name of one that comes with the server, such as open-library), starts it once in its sandbox, and keeps it. It runs when somebody has agreed to what it asks for: with --yes at once, else by plugin consent or over HTTP.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Agrees to what the package asks for.' }],
+    'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. It runs after consent to what it asks for: with --yes at once, otherwise by plugin consent or over HTTP.',
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }],
   wordsMin: 1,
   wordsMax: 1,
   async run(input) {

@@ -14,15 +14,15 @@ export const scan: Command = {
   usage: '[library]',
   summary: 'looks for new, changed and missing books, in one library or in all',
   about:
-    'Looks for new, changed and missing books, in the library of that name, id or folder, or in all. A running server does it in the background; without one it is done here, and the command ends when all books are analysed.',
+    'Looks for new, changed and missing books in a library, given by name, id or folder, or in all. A running server scans in the background; otherwise the command scans itself, and ends when all books are analyzed.',
   flags: [
-    { name: 'deep', isSwitch: true, repeatable: false, about: 'Analyses unchanged books too, and checks every page.' },
+    { name: 'deep', isSwitch: true, repeatable: false, about: 'Also analyzes unchanged books, and checks every page.' },
     {
       name: 'confirm',
       isSwitch: true,
       repeatable: false,
       about:
-        'Says that books which are missing are gone, even when they are most of a library. Look at its folder first: its disk may be away.',
+        'Confirms that missing books are deleted, even if they are most of a library. Check its folder first: its disk may not be mounted.',
     },
   ],
   wordsMin: 0,

@@ -28,7 +28,7 @@ const LOST_MS = 1_000
 export const serve: Command = {
   name: 'serve',
   usage: '[folder...]',
-  summary: 'runs the server (this is what happens without a command)',
+  summary: 'runs the server (the default command)',
   about:
     'Runs the server: starts the database, scans the libraries, answers over HTTP until it is told to stop. Folders are those of books, as with --library.',
   flags: [],

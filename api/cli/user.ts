@@ -15,7 +15,7 @@ const PASSWORD_FILE = {
   value: 'file',
   isSwitch: false,
   repeatable: false,
-  about: 'File whose first line is the password. Without it the password is read from a pipe or typed.',
+  about: 'File whose first line is the password. Without it the command reads the password from a pipe or prompts for it.',
 } as const
 
 /** Who only looks signs nothing, and makes no key. */
@@ -69,16 +69,16 @@ function readRole(text: string, what = '--role'): Role {
 export const userAdd: Command = {
   name: 'user add',
   usage: '<name>',
-  summary: 'makes a user, such as the first admin',
-  about: `Makes a user. The password (at least ${PASSWORD_LENGTH_MIN} characters) is read from --password-file, from a pipe, or typed.`,
+  summary: 'creates a user, such as the first administrator',
+  about: `Creates a user. The command reads the password (at least ${PASSWORD_LENGTH_MIN} characters) from --password-file or a pipe, or prompts for it.`,
   flags: [
-    { name: 'role', value: ROLES.join('|'), isSwitch: false, repeatable: false, about: 'What the user may do. Default: reader.' },
+    { name: 'role', value: ROLES.join('|'), isSwitch: false, repeatable: false, about: 'Role of the user. Default: reader.' },
     {
       name: 'email',
       value: 'address',
       isSwitch: false,
       repeatable: false,
-      about: 'E-mail address, also a name to sign in with. Default: <name>@carrel.localhost.',
+      about: 'E-mail address, which can also be used to sign in. Default: <name>@carrel.localhost.',
     },
     PASSWORD_FILE,
   ],
@@ -98,12 +98,10 @@ export const userAdd: Command = {
 export const userResetPassword: Command = {
   name: 'user reset-password',
   usage: '<name>',
-  summary: 'gives a user a new password',
-  about: 'Gives a user, known by name or e-mail address, a new password, and lets a disabled one in again. Their sessions end.',
-  flags: [
-    PASSWORD_FILE,
-    { name: 'revoke-api-keys', isSwitch: true, repeatable: false, about: 'Switches all API keys of the user off as well.' },
-  ],
+  summary: 'sets a new password for a user',
+  about:
+    'Sets a new password for a user, given by name or e-mail address, and enables a disabled account. It ends the sessions of the user.',
+  flags: [PASSWORD_FILE, { name: 'revoke-api-keys', isSwitch: true, repeatable: false, about: 'Also revokes all API keys of the user.' }],
   wordsMin: 1,
   wordsMax: 1,
   async run(input) {
@@ -144,9 +142,9 @@ export const userList: Command = {
 export const userRemove: Command = {
   name: 'user remove',
   usage: '<name>',
-  summary: 'takes a user away, with progress, ratings and keys',
+  summary: 'removes a user, with progress, ratings and keys',
   about:
-    'Takes a user away, known by name or e-mail address, with their reading progress, ratings and API keys. The last administrator stays.',
+    'Removes a user, given by name or e-mail address, with reading progress, ratings and API keys. The last administrator cannot be removed.',
   flags: [],
   wordsMin: 1,
   wordsMax: 1,
@@ -162,8 +160,8 @@ export const userRemove: Command = {
 export const userRole: Command = {
   name: 'user role',
   usage: `<name> <${ROLES.join('|')}>`,
-  summary: 'gives a user another role',
-  about: 'Gives a user, known by name or e-mail address, another role. The last administrator stays one.',
+  summary: 'changes the role of a user',
+  about: 'Changes the role of a user, given by name or e-mail address. The last administrator keeps the role.',
   flags: [],
   wordsMin: 2,
   wordsMax: 2,

@@ -28,7 +28,7 @@ import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'publications' | 'recommendations' | 'settings'>
+type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications' | 'recommendations' | 'settings'>
 const stream = streamOf<Services>()
 
 /** Every feed once for each version of the protocol. */

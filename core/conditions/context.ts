@@ -32,42 +32,42 @@ const seriesLocks = SERIES_LOCKS.filter((name) => name !== 'alternateTitles').ma
 
 const Person = Noun('ContextPerson')({
   name: Type.String({ description: 'Name of the person.' }),
-  role: Nullable(Type.String(), { description: 'The part taken in the work, such as writer.' }),
-  sortName: Nullable(Type.String(), { description: 'What the person is sorted by.' }),
+  role: Nullable(Type.String(), { description: 'Role of the person, such as writer.' }),
+  sortName: Nullable(Type.String(), { description: 'Name by which the person is sorted.' }),
 })
 const Prize = Noun('ContextAward')({
   name: Type.String({ description: 'Name of the award.' }),
   category: Nullable(Type.String(), { description: 'Category of the award.' }),
-  won: Nullable(Type.Boolean(), { description: 'True when won, false when only nominated.' }),
+  won: Nullable(Type.Boolean(), { description: 'True if won, false if only nominated.' }),
   year: Nullable(Award.properties.year.anyOf[0], { description: 'Year of the award.' }),
 })
 const ExternalLink = Noun('ContextLink')({
-  source: Type.String({ description: 'The service that the link leads to.' }),
+  source: Type.String({ description: 'Service of the link.' }),
   url: Type.String({ description: 'Address of the page.' }),
   externalId: Nullable(Type.String(), { description: 'Identifier at the service.' }),
 })
 const ExternalRating = Noun('ContextRating')({
-  source: Type.String({ description: 'The service that the rating is from.' }),
+  source: Type.String({ description: 'Service of the rating.' }),
   rating: Type.Number({ minimum: 0, maximum: 100, description: 'Rating from 0 to 100.' }),
-  votes: Nullable(Type.Integer(), { description: 'How many people have voted.' }),
+  votes: Nullable(Type.Integer(), { description: 'Number of votes.' }),
 })
 const AlternateTitle = Noun('ContextTitle')({
-  label: Type.String({ description: 'What kind of title it is, such as Japanese.' }),
+  label: Type.String({ description: 'Kind of title, such as Japanese.' }),
   title: Type.String({ description: 'The title.' }),
 })
 
 export const ExternalId = Noun('ContextExternalId')({
   id: Type.String({ description: 'Identifier at the service.' }),
-  url: Nullable(Type.String(), { description: 'Address of its page there.' }),
-  hash: Nullable(Type.String(), { description: 'Hash of the metadata as the service last gave it.' }),
+  url: Nullable(Type.String(), { description: 'Address of its page at the service.' }),
+  hash: Nullable(Type.String(), { description: 'Hash of the metadata that the service last returned.' }),
 })
 export const ExternalIds = Type.Record(Type.String(), ExternalId, {
   description:
-    'Identifiers at other services by their keys: plugin: and the name that a plugin has for its service, such as plugin:anilist, comicinfo for that of ComicInfo, and any other name as it was given.',
+    'Identifiers at other services, by key: plugin: followed by the name of the service, such as plugin:anilist; comicinfo for the identifier in ComicInfo; any other name as it was sent.',
 })
 
 const names = (description: string) => Type.Array(Type.String(), { description })
-const links = Type.Array(ExternalLink, { description: 'Pages about it elsewhere.' })
+const links = Type.Array(ExternalLink, { description: 'Pages about it at other sites.' })
 
 const memberOf = (field: Field): TSchema => {
   if (field.name === 'authors') return Type.Array(Person, { description: field.about })
@@ -77,15 +77,15 @@ const memberOf = (field: Field): TSchema => {
 const membersOf = (fields: readonly Field[]) => Object.fromEntries(fields.map((field) => [field.name, memberOf(field)]))
 const lockMembers = (locks: readonly { name: string; member: string }[]) =>
   Object.fromEntries(
-    locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is kept from being changed by machines.` })]),
+    locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is locked: only people can change it.` })]),
   )
 
 const SeriesContextMetadata = Type.Object(
   {
     ...membersOf(seriesFields),
-    alternateTitles: Type.Array(AlternateTitle, { description: 'Further titles of the series.' }),
+    alternateTitles: Type.Array(AlternateTitle, { description: 'Alternate titles of the series.' }),
     externalLinks: links,
-    externalRatings: Type.Array(ExternalRating, { description: 'What readers elsewhere think of it.' }),
+    externalRatings: Type.Array(ExternalRating, { description: 'Ratings at other services.' }),
     genres: names('Genres of the series.'),
     tags: names('Tags of the series.'),
     ...lockMembers(seriesLocks),
@@ -94,19 +94,19 @@ const SeriesContextMetadata = Type.Object(
 )
 
 const CustomMetadata = Nullable(Type.Record(Type.String(), Type.Unknown()), {
-  description: 'Whatever else is kept of it; names stay as they were given.',
+  description: 'Your own fields; names are stored as sent.',
 })
 
 export const SeriesContext = Type.Object(
   {
     type: Type.Literal('series', { description: 'Always "series".' }),
-    seriesId: Type.String({ format: 'uuid', description: 'The series.' }),
-    bookCount: Type.Integer({ minimum: 0, description: 'How many books of it are here.' }),
+    seriesId: Type.String({ format: 'uuid', description: 'Id of the series.' }),
+    bookCount: Type.Integer({ minimum: 0, description: 'Number of its books in this library.' }),
     customMetadata: CustomMetadata,
     externalIds: ExternalIds,
     metadata: SeriesContextMetadata,
   },
-  { title: 'SeriesContext', description: 'A series, by itself or as the series of a book.' },
+  { title: 'SeriesContext', description: 'A series, on its own or as the series of a book.' },
 )
 export type SeriesContext = Static<typeof SeriesContext>
 
@@ -124,12 +124,12 @@ const BookContextMetadata = Type.Object(
 export const BookContext = Type.Object(
   {
     type: Type.Literal('book', { description: 'Always "book".' }),
-    bookId: Type.String({ format: 'uuid', description: 'The book.' }),
-    seriesId: Type.String({ format: 'uuid', description: 'The series that it belongs to.' }),
-    libraryId: Type.String({ format: 'uuid', description: 'The library that it lies in.' }),
+    bookId: Type.String({ format: 'uuid', description: 'Id of the book.' }),
+    seriesId: Type.String({ format: 'uuid', description: 'The series of the book.' }),
+    libraryId: Type.String({ format: 'uuid', description: 'The library of the book.' }),
     fileFormat: Type.String({ description: 'cbz, cbr, epub or pdf.' }),
     fileSize: Type.Integer({ minimum: 0, description: 'Size of the file in bytes.' }),
-    pageCount: Type.Integer({ minimum: 0, description: 'How many pages it has; 0 until it is analysed.' }),
+    pageCount: Type.Integer({ minimum: 0, description: 'Number of pages; 0 until the book is analyzed.' }),
     customMetadata: CustomMetadata,
     externalIds: ExternalIds,
     metadata: BookContextMetadata,

@@ -28,7 +28,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'titleSort',
-    about: 'What the book is sorted by.',
+    about: 'Title by which the book is sorted.',
     column: 'title_sort',
     ofRecord: true,
     ofRecordPatch: true,
@@ -38,7 +38,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'number',
-    about: 'Number in its series; may be fractional, as 10.5.',
+    about: 'Number in its series; may be fractional, such as 10.5.',
     column: 'number',
     ofRecord: true,
     ofRecordPatch: true,
@@ -75,7 +75,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'writer',
-    about: 'Names of the writers, with commas.',
+    about: 'Names of the writers, separated by commas.',
     column: null,
     role: 'writer',
     exported: 'authors',
@@ -84,7 +84,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'penciller',
-    about: 'Names of the pencillers, with commas.',
+    about: 'Names of the pencilers, separated by commas.',
     column: null,
     role: 'penciller',
     exported: 'authors',
@@ -93,7 +93,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'inker',
-    about: 'Names of the inkers, with commas.',
+    about: 'Names of the inkers, separated by commas.',
     column: null,
     role: 'inker',
     exported: 'authors',
@@ -102,7 +102,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'colorist',
-    about: 'Names of the colorists, with commas.',
+    about: 'Names of the colorists, separated by commas.',
     column: null,
     role: 'colorist',
     exported: 'authors',
@@ -111,7 +111,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'letterer',
-    about: 'Names of the letterers, with commas.',
+    about: 'Names of the letterers, separated by commas.',
     column: null,
     role: 'letterer',
     exported: 'authors',
@@ -120,7 +120,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'coverArtist',
-    about: 'Names of the cover artists, with commas.',
+    about: 'Names of the cover artists, separated by commas.',
     column: null,
     role: 'cover_artist',
     exported: 'authors',
@@ -129,7 +129,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'editor',
-    about: 'Names of the editors, with commas.',
+    about: 'Names of the editors, separated by commas.',
     column: null,
     role: 'editor',
     exported: 'authors',
@@ -138,7 +138,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'translator',
-    about: 'Names of the translators, with commas.',
+    about: 'Names of the translators, separated by commas.',
     column: null,
     role: 'translator',
     exported: 'authors',
@@ -164,7 +164,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'bookType',
-    about: 'What kind of book it is.',
+    about: 'Type of the book.',
     column: 'book_type',
     exported: null,
     proposed: null,
@@ -172,7 +172,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'count',
-    about: 'How many issues the series has, as the book itself tells.',
+    about: 'Number of issues in the series, according to the book.',
     column: 'count',
     exported: null,
     proposed: null,
@@ -180,7 +180,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'customMetadata',
-    about: 'Whatever else is kept of it; names stay as they were given.',
+    about: 'Your own fields; names are stored as sent.',
     column: 'custom_metadata',
     asSent: true,
     exported: null,
@@ -189,7 +189,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'day',
-    about: 'Day of the month it came out.',
+    about: 'Day of the month of publication.',
     column: 'day',
     exported: 'release_date',
     proposed: 'day',
@@ -197,7 +197,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'edition',
-    about: 'Which edition it is, such as "Second".',
+    about: 'Edition, such as "Second".',
     column: 'edition',
     exported: 'edition',
     proposed: null,
@@ -211,12 +211,12 @@ export const BOOK_FIELDS = [
     proposed: null,
     schema: Text,
   },
-  { name: 'genre', about: 'Genres as its file spells them, in one text.', column: 'genre', exported: null, proposed: null, schema: Text },
+  { name: 'genre', about: 'Genres as its file spells them, as one text.', column: 'genre', exported: null, proposed: null, schema: Text },
   { name: 'imprint', about: 'Imprint of the publisher.', column: 'imprint', exported: 'imprint', proposed: null, schema: Text },
-  { name: 'isbns', about: 'ISBNs, with commas.', column: 'isbns', exported: 'isbns', proposed: 'isbns', schema: Text },
+  { name: 'isbns', about: 'ISBNs, separated by commas.', column: 'isbns', exported: 'isbns', proposed: 'isbns', schema: Text },
   {
     name: 'languageIso',
-    about: 'Language, BCP 47 such as en or pt-BR.',
+    about: 'Language as BCP 47, such as en or pt-BR.',
     column: 'language_iso',
     exported: 'language',
     proposed: 'language',
@@ -225,7 +225,7 @@ export const BOOK_FIELDS = [
   { name: 'manga', about: 'Whether it is a manga.', column: 'manga', exported: null, proposed: null, schema: Type.Boolean() },
   {
     name: 'month',
-    about: 'Month it came out.',
+    about: 'Month of publication.',
     column: 'month',
     exported: 'release_date',
     proposed: 'month',
@@ -233,7 +233,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'originalTitle',
-    about: 'Title in the language it was written in.',
+    about: 'Title in the original language.',
     column: 'original_title',
     exported: 'original_title',
     proposed: null,
@@ -241,33 +241,33 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'originalYear',
-    about: 'Year in which it first came out.',
+    about: 'Year of first publication.',
     column: 'original_year',
     exported: null,
     proposed: null,
     schema: Year,
   },
-  { name: 'publisher', about: 'Who published it.', column: 'publisher', exported: 'publisher', proposed: 'publisher', schema: Text },
+  { name: 'publisher', about: 'Publisher.', column: 'publisher', exported: 'publisher', proposed: 'publisher', schema: Text },
   {
     name: 'seriesPosition',
-    about: 'Place in the series; may be fractional.',
+    about: 'Position in the series; may be fractional.',
     column: 'series_position',
     exported: null,
     proposed: null,
     schema: Position,
   },
-  { name: 'seriesTotal', about: 'How many books the series has.', column: 'series_total', exported: null, proposed: null, schema: Int32 },
+  { name: 'seriesTotal', about: 'Number of books in the series.', column: 'series_total', exported: null, proposed: null, schema: Int32 },
   {
     name: 'subjects',
-    about: 'What it is about, in words of its own.',
+    about: 'Subjects of the book.',
     column: 'subjects',
     exported: 'subjects',
     proposed: 'subjects',
     schema: Type.Array(Name, { maxItems: LIST_MAX }),
   },
   { name: 'subtitle', about: 'Subtitle.', column: 'subtitle', exported: 'subtitle', proposed: 'subtitle', schema: Text },
-  { name: 'summary', about: 'What happens in it.', column: 'summary', exported: 'summary', proposed: 'summary', schema: Summary },
-  { name: 'year', about: 'Year it came out.', column: 'year', exported: 'release_date', proposed: 'year', schema: Year },
+  { name: 'summary', about: 'Summary of the book.', column: 'summary', exported: 'summary', proposed: 'summary', schema: Summary },
+  { name: 'year', about: 'Year of publication.', column: 'year', exported: 'release_date', proposed: 'year', schema: Year },
 ] as const satisfies readonly Field[]
 
 export type BookFieldName = (typeof BOOK_FIELDS)[number]['name']

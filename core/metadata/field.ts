@@ -88,7 +88,7 @@ export type Author = Static<typeof Author>
 export const Award = Type.Object(
   {
     name: Name,
-    won: Type.Boolean({ description: 'True when won, false when only nominated.' }),
+    won: Type.Boolean({ description: 'True if won, false if only nominated.' }),
     category: Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
     year: Type.Optional(Type.Union([Year, Type.Null()])),
   },

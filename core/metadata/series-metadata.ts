@@ -9,7 +9,7 @@ export const SERIES_FIELDS = [
   { name: 'title', about: 'Title of the series.', column: 'title', ofRecord: true, exported: 'title', proposed: 'title', schema: Name },
   {
     name: 'titleSort',
-    about: 'What the series is sorted by.',
+    about: 'Title by which the series is sorted.',
     column: 'title_sort',
     ofRecord: true,
     exported: 'title_sort',
@@ -18,7 +18,7 @@ export const SERIES_FIELDS = [
   },
   {
     name: 'readingDirection',
-    about: 'Which way its pages are read.',
+    about: 'Direction in which its pages are read.',
     column: 'reading_direction',
     ofRecord: true,
     exported: null,
@@ -27,7 +27,7 @@ export const SERIES_FIELDS = [
   },
   {
     name: 'ageRating',
-    about: 'Youngest age it is meant for, such as 13, 16 or 18.',
+    about: 'Minimum age, such as 13, 16 or 18.',
     column: 'age_rating',
     exported: 'age_rating',
     proposed: 'ageRating',
@@ -44,7 +44,7 @@ export const SERIES_FIELDS = [
   },
   {
     name: 'customMetadata',
-    about: 'Whatever else is kept of it; names stay as they were given.',
+    about: 'Your own fields; names are stored as sent.',
     column: 'custom_metadata',
     asSent: true,
     exported: null,
@@ -54,25 +54,25 @@ export const SERIES_FIELDS = [
   { name: 'imprint', about: 'Imprint of the publisher.', column: 'imprint', exported: 'imprint', proposed: null, schema: Text },
   {
     name: 'language',
-    about: 'Language, BCP 47 such as en or pt-BR.',
+    about: 'Language as BCP 47, such as en or pt-BR.',
     column: 'language',
     exported: 'language',
     proposed: 'language',
     schema: Type.String({ maxLength: 35 }),
   },
-  { name: 'publisher', about: 'Who publishes it.', column: 'publisher', exported: 'publisher', proposed: 'publisher', schema: Text },
+  { name: 'publisher', about: 'Publisher.', column: 'publisher', exported: 'publisher', proposed: 'publisher', schema: Text },
   {
     name: 'status',
-    about: 'Whether it goes on.',
+    about: 'Publication status.',
     column: 'status',
     exported: 'status',
     proposed: 'status',
     schema: Type.Enum([...SERIES_STATUSES], { type: 'string' }),
   },
-  { name: 'summary', about: 'What it is about.', column: 'summary', exported: 'summary', proposed: 'summary', schema: Summary },
+  { name: 'summary', about: 'Summary of the series.', column: 'summary', exported: 'summary', proposed: 'summary', schema: Summary },
   {
     name: 'totalChapterCount',
-    about: 'How many chapters there are, here or not; may be fractional.',
+    about: 'Number of chapters published, in this library or not; may be fractional.',
     column: 'total_chapter_count',
     exported: 'expected_chapter_count',
     proposed: 'totalChapterCount',
@@ -80,13 +80,13 @@ export const SERIES_FIELDS = [
   },
   {
     name: 'totalVolumeCount',
-    about: 'How many volumes there are, here or not.',
+    about: 'Number of volumes published, in this library or not.',
     column: 'total_volume_count',
     exported: 'expected_book_count',
     proposed: 'totalVolumeCount',
     schema: Natural,
   },
-  { name: 'year', about: 'Year in which it began.', column: 'year', exported: 'year', proposed: 'year', schema: Year },
+  { name: 'year', about: 'Year of first publication.', column: 'year', exported: 'year', proposed: 'year', schema: Year },
 ] as const satisfies readonly Field[]
 
 export type SeriesFieldName = (typeof SERIES_FIELDS)[number]['name']

@@ -42,7 +42,7 @@ export const SETTINGS = [
     env: 'CARREL_LIBRARY',
     kind: { type: 'folders' },
     fallback: [],
-    about: 'Folder of books, added as a library at start when it is not one yet. Repeatable; in the environment separated by colons.',
+    about: 'Folder of books; added as a library at startup if it is not one yet. Repeatable; in the environment separated by colons.',
   },
   {
     key: 'dataDir',
@@ -75,7 +75,7 @@ export const SETTINGS = [
     kind: { type: 'integer', min: 1, max: 256 },
     fallback: os.availableParallelism(),
     fallbackText: 'one per core',
-    about: 'Books analysed at a time; half as many pages are unpacked or drawn beside them.',
+    about: 'Books analyzed at a time; half as many pages are extracted or rendered at the same time.',
   },
   {
     key: 'databaseUrl',
@@ -83,7 +83,7 @@ export const SETTINGS = [
     env: 'DATABASE_URL',
     kind: { type: 'text' },
     fallbackText: 'the embedded PostgreSQL',
-    about: 'A PostgreSQL (15 or newer, with ICU) of your own: postgresql://user:password@host/database.',
+    about: 'Address of your own PostgreSQL (15 or newer, with ICU): postgresql://user:password@host/database.',
     secret: true,
   },
   {
@@ -91,7 +91,7 @@ export const SETTINGS = [
     flag: null,
     env: 'CARREL_ADMIN_USERNAME',
     kind: { type: 'text' },
-    about: 'Name of the first admin, made at start when there is no user yet.',
+    about: 'User name of the first administrator, created at startup if there is no user yet.',
     file: true,
   },
   {
@@ -99,7 +99,7 @@ export const SETTINGS = [
     flag: null,
     env: 'CARREL_ADMIN_PASSWORD',
     kind: { type: 'text' },
-    about: 'Password of the first admin.',
+    about: 'Password of the first administrator.',
     secret: true,
   },
   {
@@ -116,7 +116,7 @@ export const SETTINGS = [
     env: 'CARREL_RATE_LIMIT_ANONYMOUS',
     kind: RATE,
     fallback: 10,
-    about: 'Requests a second of one address that has not signed in.',
+    about: 'Requests per second from one address without signing in.',
   },
   {
     key: 'rateLimit.anonymous.burst',
@@ -124,7 +124,7 @@ export const SETTINGS = [
     env: 'CARREL_RATE_LIMIT_ANONYMOUS_BURST',
     kind: RATE,
     fallback: 50,
-    about: 'How many of them may come at once.',
+    about: 'How many of these requests may come at once.',
   },
   {
     key: 'rateLimit.authenticated.perSecond',
@@ -132,7 +132,7 @@ export const SETTINGS = [
     env: 'CARREL_RATE_LIMIT_AUTHENTICATED',
     kind: RATE,
     fallback: 50,
-    about: 'Requests a second of one signed-in user.',
+    about: 'Requests per second from one signed-in user.',
   },
   {
     key: 'rateLimit.authenticated.burst',
@@ -140,7 +140,7 @@ export const SETTINGS = [
     env: 'CARREL_RATE_LIMIT_AUTHENTICATED_BURST',
     kind: RATE,
     fallback: 200,
-    about: 'How many of them may come at once.',
+    about: 'How many of these requests may come at once.',
   },
   {
     key: 'connectionsPerAddress',
@@ -148,7 +148,7 @@ export const SETTINGS = [
     env: 'CARREL_CONNECTIONS_PER_ADDRESS',
     kind: { type: 'integer', min: 8, max: 100_000 },
     fallback: 256,
-    about: 'Connections of one address at once; a trusted proxy has as many as there are.',
+    about: 'Connections from one address at a time; a trusted proxy is limited only by the total.',
   },
   {
     key: 'trustedProxies',
@@ -156,7 +156,7 @@ export const SETTINGS = [
     env: 'CARREL_TRUSTED_PROXIES',
     kind: { type: 'addresses' },
     fallback: [],
-    about: 'Address or CIDR range of a proxy whose X-Forwarded-For is believed. Repeatable; in the environment separated by commas.',
+    about: 'Address or CIDR range of a proxy whose X-Forwarded-For header is trusted. Repeatable; in the environment separated by commas.',
   },
   {
     key: 'cors.origins',
@@ -165,15 +165,15 @@ export const SETTINGS = [
     kind: { type: 'origins' },
     fallback: [],
     about:
-      'Origin such as https://reader.example.org whose pages may ask this server from a browser, with the credentials of its user; * lets any page ask without them. Repeatable; in the environment separated by commas. None unless said.',
+      'Origin such as https://reader.example.org whose pages may send requests to this server from a browser, with the credentials of its user; * allows any page to send requests without credentials. Repeatable; in the environment separated by commas.',
   },
   {
     key: 'tokenKey',
     flag: null,
     env: 'CARREL_TOKEN_KEY',
     kind: { type: 'text' },
-    fallbackText: 'made at first start, kept in the data folder',
-    about: 'Key that signs access tokens, at least 32 bytes. Several servers on one database need the same.',
+    fallbackText: 'created at first start, stored in the data folder',
+    about: 'Key that signs access tokens, at least 32 bytes. Several servers on one database need the same key.',
     secret: true,
   },
   {
@@ -182,7 +182,7 @@ export const SETTINGS = [
     env: 'CARREL_ACCESS_TOKEN_SECONDS',
     kind: { type: 'integer', min: 60, max: 86_400 },
     fallback: 3600,
-    about: 'How long an access token lives.',
+    about: 'How long an access token is valid.',
   },
   {
     key: 'refreshTokenDays',
@@ -190,7 +190,7 @@ export const SETTINGS = [
     env: 'CARREL_REFRESH_TOKEN_DAYS',
     kind: { type: 'integer', min: 1, max: 365 },
     fallback: 30,
-    about: 'How long one may stay away without signing in again.',
+    about: 'How long a user may stay away without having to sign in again.',
   },
   {
     key: 'cookieSecure',
@@ -198,7 +198,7 @@ export const SETTINGS = [
     env: 'CARREL_COOKIE_SECURE',
     kind: { type: 'boolean' },
     fallback: false,
-    about: 'Marks the cookie Secure. Switch it on when the server is reached by HTTPS.',
+    about: 'Marks the cookie Secure. Turn it on if the server is reached through HTTPS.',
   },
   {
     key: 'pageCacheMb',
@@ -230,7 +230,8 @@ export const SETTINGS = [
     env: 'CARREL_PURGE_AFTER_HOURS',
     kind: { type: 'integer', min: 0, max: 8760 },
     fallback: 24,
-    about: 'Where a library removes deleted books by itself: how long after one scan that found them gone another one must find the same.',
+    about:
+      'For libraries that remove deleted books automatically: how long after a first scan found the books missing a second scan must confirm it.',
   },
   {
     key: 'watchdogSeconds',
@@ -238,7 +239,7 @@ export const SETTINGS = [
     env: 'CARREL_WATCHDOG_SECONDS',
     kind: { type: 'integer', min: 0, max: 3600 },
     fallback: 20,
-    about: 'A server that stands still for so long writes down over what, ends, and is started anew; 0 never.',
+    about: 'If the main thread is blocked for this long, the server records what blocked it, exits, and is restarted; 0 disables this.',
   },
   {
     key: 'log.level',
@@ -246,7 +247,7 @@ export const SETTINGS = [
     env: 'CARREL_LOG_LEVEL',
     kind: { type: 'choice', choices: ['debug', 'info', 'warn', 'error', 'silent'] },
     fallback: 'info',
-    about: 'From which level on the log is written.',
+    about: 'Lowest level that is logged.',
   },
   {
     key: 'log.format',
@@ -254,7 +255,7 @@ export const SETTINGS = [
     env: 'CARREL_LOG_FORMAT',
     kind: { type: 'choice', choices: ['pretty', 'json'] },
     fallback: 'pretty',
-    about: 'Lines for people, or one JSON object a line for machines.',
+    about: 'Readable lines, or one JSON object per line.',
   },
   {
     key: 'compatibility.legacyNames',
@@ -262,7 +263,7 @@ export const SETTINGS = [
     env: 'CARREL_LEGACY_NAMES',
     kind: { type: 'boolean' },
     fallback: false,
-    about: 'Sends the brand names of existing clients beside the neutral ones.',
+    about: 'Also sends the brand names that existing clients expect, beside the neutral names.',
   },
   {
     key: 'filesystem.roots',
@@ -272,7 +273,7 @@ export const SETTINGS = [
     fallback: [],
     fallbackText: 'the folders of the libraries, the home folder, /media, /mnt and /srv',
     about:
-      'Folder that administrators may look through for new libraries, with all below it but the data folder. Repeatable; in the environment separated by colons.',
+      'Folder that administrators may browse for new libraries, with all its subfolders except the data folder. Repeatable; in the environment separated by colons.',
   },
   {
     key: 'plugins.enabled',
@@ -280,7 +281,7 @@ export const SETTINGS = [
     env: 'CARREL_PLUGINS',
     kind: { type: 'boolean' },
     fallback: true,
-    about: 'Lets plugins run; off is the safe mode, in which they can still be looked at, disabled and taken away.',
+    about: 'Runs plugins; off is the safe mode, in which you can still view, disable and uninstall them.',
   },
   {
     key: 'plugins.isolation',
@@ -288,7 +289,7 @@ export const SETTINGS = [
     env: 'CARREL_PLUGIN_ISOLATION',
     kind: { type: 'choice', choices: ['strict', 'grouped'] },
     fallback: 'strict',
-    about: 'strict runs every plugin in a process of its own, grouped all in one, for machines with little memory.',
+    about: 'strict runs every plugin in its own process; grouped runs all in one process, for machines with little memory.',
   },
   {
     key: 'plugins.hardened',
@@ -296,7 +297,7 @@ export const SETTINGS = [
     env: 'CARREL_PLUGIN_HARDENED',
     kind: { type: 'boolean' },
     fallback: false,
-    about: 'Runs plugins without just-in-time compilation: up to ten times slower, with less to attack.',
+    about: 'Runs plugins without just-in-time compilation: up to ten times slower, with a smaller attack surface.',
   },
   {
     key: 'plugins.allowLocal',
@@ -305,16 +306,16 @@ export const SETTINGS = [
     kind: { type: 'places' },
     fallback: [],
     about:
-      'For development: HOST:PORT of a service on this machine or in its network, such as localhost:8600, that plugins whose configuration names it may ask, and that a repository may be at. Repeatable; in the environment separated by commas. None unless said.',
+      'For development: HOST:PORT of a service on this machine or in its network, such as localhost:8600. Plugins whose configuration names it may connect to it, and a plugin repository may be there. Repeatable; in the environment separated by commas.',
   },
   {
     key: 'plugins.secretKey',
     flag: null,
     env: 'CARREL_SECRET_KEY',
     kind: { type: 'text' },
-    fallbackText: 'made at first start, in the data folder',
+    fallbackText: 'created at first start, in the data folder',
     about:
-      'Key of at least 32 bytes for the credentials that plugins use. Several, separated by spaces: the first encrypts, all decrypt. What the others encrypted is encrypted anew at the start.',
+      'Key of at least 32 bytes that encrypts the credentials of plugins. Several, separated by spaces: the first encrypts, all decrypt. At startup the server re-encrypts with the first what the others encrypted.',
     secret: true,
   },
 ] as const satisfies readonly Setting[]

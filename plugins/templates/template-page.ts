@@ -19,34 +19,34 @@ const TEMPLATES = `# Templates and conditions
 
 <!-- Written by "npm run readme" from the schemas and the helpers; change those. -->
 
-Plugins and administrators ask things of a book or a series with **templates** (Handlebars) and **conditions** (rules). Both see the same
-*context*: \`GET /api/v1/books/{bookId}/context\` and \`GET /api/v1/series/{seriesId}/context\` answer it for any book or series.
+For administrators and authors of plugins. **Templates** (Handlebars) turn the metadata of a book or series into text, such as a search query. **Conditions** (rules) test it. Both use the same
+*context*: \`GET /api/v1/books/{bookId}/context\` and \`GET /api/v1/series/{seriesId}/context\` return it for a book or series.
 
-Try them out: \`POST /api/v1/templates/render\`, \`POST /api/v1/templates/validate\`, \`POST /api/v1/conditions/evaluate\`.
+To test them, use \`POST /api/v1/templates/render\`, \`POST /api/v1/templates/validate\`, \`POST /api/v1/conditions/evaluate\`.
 
 ## Templates
 
-\`{{metadata.title}}\` writes a field. What is missing writes nothing. Nothing is escaped: \`{{html …}}\` does so where the text goes into HTML.
-A list of people writes their names, any other list its entries, with commas.
+\`{{metadata.title}}\` writes a field. A missing value writes nothing. Values are not escaped; use \`{{html …}}\` for text in HTML.
+A list of people is written as their names, any other list as its entries, separated by commas.
 
-| Way | Meaning |
+| Expression | Meaning |
 |---|---|
 | \`{{metadata.title}}\` | a field |
 | \`{{series.metadata.title}}\` | a field of the series of a book |
-| \`{{metadata.authors.0.name}}\`, \`{{metadata.genres.[0]}}\` | an entry of a list; a number at the end stands in brackets |
-| \`{{externalIds.plugin:anilist.id}}\` | an identifier; its name may hold colons and dots |
+| \`{{metadata.authors.0.name}}\`, \`{{metadata.genres.[0]}}\` | an entry of a list; a number at the end needs brackets |
+| \`{{externalIds.plugin:anilist.id}}\` | an identifier; its name may contain colons and dots |
 | \`{{externalIds.[plugin:anilist].id}}\` | the same |
-| \`{{customMetadata.shelf}}\` | a field of your own, spelled as you spelled it |
-| \`{{#each metadata.authors}}{{name}}{{/each}}\` | every entry; \`../\` leads out of it, \`@root\` to the whole context |
+| \`{{customMetadata.shelf}}\` | a field of your own, in your spelling |
+| \`{{#each metadata.authors}}{{name}}{{/each}}\` | every entry; \`../\` refers to the surrounding context, \`@root\` to the whole context |
 
 Partials, decorators and prototypes of objects are not available.
 
-Limits, for each rendering: 50 ms of computing time, ${64} KB of template, 256 K characters of output. What breaks one is stopped and says so.
+Limits for each rendering: 50 ms of CPU time, ${64} KB of template, 256 K characters of output. Rendering that exceeds a limit stops with an error that names it.
 `
 
 const helpers = () => `### Helpers
 
-The examples are rendered over this context:
+The examples use this context:
 
 \`\`\`json
 ${JSON.stringify(EXAMPLE_CONTEXT, null, 2)}
@@ -74,27 +74,27 @@ const conditions = () => `## Conditions
 
 Operators: ${OPERATORS.map((operator) => `\`${operator}\``).join(', ')}.
 
-- A condition without rules passes. Rules may hold conditions of their own, ${DEPTH_MAX} deep, ${RULES_MAX} rules in all.
-- Text is compared without regard to case, save by \`matches\`, which takes a regular expression in RE2 syntax (linear in time).
-- Of a list, \`contains\` asks whether something is in it; the other operators hold when one entry fits. \`equals\` compares whole lists.
-- Nothing, an empty text and an empty list are null. \`not_equals\`, \`not_contains\` and \`not_in\` are the opposites of their fellows, so what is missing passes them.
-- \`externalIds.count\` is how many identifiers there are; \`externalIds.<key>\` is the identifier itself. Names may be written with underscores.
+- A condition without rules is true. Rules may contain conditions, up to ${DEPTH_MAX} levels deep and ${RULES_MAX} rules in total.
+- Comparison of text is case-insensitive, except for \`matches\`, which takes a regular expression in RE2 syntax (evaluated in linear time).
+- For a list, \`contains\` tests whether it has the entry; the other operators are true if one entry matches. \`equals\` compares whole lists.
+- Missing values, empty texts and empty lists are null. \`not_equals\`, \`not_contains\` and \`not_in\` negate \`equals\`, \`contains\` and \`in\`, so they are true for a missing value.
+- \`externalIds.count\` is the number of identifiers; \`externalIds.<key>\` is the identifier itself. Names may be written with underscores.
 `
 
 const KEYS = `## Keys of identifiers
 
-Identifiers and ratings of services have a **key**, which is the same in contexts, in the API (\`source\` of \`external-ids\` and \`external-ratings\`), and in what plugins are given:
+Identifiers and ratings of services have a **key**, which is the same in contexts, in the API (\`source\` of \`external-ids\` and \`external-ratings\`), and in the input of plugins:
 
-| Key | What it holds |
+| Key | Contents |
 |---|---|
-| \`plugin:anilist\` | what plugins call a book or series by whose manifest says \`"idSource": "anilist"\`; several plugins for one service share it |
-| \`plugin:org.example.books\` | the same of a plugin that names no \`idSource\`: its id |
-| \`comicinfo\` | the \`GTIN\` of ComicInfo, where it is no ISBN |
-| \`goodreads\`, \`api:kitsu\`, … | any other name, as it was sent, or as the file of the book has it |
+| \`plugin:anilist\` | the identifier from plugins whose manifest has \`"idSource": "anilist"\`; several plugins for one service share it |
+| \`plugin:org.example.books\` | the identifier from a plugin without an \`idSource\`, under the id of the plugin |
+| \`comicinfo\` | the \`GTIN\` of ComicInfo, unless it is an ISBN |
+| \`goodreads\`, \`api:kitsu\`, … | any other name, as it was sent or as the book file has it |
 
-- A name that comes without \`plugin:\`, from a person, a file or a plugin, gets it where it is the \`idSource\` or the id of a plugin that an administrator has agreed to. Any other stays as it is.
-- When a plugin comes later, what is kept under its name gets \`plugin:\` at that moment. Where both are there, what a person gave stays, and of two the newer. Nothing changes when a plugin goes.
-- Templates and conditions that write \`externalIds.anilist\` find \`plugin:anilist\` where nothing else has that name; \`templates/validate\` warns of such names, and of keys that no plugin has and nothing is kept under.
+- The server adds the prefix \`plugin:\` to a name without it, from a person, a file or a plugin, if the name is the \`idSource\` or the id of a plugin that an administrator has consented to. It does not change other names.
+- When such a plugin is installed later, the server adds the prefix to the entries stored under its name. If entries with and without the prefix exist, the one from a person stays, otherwise the newer one. Uninstalling a plugin changes nothing.
+- Templates and conditions that write \`externalIds.anilist\` find \`plugin:anilist\` if nothing else has that name; \`templates/validate\` warns about such names, and about keys that no plugin uses and under which nothing is stored.
 `
 
 const fieldTable = (kind: ContextKind) => `| Field | Type | Meaning |

@@ -35,95 +35,95 @@ const helper = (name: string, about: string, ...examples: [template: string, out
 
 /** Every helper, by what it is for. Those that answer yes or no stand as a block with {{else}}, or inside of others in parentheses. */
 export const HELPER_DOCS: readonly HelperDoc[] = [
-  helper('if', 'The block when the value is something; nothing, an empty text, 0 and an empty list are not.', [
+  helper('if', 'Renders the block unless the value is missing, false, 0, an empty text or an empty list.', [
     '{{#if metadata.publisher}}known{{else}}unknown{{/if}}',
     'unknown',
   ]),
-  helper('unless', 'The block when the value is nothing.', ['{{#unless metadata.manga}}western{{/unless}}', 'western']),
-  helper('with', 'The block with the value as its context.', [
+  helper('unless', 'Renders the block if the value is missing, false, 0, an empty text or an empty list.', [
+    '{{#unless metadata.manga}}western{{/unless}}',
+    'western',
+  ]),
+  helper('with', 'Renders the block with the value as its context.', [
     '{{#with series.metadata}}{{title}} of {{../metadata.year}}{{/with}}',
     'Homecoming of 1999',
   ]),
-  helper('each', 'The block for every entry of a list or an object, with @index, @key, @first and @last.', [
+  helper('each', 'Renders the block for every entry of a list or an object, with @index, @key, @first and @last.', [
     '{{#each metadata.authors}}{{name}}{{#unless @last}} and {{/unless}}{{/each}}',
     'Ann Writer and Bo Inker',
   ]),
-  helper('lowercase', 'Small letters.', ['{{lowercase series.metadata.title}}', 'homecoming']),
-  helper('uppercase', 'Capital letters.', ['{{uppercase metadata.title}}', 'THE LONG WAY HOME']),
-  helper('capitalize', 'A capital at the beginning of each word.', ['{{capitalize metadata.title}}', 'The Long Way Home']),
-  helper('trim', 'Without spaces at both ends.', ['[{{trim "  a b  "}}]', '[a b]']),
+  helper('lowercase', 'Converts to lower case.', ['{{lowercase series.metadata.title}}', 'homecoming']),
+  helper('uppercase', 'Converts to upper case.', ['{{uppercase metadata.title}}', 'THE LONG WAY HOME']),
+  helper('capitalize', 'Capitalizes the first letter of each word.', ['{{capitalize metadata.title}}', 'The Long Way Home']),
+  helper('trim', 'Removes white space from both ends.', ['[{{trim "  a b  "}}]', '[a b]']),
   helper(
     'truncate',
-    'At most so many characters (100 unless said), and what stands for the rest ("..." unless said).',
+    'Truncates to a number of characters (default 100) and appends a suffix (default "...").',
     ['{{truncate metadata.summary 11}}', 'Two friends...'],
     ['{{truncate metadata.summary 3 "…"}}', 'Two…'],
   ),
-  helper('replace', 'Every place where a text stands, replaced by another.', [
-    '{{replace metadata.title "home" "back"}}',
-    'the long way back',
-  ]),
+  helper('replace', 'Replaces every occurrence of a text with another.', ['{{replace metadata.title "home" "back"}}', 'the long way back']),
   helper(
     'split',
-    'The parts between a separator; one of them when its index is given, from the end when it is negative.',
+    'Splits at a separator; with an index, returns that part, counted from the end if negative.',
     ['{{split metadata.isbns ", " 1}}', '0306406152'],
     ['{{length (split metadata.title " ")}}', '4'],
   ),
   helper(
     'join',
-    'The entries of a list as one text; people by their names.',
+    'Joins the entries of a list into one text; people by their names.',
     ['{{join metadata.genres " / "}}', 'Drama / Travel'],
     ['{{join metadata.authors}}', 'Ann Writer, Bo Inker'],
   ),
-  helper('default', 'The first value that is not nothing.', ['{{default metadata.publisher "unknown"}}', 'unknown']),
-  helper('urlencode', 'As a part of an address.', [
+  helper('default', 'Returns the first value that is not missing or empty.', ['{{default metadata.publisher "unknown"}}', 'unknown']),
+  helper('urlencode', 'Encodes for use in a URL.', [
     'https://example.org/?q={{urlencode customMetadata.shelf}}',
     'https://example.org/?q=B%20%26%20W',
   ]),
-  helper('html', 'Safe inside of HTML.', ['{{html customMetadata.shelf}}', 'B &amp; W']),
-  helper('length', 'How many characters, entries or members.', ['{{length metadata.genres}}', '2']),
-  helper('padStart', 'At least so many characters (2 unless said), filled up in front ("0" unless said).', [
+  helper('html', 'Escapes for use in HTML.', ['{{html customMetadata.shelf}}', 'B &amp; W']),
+  helper('length', 'Counts characters, entries or members.', ['{{length metadata.genres}}', '2']),
+  helper('padStart', 'Pads the start to a number of characters (default 2) with a text (default "0").', [
     '{{padStart metadata.number 3}}',
     '007',
   ]),
-  helper('math', 'Two numbers with +, -, *, / or %; nothing where that is no number.', [
+  helper('math', 'Calculates with two numbers and +, -, *, / or %; writes nothing if the result is not a number.', [
     '{{math series.metadata.totalVolumeCount "-" metadata.number}}',
     '5',
   ]),
-  helper('lookup', 'A member by a name that is in a value.', ['{{lookup customMetadata "shelf"}}', 'B & W']),
+  helper('lookup', 'Returns the member with the given name.', ['{{lookup customMetadata "shelf"}}', 'B & W']),
   helper(
     'first',
-    'The first entry of a list, or the first so many of a list or a text.',
+    'Returns the first entry of a list, or the first n entries or characters.',
     ['{{first metadata.authors}}', 'Ann Writer'],
     ['{{first metadata.title 3}}', 'the'],
   ),
-  helper('json', 'As JSON.', ['{{json metadata.genres}}', '["Drama","Travel"]']),
+  helper('json', 'Writes the value as JSON.', ['{{json metadata.genres}}', '["Drama","Travel"]']),
   helper(
     'formatDate',
-    'A date (UTC) in a form made of YYYY, YY, MMMM, MMM, MM, M, DD, D, HH, mm and ss; YYYY-MM-DD unless said.',
+    'Formats a date (UTC) with YYYY, YY, MMMM, MMM, MM, M, DD, D, HH, mm and ss; default YYYY-MM-DD.',
     ['{{formatDate customMetadata.bought}}', '2024-03-09'],
     ['{{formatDate customMetadata.bought "D MMMM YYYY"}}', '9 March 2024'],
   ),
   helper(
     'exists',
-    'Whether a value is something; 0 and false are.',
+    'Tests whether a value exists; 0 and false do.',
     ['{{#if (exists metadata.manga)}}said{{/if}}', 'said'],
     ['{{#exists metadata.publisher}}yes{{else}}no{{/exists}}', 'no'],
   ),
-  helper('ifEquals', 'Whether two values are the same; a number and its text are.', [
+  helper('ifEquals', 'Tests whether two values are equal; a number equals its text.', [
     '{{#ifEquals metadata.number "7"}}seven{{/ifEquals}}',
     'seven',
   ]),
-  helper('ifNotEquals', 'Whether two values differ.', ['{{#ifNotEquals metadata.number 8}}not eight{{/ifNotEquals}}', 'not eight']),
-  helper('gt', 'Whether the first is greater.', ['{{#if (gt metadata.year 1990)}}late{{else}}early{{/if}}', 'late']),
-  helper('lt', 'Whether the first is smaller.', ['{{#lt metadata.year 1990}}early{{else}}late{{/lt}}', 'late']),
-  helper('and', 'Whether all values are something.', [
+  helper('ifNotEquals', 'Tests whether two values differ.', ['{{#ifNotEquals metadata.number 8}}not eight{{/ifNotEquals}}', 'not eight']),
+  helper('gt', 'Tests whether the first value is greater.', ['{{#if (gt metadata.year 1990)}}late{{else}}early{{/if}}', 'late']),
+  helper('lt', 'Tests whether the first value is smaller.', ['{{#lt metadata.year 1990}}early{{else}}late{{/lt}}', 'late']),
+  helper('and', 'Tests whether all values are truthy.', [
     '{{#if (and metadata.title metadata.publisher)}}both{{else}}not both{{/if}}',
     'not both',
   ]),
-  helper('or', 'Whether one value is something.', ['{{#if (or metadata.title metadata.publisher)}}one{{/if}}', 'one']),
+  helper('or', 'Tests whether at least one value is truthy.', ['{{#if (or metadata.title metadata.publisher)}}one{{/if}}', 'one']),
   helper(
     'includes',
-    'Whether a list has an entry, or a text a part.',
+    'Tests whether a list contains an entry, or a text contains another.',
     ['{{#includes metadata.genres "Drama"}}drama{{/includes}}', 'drama'],
     ['{{#if (includes metadata.summary "walk")}}on foot{{/if}}', 'on foot'],
   ),

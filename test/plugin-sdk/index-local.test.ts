@@ -41,7 +41,7 @@ t.test('the ten minutes end against a service of one’s own, where every change
     folder,
     [...files].map(([name, text]) => [name, here(text)]),
   )
-  const commands = (await commandsOf(README, '8. Work against a service of your own')).map(here)
+  const commands = (await commandsOf(README, '8. Develop against a local service')).map(here)
   const [service = '', start = '', configure = '', dev = ''] = commands
   t.equal(commands.length, 4)
 

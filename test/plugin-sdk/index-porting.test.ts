@@ -23,7 +23,7 @@ t.test('what the page ends with compiles, and passes the tests of the page in th
   await writeFiles(folder, files)
   await writeFiles(folder, [['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string]])
   await compile(folder)
-  t.match(await runTool(folder, ['test', '--no-conformance']), { code: 0, stdout: /answers as it always did/ })
+  t.match(await runTool(folder, ['test', '--no-conformance']), { code: 0, stdout: /returns what the old plugin returned/ })
   t.match(await runTool(folder, ['validate']), { code: 0, stdout: /is fit to be packed/ })
   const bytes = packPlugin(
     new Map([

@@ -9,9 +9,9 @@ import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
-const CATALOGUE = {
-  id: 'org.example.catalogue',
-  name: 'Catalogue',
+const CATALOG = {
+  id: 'org.example.catalog',
+  name: 'Catalog',
   permissions: {
     network: [{ host: 'api.example.org', methods: ['GET'], reason: 'The service' }],
     networkFromConfig: ['baseUrl'],
@@ -32,11 +32,11 @@ const MAIN = `export default { metadata: { series: {
 t.test('every command of the page for administrators does what the page says', async (t) => {
   const files = filesOf(both, key, { '1.0.0': one, '1.1.0': two })
   const { folder, adminKey, adminToken, request, type, checkComplete, services } = await openDocumentedServer(t, 'docs/plugins.md', files)
-  await writeFile(path.join(folder, 'catalogue.plugin'), pluginOf(MAIN, CATALOGUE))
+  await writeFile(path.join(folder, 'catalog.plugin'), pluginOf(MAIN, CATALOG))
   await writeFile(path.join(folder, 'key.txt'), `${adminKey}\n`)
   await mkdir(path.join(folder, 'backup'))
 
-  await type('One that comes with the server', {}, [
+  await type('A bundled plugin', {}, [
     /waits for consent[\s\S]*--yes/,
     /You have agreed; it runs/,
     {
@@ -50,14 +50,14 @@ t.test('every command of the page for administrators does what the page says', a
     },
     { name: 'carrel.similar-in-library', waitsFor: ['runs for the first time'] },
   ])
-  await type('What is installed', {}, [
+  await type('Listing plugins', {}, [
     /carrel\.echo 1\.0\.0 {2}enabled[\s\S]*carrel\.similar-in-library \d\.\d\.\d {2}waiting/,
     { total: 2 },
   ])
 
-  const [uploaded] = (await type('A file', {}, [
-    { waitsFor: ['runs for the first time'], plugin: { state: 'waiting', name: 'org.example.catalogue' } },
-    /Catalogue 1\.0\.0[\s\S]*talks to api\.example\.org[\s\S]*enters as baseUrl[\s\S]*waits for consent/,
+  const [uploaded] = (await type('A package file', {}, [
+    { waitsFor: ['runs for the first time'], plugin: { state: 'waiting', name: 'org.example.catalog' } },
+    /Catalog 1\.0\.0[\s\S]*talks to api\.example\.org[\s\S]*enters as baseUrl[\s\S]*waits for consent/,
   ])) as [{ plugin: { id: string }; sha256: string }]
   const ID = uploaded.plugin.id
   await type('Consent', { ID, SHA: uploaded.sha256 }, [{ plugin: { state: 'enabled' }, healthCheckPassed: true }])
@@ -99,7 +99,7 @@ t.test('every command of the page for administrators does what the page says', a
       { version: '1.0.0', running: false },
     ],
   ])
-  await type('Back to an older version', { ID: ECHO }, [{ plugin: { version: '1.0.0', state: 'enabled' } }])
+  await type('Rolling back', { ID: ECHO }, [{ plugin: { version: '1.0.0', state: 'enabled' } }])
 
   const ask = async (query: string) =>
     await request('POST', `/api/v1/plugins/${ID}/execute`, {
@@ -108,13 +108,9 @@ t.test('every command of the page for administrators does what the page says', a
     })
   await ask('Dune')
   await ask('nonsense')
-  await type('Whether it works', { ID }, [
-    { health: { healthStatus: 'healthy' } },
-    { success: true },
-    { summary: { totalRequests: Number } },
-  ])
+  await type('Plugin health', { ID }, [{ health: { healthStatus: 'healthy' } }, { success: true }, { summary: { totalRequests: Number } }])
   const [last] = services.plugins.logs.calls(ID)
-  await type('What it did', { ID, CALL: last?.callId ?? '' }, [
+  await type('Failures, logs and calls', { ID, CALL: last?.callId ?? '' }, [
     { total: 1, failures: [{ errorCode: 'thrown', errorMessage: /nonsense/ }] },
     { lines: [{ message: /asked for Dune/ }, { message: /asked for nonsense/ }] },
     { calls: [{ code: 'thrown' }, { code: 'ok' }] },
@@ -122,8 +118,8 @@ t.test('every command of the page for administrators does what the page says', a
     { method: 'metadata.series.search', input: { query: 'nonsense' }, config: { baseUrl: String } },
     /asked for Dune[\s\S]*asked for nonsense/,
   ])
-  await type('Left alone, and quarantine', { ID }, [{ plugin: { failureCount: 0 } }, { plugin: { state: 'enabled' } }])
-  await type('Stopping it, and taking it away', { ID, REPOSITORY }, [
+  await type('Paused and quarantined plugins', { ID }, [{ plugin: { failureCount: 0 } }, { plugin: { state: 'enabled' } }])
+  await type('Disabling and uninstalling', { ID, REPOSITORY }, [
     /carrel\.echo is disabled/,
     /carrel\.echo is enabled/,
     { plugin: { state: 'disabled' } },
@@ -135,7 +131,7 @@ t.test('every command of the page for administrators does what the page says', a
 
   await type('Backups', {}, [''])
   const kept = (await readFile(path.join(folder, 'backup', 'credential.key'), 'utf8')).trim()
-  const [renewed] = (await type('Another key', {}, [{ key: String }])) as { words: string[]; key: string }[]
+  const [renewed] = (await type('Changing the key', {}, [{ key: String }])) as { words: string[]; key: string }[]
   const keys = renewed ? settingsOf(renewed).plugins.secretKeys : []
   t.equal(keys.length, 2)
   t.equal(keys[1], kept, 'the old one stands behind the new one')

@@ -34,23 +34,23 @@ t.test('every command of the page about recommendations, matching, jobs and expo
   await addBook(database, { library_id: LIBRARY, series_id: SERIES, title: 'Berserk 1' })
 
   const recommender = await install(RECOMMENDS, RECOMMENDER)
-  await type('Switching a plugin on', { KEY, PLUGIN: recommender }, [
+  await type('Enabling a plugin', { KEY, PLUGIN: recommender }, [
     { enabled: [], available: [{ pluginId: recommender }] },
     { enabled: true, connected: true },
   ])
   const { json: first } = await server.request<{ taskId: string; cached: boolean }>('GET', '/api/v1/user/recommendations', { token: KEY })
   t.match(first, { cached: false, recommendations: [], taskId: String }, 'empty the first time, with the task that makes it')
   t.match(await ended(first.taskId), { status: 'completed' })
-  const [, refresh] = (await type('Seeing what is recommended', { KEY, PLUGIN: recommender }, [
+  const [, refresh] = (await type('Getting recommendations', { KEY, PLUGIN: recommender }, [
     { cached: true, recommendations: [{ externalId: 'far', score: 0.5, reason: 'So.', basedOn: ['Berserk'], inService: false }] },
     { taskId: String },
     { taskType: 'refresh_recommendations' },
   ])) as [unknown, { taskId: string }]
   await ended(refresh.taskId)
-  await type('Not seeing one again', { KEY, PLUGIN: recommender }, [{ dismissed: true }])
+  await type('Dismissing a recommendation', { KEY, PLUGIN: recommender }, [{ dismissed: true }])
   const { json: after } = await server.request<object>('GET', '/api/v1/user/recommendations', { token: KEY })
   t.match(after, { cached: true, recommendations: { length: 0 } })
-  await type('Settings of your own', { KEY, PLUGIN: recommender }, [{ config: { maxRecommendations: 20 } }])
+  await type('Changing your settings', { KEY, PLUGIN: recommender }, [{ config: { maxRecommendations: 20 } }])
 
   const { plugin, sha256 } = await services.plugins.install((await getBundledPlugin('anilist-recommendations')).bytes, { userId: null })
   await services.plugins.consent(plugin.id, { sha256 })
@@ -65,11 +65,11 @@ t.test('every command of the page about recommendations, matching, jobs and expo
     `${server.url}/api/v1/user/plugins/oauth/callback`,
     'the address that the page has administrators register',
   )
-  await type('Switching it off', { KEY, PLUGIN: plugin.id }, [{ enabled: false }, ''])
+  await type('Disabling a plugin', { KEY, PLUGIN: plugin.id }, [{ enabled: false }, ''])
 
   const PLUGIN = await install(PROVIDER, PROVIDER_MANIFEST)
   const given = { KEY: adminKey, PLUGIN, SERIES, LIBRARY }
-  await type('Looking first', given, [
+  await type('Previewing changes', given, [
     { originalTitle: 'Berserk', searchTitle: 'Berserk' },
     { success: true, result: { results: [{ externalId: 'b1' }] } },
     { pluginName: 'Echo', summary: { locked: 0 } },
@@ -79,7 +79,7 @@ t.test('every command of the page about recommendations, matching, jobs and expo
     { success: true, appliedFields: { length: 2 } },
   ])) as [unknown, { applicationId: string }]
   const queued = { success: true, tasksEnqueued: 1 }
-  const matched = (await type('Letting the server find it', given, [{ success: true, skippedReason: null }, queued, queued, queued])) as {
+  const matched = (await type('Automatic matching', given, [{ success: true, skippedReason: null }, queued, queued, queued])) as {
     taskIds?: string[]
   }[]
   for (const taskId of new Set(matched.flatMap(({ taskIds = [] }) => taskIds))) t.match(await ended(taskId), { status: 'completed' })
@@ -89,32 +89,32 @@ t.test('every command of the page about recommendations, matching, jobs and expo
   ])) as [{ applications: { id: string; fields: string[] }[] }]
   const own = kept.applications.find(({ id }) => id === applied.applicationId)
   t.same(own?.fields.toSorted(), ['summary', 'year'])
-  await type('What a provider is used for', given, [
+  await type('Configuring a provider', given, [
     { libraryIds: [LIBRARY], metadataTargets: ['summary', 'year', 'genres'], priority: 10, useExistingExternalId: true },
   ])
 
-  const [, job] = (await type('Adding one', given, [
+  const [, job] = (await type('Adding a job', given, [
     [{ id: 'identifiers' }],
     { name: 'Every Sunday', timezone: 'Europe/Berlin', nextRunAt: /^20/ },
   ])) as [unknown, { id: string }]
   const task = await services.libraryJobs.runNow(LIBRARY, job.id)
   await ended(task)
-  const [, ran] = (await type('Trying and running it', { ...given, JOB: job.id, TASK: task }, [
+  const [, ran] = (await type('Testing and running a job', { ...given, JOB: job.id, TASK: task }, [
     { planFailure: null },
     { taskId: String },
     { status: 'completed' },
     { jobs: [{ id: job.id }] },
   ])) as [unknown, { taskId: string }]
   await ended(ran.taskId)
-  await type('Changing it, and taking it away', { ...given, JOB: job.id }, [{ enabled: false }, ''])
+  await type('Changing and deleting a job', { ...given, JOB: job.id }, [{ enabled: false }, ''])
 
   const mine = { KEY, LIBRARY }
-  const [, made] = (await type('Making one', mine, [
+  const [, made] = (await type('Creating an export', mine, [
     { presets: { llmSelect: Array, llmSelectBooks: Array } },
     { format: 'csv', fields: ['series_name', 'title', 'authors', 'progress', 'user_rating'] },
   ])) as [unknown, { id: string; taskId: string }]
   await ended(made.taskId)
-  await type('Fetching it', { ...mine, EXPORT: made.id }, [{ exports: [{ id: made.id }] }, { status: 'completed', rowCount: 1 }, '', ''])
+  await type('Downloading it', { ...mine, EXPORT: made.id }, [{ exports: [{ id: made.id }] }, { status: 'completed', rowCount: 1 }, '', ''])
   t.match(await readFile(path.join(folder, 'series.csv'), 'utf8'), /Berserk/)
   await server.checkComplete()
   t.ok(PERMISSIONS.includes('series-write') && PERMISSIONS.includes('books-write'), 'permissions that the page names')

@@ -138,6 +138,6 @@ t.test('a full disk at the first start', async (t) => {
   t.teardown(() => void spawnSync('umount', [small]))
   const { code, output } = await runCommand(['--data-dir', path.join(small, 'data'), '--port', '0'])
   t.equal(code, 1)
-  t.match(output, /The disk that holds .*small\/data\S* is full\. Free some space/)
+  t.match(output, /The disk of .*small\/data\S* is full\. Free some space/)
   isQuiet(t, output, 4)
 })

@@ -6,25 +6,25 @@ import { Award, type Field } from '#core/metadata/field.ts'
 import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 
 /**
- * What templates and conditions see of a book or a series (spec 2.8): a public contract, derived from the lists of metadata fields. Every member
- * of `metadata` is always there, null or empty where nothing is known.
+ * What templates and conditions see of a book or a series: a public contract, derived from the lists of metadata fields. Every member
+ * of `metadata` is always present, null or empty if there is no value.
  */
 
-/** Of the people strings only this one is seen; the others are in `authors` by their roles. */
+/** The only text of people in contexts; the others are in `authors` by their roles. */
 const PEOPLE_STRING = 'translator'
-/** Fields of `metadata`; free-form metadata stands beside it. */
+/** Fields of `metadata`; custom metadata is beside it. */
 const bookFields = (BOOK_FIELDS as readonly Field[]).filter(
   ({ name, role }) => name !== 'customMetadata' && (role === undefined || name === PEOPLE_STRING),
 )
 const seriesFields = (SERIES_FIELDS as readonly Field[]).filter(({ name }) => name !== 'customMetadata')
-/** Fields that are lists are empty where nothing is known, never null. */
+/** Fields that are lists are empty without a value, never null. */
 const isList = ({ schema }: Field) => Type.IsArray(schema)
 
 const bookLocks = BOOK_LOCKS.filter((name) => {
   const field = (BOOK_FIELDS as readonly Field[]).find((one) => one.name === name)
   return field?.role === undefined || name === PEOPLE_STRING
 }).map((name) => ({ name, member: bookLockName(name) }))
-/** Alternate titles have a lock in the interface that contexts do not show. */
+/** The API has a lock for alternate titles that contexts do not show. */
 const seriesLocks = SERIES_LOCKS.filter((name) => name !== 'alternateTitles').map((name) => ({
   name,
   member: name === 'authors' ? 'authorsJsonLock' : `${name}Lock`,
@@ -33,7 +33,7 @@ const seriesLocks = SERIES_LOCKS.filter((name) => name !== 'alternateTitles').ma
 const Person = Noun('ContextPerson')({
   name: Type.String({ description: 'Name of the person.' }),
   role: Nullable(Type.String(), { description: 'The part taken in the work, such as writer.' }),
-  sortName: Nullable(Type.String(), { description: 'What the person is sorted by.' }),
+  sortName: Nullable(Type.String(), { description: 'The name by which the person is sorted.' }),
 })
 const Prize = Noun('ContextAward')({
   name: Type.String({ description: 'Name of the award.' }),
@@ -59,11 +59,11 @@ const AlternateTitle = Noun('ContextTitle')({
 export const ExternalId = Noun('ContextExternalId')({
   id: Type.String({ description: 'Identifier at the service.' }),
   url: Nullable(Type.String(), { description: 'Address of its page there.' }),
-  hash: Nullable(Type.String(), { description: 'Hash of the metadata as the service last gave it.' }),
+  hash: Nullable(Type.String(), { description: 'Hash of the metadata that the service gave last.' }),
 })
 export const ExternalIds = Type.Record(Type.String(), ExternalId, {
   description:
-    'Identifiers at other services by their keys: plugin: and the name that a plugin has for its service, such as plugin:anilist, comicinfo for that of ComicInfo, and any other name as it was given.',
+    'Identifiers at other services by their keys: plugin: and the name that a plugin has for its service, such as plugin:anilist; comicinfo for the one from ComicInfo; any other name unchanged.',
 })
 
 const names = (description: string) => Type.Array(Type.String(), { description })
@@ -77,7 +77,7 @@ const memberOf = (field: Field): TSchema => {
 const membersOf = (fields: readonly Field[]) => Object.fromEntries(fields.map((field) => [field.name, memberOf(field)]))
 const lockMembers = (locks: readonly { name: string; member: string }[]) =>
   Object.fromEntries(
-    locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is kept from being changed by machines.` })]),
+    locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is locked against automatic changes.` })]),
   )
 
 const SeriesContextMetadata = Type.Object(
@@ -85,7 +85,7 @@ const SeriesContextMetadata = Type.Object(
     ...membersOf(seriesFields),
     alternateTitles: Type.Array(AlternateTitle, { description: 'Further titles of the series.' }),
     externalLinks: links,
-    externalRatings: Type.Array(ExternalRating, { description: 'What readers elsewhere think of it.' }),
+    externalRatings: Type.Array(ExternalRating, { description: 'Ratings from other services.' }),
     genres: names('Genres of the series.'),
     tags: names('Tags of the series.'),
     ...lockMembers(seriesLocks),
@@ -94,14 +94,14 @@ const SeriesContextMetadata = Type.Object(
 )
 
 const CustomMetadata = Nullable(Type.Record(Type.String(), Type.Unknown()), {
-  description: 'Whatever else is kept of it; names stay as they were given.',
+  description: 'Custom metadata; names are unchanged.',
 })
 
 export const SeriesContext = Type.Object(
   {
     type: Type.Literal('series', { description: 'Always "series".' }),
     seriesId: Type.String({ format: 'uuid', description: 'The series.' }),
-    bookCount: Type.Integer({ minimum: 0, description: 'How many books of it are here.' }),
+    bookCount: Type.Integer({ minimum: 0, description: 'How many of its books are in the library.' }),
     customMetadata: CustomMetadata,
     externalIds: ExternalIds,
     metadata: SeriesContextMetadata,
@@ -125,11 +125,11 @@ export const BookContext = Type.Object(
   {
     type: Type.Literal('book', { description: 'Always "book".' }),
     bookId: Type.String({ format: 'uuid', description: 'The book.' }),
-    seriesId: Type.String({ format: 'uuid', description: 'The series that it belongs to.' }),
-    libraryId: Type.String({ format: 'uuid', description: 'The library that it lies in.' }),
+    seriesId: Type.String({ format: 'uuid', description: 'The series of the book.' }),
+    libraryId: Type.String({ format: 'uuid', description: 'The library of the book.' }),
     fileFormat: Type.String({ description: 'cbz, cbr, epub or pdf.' }),
     fileSize: Type.Integer({ minimum: 0, description: 'Size of the file in bytes.' }),
-    pageCount: Type.Integer({ minimum: 0, description: 'How many pages it has; 0 until it is analysed.' }),
+    pageCount: Type.Integer({ minimum: 0, description: 'How many pages it has; 0 until it is analyzed.' }),
     customMetadata: CustomMetadata,
     externalIds: ExternalIds,
     metadata: BookContextMetadata,
@@ -141,7 +141,7 @@ export type BookContext = Static<typeof BookContext>
 
 export type Context = BookContext | SeriesContext
 
-/** A row of metadata as it lies in the database: columns by their names, and what stands beside them gathered. */
+/** A row of metadata from the database: columns by their names, with the rows of related tables collected. */
 export interface ContextRow {
   id: string
   locks: string[] | null
@@ -153,7 +153,7 @@ export interface ContextRow {
   [column: string]: unknown
 }
 
-/** The columns that a field list needs, for the query. */
+/** The columns that the query needs for a field list. */
 export const contextColumns = (kind: 'book' | 'series', ofRecord: boolean): string[] =>
   ((kind === 'book' ? BOOK_FIELDS : SERIES_FIELDS) as readonly Field[])
     .filter((field) => field.column !== null && (field.ofRecord ?? false) === ofRecord)
@@ -224,7 +224,7 @@ export function bookContextOf(row: ContextRow, series: SeriesContext): BookConte
   }
 }
 
-/** Which of the two a context is of, for those who only know its schema. */
+/** The schema of each kind of context. */
 export const CONTEXT_SCHEMAS = { book: BookContext, series: SeriesContext } as const
 
 export const ContextId = Type.Object({ bookId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) })

@@ -48,7 +48,7 @@ t.test('a line for each fault, again after 30 s; the rest as it is', async (t) =
   log.warn({ error: new Error('other') }, 'Other')
   t.match(written, [
     /^error The database .*\{\}$/,
-    /^error The disk that holds \/srv\/data is full\./,
+    /^error The disk of \/srv\/data is full\./,
     /^error The database .*"more":29/,
     /^error The disk .*"more":29/,
     /^warn Other/,
